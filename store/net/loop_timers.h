@@ -1,0 +1,22 @@
+/* Any number of timers on one libuv timer, in pl_clock_ms() time. */
+#ifndef STORE_NET_LOOP_TIMERS_H
+#define STORE_NET_LOOP_TIMERS_H
+
+#include <uv.h>
+
+#include "store/base/timers.h"
+
+/* Embedded in its owner. */
+struct loop_timers {
+	struct pl_timers timers;
+	uv_timer_t uv;
+	void (*closed)(void *ctx);
+	void *ctx;
+};
+
+void loop_timers_open(struct loop_timers *lt, uv_loop_t *loop);
+
+/* Every timer must be done by then; closed comes later, and lt may go in it. */
+void loop_timers_close(struct loop_timers *lt, void (*closed)(void *ctx), void *ctx);
+
+#endif
