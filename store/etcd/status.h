@@ -1,0 +1,53 @@
+/*
+ * What a gRPC status with etcd's words means: which error, what became of the
+ * request, and what to try next. One table, pure, without memory.
+ */
+#ifndef STORE_ETCD_STATUS_H
+#define STORE_ETCD_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/err.h"
+#include "store/base/span.h"
+#include "store/net/grpc.h"
+
+/* What may help. Whoever retries waits first, longer each time. */
+enum status_next {
+	STATUS_GIVE_UP,   /* the answer is final: the request or the setting is wrong */
+	STATUS_SAME,      /* the same again, anywhere */
+	STATUS_ELSEWHERE, /* the same again, preferably on another endpoint */
+	STATUS_TOKEN,     /* the same again, with a new token */
+};
+
+struct status {
+	enum pl_code code; /* PL_OK only for GRPC_OK */
+	enum status_next next;
+	/* A write may have been applied, or may be applied later. When false it
+	 * certainly was not, and may be sent again. */
+	bool maybe_applied;
+	/* A limit that the text mentions, in bytes; 0: none. */
+	uint64_t limit_bytes;
+};
+
+/* Of a call's trailers. text is grpc-message; it is trusted in nothing. */
+struct status status_of(uint32_t grpc_status, struct pl_span text);
+
+/*
+ * Of a watch that etcd canceled: the reason is empty (look at compact_revision),
+ * plain text, or "rpc error: code = PermissionDenied desc = ...".
+ */
+struct status status_of_reason(struct pl_span reason);
+
+/* "PermissionDenied"; "Code(99)" is not known: NULL. */
+const char *status_grpc_name(uint32_t grpc_status);
+
+/*
+ * Sets err to what happened, in the server's words (bounded, printable), and
+ * what to do about it. A write that may have been applied is PL_UNKNOWN.
+ * Returns err's code. status->code must not be PL_OK.
+ */
+enum pl_code status_err(const struct status *status, bool is_write, struct pl_span text,
+                        struct pl_err *err);
+
+#endif
