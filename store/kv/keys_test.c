@@ -1,0 +1,177 @@
+#include "store/base/fault.h"
+#include "store/kv/calls.h"
+#include "store/kv/map.h"
+#include "tests/harness/t.h"
+
+static struct pl_span S(const char *text) {
+	return pl_span_str(text);
+}
+
+T_CASE(prefix_ends)
+{
+	uint8_t at[8];
+
+	T_TRUE(pl_span_eq(kv_prefix_end(S("a/"), at), S("a0")));
+	T_TRUE(pl_span_eq(kv_prefix_end(S("a\xff\xff"), at), S("b")));
+	T_TRUE(pl_span_eq(kv_prefix_end(S("a\xff"
+	                                  "c"),
+	                                at),
+	                  S("a\xff"
+	                    "d")));
+	T_EQ(kv_prefix_end(S(""), at).len, 0);
+	T_EQ(kv_prefix_end(S("\xff\xff"), at).len, 0);
+}
+
+T_CASE(key_in)
+{
+	T_TRUE(kv_key_in(kv_key(S("a")), S("a")));
+	T_TRUE(!kv_key_in(kv_key(S("a")), S("ab")));
+	T_TRUE(kv_key_in(kv_range(S("a"), S("c")), S("a")));
+	T_TRUE(kv_key_in(kv_range(S("a"), S("c")), S("bzz")));
+	T_TRUE(!kv_key_in(kv_range(S("a"), S("c")), S("c")));
+	T_TRUE(kv_key_in(kv_prefix(S("a/")), S("a/")));
+	T_TRUE(!kv_key_in(kv_prefix(S("a/")), S("a")));
+	T_TRUE(kv_key_in(kv_all_keys(), S("x")));
+	T_TRUE(kv_key_in(kv_from(S("b")), S("\xff")));
+	T_TRUE(!kv_key_in(kv_from(S("b")), S("a\xff")));
+}
+
+/* Every key with the prefix lies below its end, every other one does not. */
+T_CASE(prefix_end_splits_the_keys)
+{
+	static const char bytes[] = {'a', 'b', (char)0xfe, (char)0xff};
+	char key[4] = {0}, prefix[3] = {0};
+
+	for (unsigned i = 0; i < 16; i++) {
+		struct pl_span p, end;
+		uint8_t at[2];
+
+		prefix[0] = bytes[i % 4];
+		prefix[1] = bytes[i / 4];
+		p = pl_span(prefix, 2);
+		end = kv_prefix_end(p, at);
+		for (unsigned k = 0; k < 64; k++) {
+			struct pl_span s;
+			bool in;
+
+			key[0] = bytes[k % 4];
+			key[1] = bytes[k / 4 % 4];
+			key[2] = bytes[k / 16];
+			s = pl_span(key, 3);
+			in = pl_span_cmp(p, s) <= 0 &&
+			     (end.len == 0 || pl_span_cmp(s, end) < 0);
+			T_EQ(in, pl_span_starts(s, p));
+		}
+	}
+}
+
+static struct kv_req txn_req(void)
+{
+	static struct kv_compare compares[2];
+	static struct kv_req inner[1], then[3], otherwise[1];
+
+	compares[0] = kv_if_value(S("k"), KV_EQ, S("v"));
+	compares[1] = kv_if_mod_rev(S("k"), KV_LT, 7);
+	inner[0] = kv_op_delete(kv_range(S("a"), S("b")));
+	then[0] = kv_op_put(S("k"), S("value"));
+	then[1] = kv_op_get(kv_prefix(S("p")));
+	then[2] = (struct kv_req){.op = KV_TXN, .txn = {.then = inner, .then_count = 1}};
+	otherwise[0] = kv_op_get(kv_key(S("k")));
+	return (struct kv_req){.op = KV_TXN,
+	                       .txn = {.compares = compares,
+	                               .compare_count = 2,
+	                               .then = then,
+	                               .then_count = 3,
+	                               .otherwise = otherwise,
+	                               .otherwise_count = 1}};
+}
+
+T_CASE(request_copy_is_deep)
+{
+	struct kv_req req = txn_req(), copy;
+	struct pl_arena arena;
+
+	pl_arena_init(&arena, 0, 0);
+	T_EQ(kv_req_copy(&arena, &req, &copy), PL_OK);
+	T_TRUE(copy.txn.then != req.txn.then && copy.txn.compares != req.txn.compares);
+	T_TRUE(copy.txn.then[0].put.value.at != req.txn.then[0].put.value.at);
+	T_TRUE(pl_span_eq(copy.txn.then[0].put.value, S("value")));
+	T_TRUE(pl_span_eq(copy.txn.then[2].txn.then[0].del.keys.to, S("b")));
+	T_TRUE(pl_span_eq(copy.txn.compares[0].value, S("v")));
+	T_EQ(copy.txn.compares[1].number, 7);
+	T_EQ(kv_req_bytes(&copy), kv_req_bytes(&req));
+	T_EQ(kv_req_bytes(&req), 1 + 1 + 1 + 6 + 1 + 2 + 1);
+	T_TRUE(kv_req_writes(&copy));
+	pl_arena_done(&arena);
+}
+
+T_CASE(note_copy_is_deep)
+{
+	struct kv_record prev = {.key = S("k"), .value = S("old"), .mod_revision = 3};
+	struct kv_event events[2] = {
+		{.record = {.key = S("k"), .value = S("new"), .mod_revision = 4},
+	         .prev = &prev},
+		{.is_delete = true, .record = {.key = S("l"), .mod_revision = 4}}};
+	struct pl_err err = {.code = PL_COMPACTED, .msg = "gone"};
+	struct kv_watch_note note = {.what = KV_WATCH_EVENTS,
+	                             .revision = 4,
+	                             .events = events,
+	                             .count = 2,
+	                             .err = &err};
+	struct kv_watch_note copy;
+	struct pl_arena arena;
+
+	pl_arena_init(&arena, 0, 0);
+	T_EQ(kv_note_copy(&arena, &note, &copy), PL_OK);
+	memset(events, 0, sizeof events);
+	memset(&prev, 0, sizeof prev);
+	memset(&err, 0, sizeof err);
+	T_EQ(copy.count, 2);
+	T_TRUE(pl_span_eq(copy.events[0].record.value, S("new")));
+	T_TRUE(pl_span_eq(copy.events[0].prev->value, S("old")));
+	T_TRUE(copy.events[1].is_delete && copy.events[1].prev == NULL);
+	T_STR(copy.err->msg, "gone");
+	pl_arena_done(&arena);
+}
+
+T_CASE(result_copy_is_deep)
+{
+	struct pl_span keys[1] = {S("k")};
+	struct kv_record records[1] = {{.key = S("k"), .value = S("v"), .lease = 9}};
+	struct kv_result nested[2] = {
+		{.op = KV_GET, .get = {.records = records, .count = 1, .total = 5}},
+		{.op = KV_LEASE_TTL, .lease = {.id = 9, .keys = keys, .key_count = 1}}};
+	struct kv_result result = {.op = KV_TXN,
+	                           .header = {.revision = 12},
+	                           .txn = {.results = nested, .count = 2}};
+	struct kv_result copy;
+	struct pl_arena arena;
+
+	pl_arena_init(&arena, 0, 0);
+	T_EQ(kv_result_copy(&arena, &result, &copy), PL_OK);
+	T_EQ(kv_result_bytes(&copy), 3);
+	memset(nested, 0, sizeof nested);
+	memset(records, 0, sizeof records);
+	memset(keys, 0, sizeof keys);
+	T_EQ(copy.header.revision, 12);
+	T_EQ(copy.txn.results[0].get.records[0].lease, 9);
+	T_TRUE(pl_span_eq(copy.txn.results[1].lease.keys[0], S("k")));
+	pl_arena_done(&arena);
+}
+
+T_CASE(copies_fail_cleanly)
+{
+	struct kv_req req = txn_req(), copy = {.op = KV_STATUS};
+	struct pl_arena arena;
+
+	for (size_t max = 0; max < 200; max += 16) {
+		pl_arena_init(&arena, 0, max + 1);
+		T_EQ(kv_req_copy(&arena, &req, &copy), PL_NOMEM);
+		T_EQ(copy.op, KV_STATUS);
+		pl_arena_done(&arena);
+	}
+	pl_arena_init(&arena, 0, 0);
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	T_EQ(kv_req_copy(&arena, &req, &copy), PL_NOMEM);
+	pl_arena_done(&arena);
+}
