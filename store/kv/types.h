@@ -85,8 +85,10 @@ struct kv_delete {
 enum kv_target { KV_VERSION, KV_CREATE_REV, KV_MOD_REV, KV_VALUE, KV_LEASE };
 enum kv_relation { KV_EQ, KV_NE, KV_LT, KV_GT };
 
-/* Over a range the compare must hold for each key in it; an empty range holds,
- * except for KV_VALUE on KV_ONE, where an absent key never compares true. */
+/* Over a range the compare must hold for each key in it. Where there is no key,
+ * one or a range, all numbers count as 0, and KV_VALUE never holds, whatever the
+ * relation. All compares, those of nested transactions included, are judged
+ * before anything is written. */
 struct kv_compare {
 	struct kv_keys keys;
 	enum kv_target target;
@@ -170,6 +172,8 @@ struct kv_status_result {
 	int64_t db_bytes_in_use;
 	uint64_t leader; /* member id; 0: none */
 	uint64_t raft_index;
+	bool alarm_nospace; /* raised on some member */
+	bool alarm_corrupt;
 };
 
 struct kv_result {
