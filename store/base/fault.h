@@ -18,7 +18,8 @@
 	X(NET_WRITE, "net.write")     /* bytes to a socket */        \
 	X(TLS_INIT, "tls.init")       /* a TLS context or session */ \
 	X(FILE_READ, "file.read")     /* a file of ours */           \
-	X(SPAWN, "spawn")             /* a child process */
+	X(SPAWN, "spawn")             /* a child process */          \
+	X(PORT, "port")               /* a free port gets taken */
 
 #define PL_FAULT_ENUM(name, text) PL_FAULT_##name,
 enum pl_fault { PL_FAULT_MAP(PL_FAULT_ENUM) PL_FAULT_COUNT };

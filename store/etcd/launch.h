@@ -4,7 +4,8 @@
  * Members listen on free ports of the loopback interface, or on addresses that
  * the caller prepared in network namespaces; data goes to a fresh directory
  * that disappears with the cluster. A member dies with the process that started
- * it, however that one ends.
+ * it, however that one ends; so does the directory. (For the kernel it is the
+ * thread: start and revive members from one that lasts.)
  */
 #ifndef STORE_ETCD_LAUNCH_H
 #define STORE_ETCD_LAUNCH_H
@@ -34,12 +35,14 @@ struct etcd_launch_opts {
 	 * address to listen on and an open descriptor of its network namespace. */
 	const char *const *host_ip;
 	const int *host_netns_fd;
-	/* Called when a member ends that nobody asked to end. May be NULL. */
+	/* Called when a member ends that nobody asked to end; exit_status -1 when
+	 * one that was still ending could not be revived. May be NULL. */
 	void (*on_exit)(void *ctx, unsigned member, int exit_status, int signal);
 	void *ctx;
 };
 
-/* err is NULL when every member serves requests. */
+/* err is NULL when every member serves requests. Otherwise whatever was started
+ * is gone already, and the launch with it. */
 typedef void etcd_launch_ready_fn(void *ctx, const struct pl_err *err);
 typedef void etcd_launch_done_fn(void *ctx);
 
@@ -48,7 +51,8 @@ PL_NODISCARD enum pl_code etcd_launch_start(uv_loop_t *loop,
                                             etcd_launch_ready_fn *ready, void *ctx,
                                             struct etcd_launch **out, struct pl_err *err);
 
-/* Ends every member, removes the directory; everything is gone after done. */
+/* Ends every member, removes the directory; everything is gone after done. May
+ * come before ready, which is then called with PL_CANCELED, just before done. */
 void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, void *ctx);
 
 /* The same two, running the loop until they are through: for tests and tools. */
@@ -75,7 +79,8 @@ pid_t etcd_launch_pid(const struct etcd_launch *launch, unsigned member);
 PL_NODISCARD enum pl_code etcd_launch_signal(struct etcd_launch *launch, unsigned member,
                                              int signum, struct pl_err *err);
 
-/* Starts a member that is down again, with its data and its ports. */
+/* Starts a member that is down again, with its data and its ports; it needs a
+ * moment until it serves. May follow a SIGKILL at once. */
 PL_NODISCARD enum pl_code etcd_launch_revive(struct etcd_launch *launch, unsigned member,
                                              struct pl_err *err);
 

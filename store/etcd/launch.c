@@ -1,0 +1,323 @@
+/*
+ * The life of a launch.
+ *
+ *   BEGIN -> PROBING -> UP -> ENDING -> SWEEP -> CLOSING
+ *              |  ^     a failed or canceled start goes to ENDING as well
+ *              v  |
+ *            RESTART    a port was taken after all: others, a few times
+ *
+ * Happy path: directory and guard, certificates, ports, one etcd a member, then
+ * a look at the members every LAUNCH_PROBE_MS until all of them serve requests. Every
+ * failure takes the same way out as a stop, so that there is one to get right:
+ * members end, the guard removes the directory, libuv lets go, the caller hears.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/etcd/launch_int.h"
+
+enum { TERM_MS = 3000, ATTEMPTS_MAX = 5, GUARDS_MAX = 3 };
+
+static bool any_running(const struct etcd_launch *launch)
+{
+	for (unsigned i = 0; i < launch->count; i++) {
+		if (launch->members[i].proc != NULL)
+			return true;
+	}
+	return false;
+}
+
+static void kill_all(struct etcd_launch *launch, int signum)
+{
+	for (unsigned i = 0; i < launch->count; i++)
+		launch_kill(&launch->members[i], signum);
+}
+
+void launch_free(struct etcd_launch *launch)
+{
+	for (unsigned i = 0; i < launch->count; i++) {
+		launch_port_done(&launch->members[i].client);
+		launch_port_done(&launch->members[i].peer);
+		if (launch->members[i].netns_fd >= 0)
+			(void)close(launch->members[i].netns_fd);
+	}
+	for (size_t i = 0; launch->extra[i] != NULL; i++)
+		free(launch->extra[i]);
+	free(launch);
+}
+
+/* Everything is gone; the last act is to say so. */
+static void launch_finish(struct etcd_launch *launch)
+{
+	etcd_launch_ready_fn *ready = launch->ready;
+	etcd_launch_done_fn *done = launch->done;
+	void *ready_ctx = launch->ready_ctx, *done_ctx = launch->done_ctx;
+	struct pl_err err = launch->err;
+
+	launch_free(launch);
+	if (ready != NULL)
+		ready(ready_ctx, &err);
+	if (done != NULL)
+		done(done_ctx);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	struct etcd_launch *launch = PL_CONTAINER_OF(handle, struct etcd_launch, timer);
+
+	launch->handles--;
+	launch_advance(launch);
+}
+
+static void launch_close(struct etcd_launch *launch)
+{
+	launch->state = LAUNCH_CLOSING;
+	uv_close((uv_handle_t *)&launch->timer, on_timer_closed);
+}
+
+/* The guard is at work, or was never there, or something killed it: then another
+ * one, which does not wait, takes its place. */
+static void launch_sweep(struct etcd_launch *launch)
+{
+	while (!launch->guard_open) {
+		if (launch->swept || launch->keep_dir || launch->guards == GUARDS_MAX) {
+			launch_close(launch);
+			return;
+		}
+		if (launch_guard_spawn(launch, true, NULL) == PL_OK)
+			return;
+	}
+}
+
+static void launch_end(struct etcd_launch *launch, int signum)
+{
+	launch->state = LAUNCH_ENDING;
+	kill_all(launch, signum);
+	launch_advance(launch);
+}
+
+/* err is set. */
+static void launch_fail(struct etcd_launch *launch)
+{
+	PL_ASSERT(launch->err.code != PL_OK);
+	(void)uv_timer_stop(&launch->timer);
+	launch_end(launch, SIGKILL);
+}
+
+static enum pl_code pick_ports(struct etcd_launch *launch)
+{
+	const char *scheme = launch->tls ? "https" : "http";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < launch->count; i++) {
+		struct launch_member *m = &launch->members[i];
+		const char *open = strchr(m->host, ':') != NULL ? "[" : "";
+		const char *close = *open != 0 ? "]" : "";
+
+		if (launch_port_pick(m, &m->client, &launch->err) != PL_OK ||
+		    launch_port_pick(m, &m->peer, &launch->err) != PL_OK)
+			return launch->err.code;
+		(void)snprintf(m->url, sizeof m->url, "%s://%s%s%s:%u", scheme, open,
+		               m->host, close, m->client.number);
+		(void)snprintf(m->peer_url, sizeof m->peer_url, "%s://%s%s%s:%u", scheme,
+		               open, m->host, close, m->peer.number);
+		len += (size_t)snprintf(launch->endpoints + len,
+		                        sizeof launch->endpoints - len, "%s%s",
+		                        i == 0 ? "" : ",", m->url);
+	}
+	return PL_OK;
+}
+
+static void launch_attempt(struct etcd_launch *launch)
+{
+	launch->attempt++;
+	launch->state = LAUNCH_PROBING;
+	if (pick_ports(launch) != PL_OK) {
+		launch_fail(launch);
+		return;
+	}
+	for (unsigned i = 0; i < launch->count; i++) {
+		if (launch_spawn(&launch->members[i], &launch->err) != PL_OK) {
+			launch_fail(launch);
+			return;
+		}
+	}
+}
+
+static void launch_begin(struct etcd_launch *launch)
+{
+	if (!launch->keep_dir &&
+	    launch_guard_spawn(launch, false, &launch->err) != PL_OK) {
+		launch_fail(launch);
+		return;
+	}
+	if (launch->tls && launch_certs(launch, &launch->err) != PL_OK) {
+		launch_fail(launch);
+		return;
+	}
+	launch_attempt(launch);
+}
+
+static void launch_up(struct etcd_launch *launch)
+{
+	etcd_launch_ready_fn *ready = launch->ready;
+
+	launch->state = LAUNCH_UP;
+	launch->ready = NULL;
+	(void)uv_timer_stop(&launch->timer);
+	ready(launch->ready_ctx, NULL);
+}
+
+static bool serves(struct launch_member *member)
+{
+	char text[4096];
+
+	if (!member->healthy)
+		member->healthy =
+			strstr(etcd_launch_log_tail(member->launch, member->index, text,
+		                                    sizeof text),
+		               "ready to serve client requests") != NULL;
+	return member->healthy;
+}
+
+static void launch_probe(struct etcd_launch *launch)
+{
+	unsigned waiting = launch->count;
+	char why[PL_ERR_MSG_SIZE];
+
+	for (unsigned i = launch->count; i-- > 0;) {
+		if (!serves(&launch->members[i]))
+			waiting = i;
+	}
+	if (waiting == launch->count) {
+		launch_up(launch);
+		return;
+	}
+	if (pl_clock_ms() < launch->deadline_ms)
+		return;
+	(void)pl_err_set(&launch->err, PL_TIMEOUT,
+	                 "etcd member %u does not serve after %u ms: %s", waiting,
+	                 launch->ready_timeout_ms,
+	                 launch_log_reason(&launch->members[waiting], why, sizeof why));
+	launch_fail(launch);
+}
+
+void launch_on_timer(uv_timer_t *timer)
+{
+	struct etcd_launch *launch = PL_CONTAINER_OF(timer, struct etcd_launch, timer);
+
+	switch (launch->state) {
+	case LAUNCH_BEGIN:
+		launch_begin(launch);
+		break;
+	case LAUNCH_PROBING:
+		launch_probe(launch);
+		break;
+	case LAUNCH_ENDING: /* SIGTERM was not enough, or there was nobody to take it */
+		kill_all(launch, SIGKILL);
+		launch_advance(launch);
+		break;
+	case LAUNCH_RESTART:
+	case LAUNCH_UP:
+	case LAUNCH_SWEEP:
+	case LAUNCH_CLOSING:
+		break;
+	}
+}
+
+void launch_advance(struct etcd_launch *launch)
+{
+	switch (launch->state) {
+	case LAUNCH_RESTART:
+		if (!any_running(launch))
+			launch_attempt(launch);
+		break;
+	case LAUNCH_ENDING:
+		if (any_running(launch))
+			break;
+		launch->state = LAUNCH_SWEEP;
+		launch_guard_release(launch);
+		launch_sweep(launch);
+		break;
+	case LAUNCH_SWEEP:
+		launch_sweep(launch);
+		break;
+	case LAUNCH_CLOSING:
+		if (launch->handles == 0)
+			launch_finish(launch);
+		break;
+	case LAUNCH_BEGIN:
+	case LAUNCH_PROBING:
+	case LAUNCH_UP:
+		break;
+	}
+}
+
+static void ended_early(struct launch_member *member, int64_t status, int signum)
+{
+	struct etcd_launch *launch = member->launch;
+	char why[PL_ERR_MSG_SIZE];
+
+	(void)launch_log_reason(member, why, sizeof why);
+	if (strstr(why, "address already in use") != NULL &&
+	    launch->attempt < ATTEMPTS_MAX) {
+		launch->state = LAUNCH_RESTART;
+		kill_all(launch, SIGKILL);
+		launch_advance(launch);
+		return;
+	}
+	(void)pl_err_set(&launch->err, PL_UNAVAIL, "etcd member %u ended with %s %d: %s",
+	                 member->index, signum != 0 ? "signal" : "status",
+	                 signum != 0 ? signum : (int)status, why);
+	launch_fail(launch);
+}
+
+static void ended_up(struct launch_member *member, int64_t status, int signum)
+{
+	struct etcd_launch *launch = member->launch;
+	bool asked = member->asked;
+
+	launch_port_hold(member, &member->client);
+	launch_port_hold(member, &member->peer);
+	if (member->revive) {
+		member->revive = false;
+		if (launch_spawn(member, NULL) == PL_OK)
+			return;
+		status = -1;
+		asked = false;
+	}
+	if (!asked && launch->on_exit != NULL)
+		launch->on_exit(launch->exit_ctx, member->index, (int)status, signum);
+}
+
+void launch_member_ended(struct launch_member *member, int64_t status, int signum)
+{
+	if (member->launch->state == LAUNCH_PROBING)
+		ended_early(member, status, signum);
+	else if (member->launch->state == LAUNCH_UP)
+		ended_up(member, status, signum);
+	else
+		launch_advance(member->launch);
+}
+
+void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, void *ctx)
+{
+	int rc;
+
+	PL_ASSERT(launch->done == NULL && done != NULL);
+	launch->done = done;
+	launch->done_ctx = ctx;
+	if (launch->state > LAUNCH_UP)
+		return; /* it failed, and is on its way out */
+	if (launch->state != LAUNCH_UP)
+		(void)pl_err_set(&launch->err, PL_CANCELED, "etcd was to be started");
+	launch->state = LAUNCH_ENDING;
+	kill_all(launch, SIGTERM);
+	/* Even when nothing runs: done must not fire inside this call. */
+	rc = uv_timer_start(&launch->timer, launch_on_timer,
+	                    any_running(launch) ? TERM_MS : 0, 0);
+	PL_ASSERT(rc == 0);
+}

@@ -1,0 +1,125 @@
+/* What one does with a launch that stands: look at it, break it, mend it. */
+#include <signal.h>
+#include <string.h>
+
+#include "store/etcd/launch_int.h"
+
+static const struct launch_member *member_at(const struct etcd_launch *launch,
+                                             unsigned member)
+{
+	PL_ASSERT(member < launch->count);
+	return &launch->members[member];
+}
+
+const char *etcd_launch_endpoints(const struct etcd_launch *launch)
+{
+	return launch->endpoints;
+}
+
+const char *etcd_launch_endpoint(const struct etcd_launch *launch, unsigned member)
+{
+	return member_at(launch, member)->url;
+}
+
+const char *etcd_launch_dir(const struct etcd_launch *launch)
+{
+	return launch->dir;
+}
+
+const char *etcd_launch_ca_file(const struct etcd_launch *launch)
+{
+	return launch->tls ? launch->ca_file : NULL;
+}
+
+const char *etcd_launch_cert_file(const struct etcd_launch *launch)
+{
+	return launch->tls ? launch->cert_file : NULL;
+}
+
+const char *etcd_launch_key_file(const struct etcd_launch *launch)
+{
+	return launch->tls ? launch->key_file : NULL;
+}
+
+pid_t etcd_launch_pid(const struct etcd_launch *launch, unsigned member)
+{
+	const struct launch_member *m = member_at(launch, member);
+
+	return m->proc == NULL || m->asked ? 0 : m->proc->handle.pid;
+}
+
+enum pl_code etcd_launch_signal(struct etcd_launch *launch, unsigned member, int signum,
+                                struct pl_err *err)
+{
+	if (signum != SIGSTOP && signum != SIGCONT && signum != SIGKILL)
+		return pl_err_set(err, PL_INVALID, "signal %d, want STOP, CONT or KILL",
+		                  signum);
+	if (etcd_launch_pid(launch, member) == 0)
+		return pl_err_set(err, PL_NOTFOUND, "etcd member %u is not running",
+		                  member);
+	launch_kill(&launch->members[member], signum);
+	return PL_OK;
+}
+
+enum pl_code etcd_launch_revive(struct etcd_launch *launch, unsigned member,
+                                struct pl_err *err)
+{
+	struct launch_member *m = &launch->members[member];
+
+	PL_ASSERT(member < launch->count);
+	if (launch->state != LAUNCH_UP)
+		return pl_err_set(err, PL_INVALID, "the launch is not up");
+	if (m->proc == NULL)
+		return launch_spawn(m, err);
+	if (!m->asked)
+		return pl_err_set(err, PL_EXISTS, "etcd member %u is running", member);
+	m->revive = true; /* as soon as the kernel is through with the last one */
+	return PL_OK;
+}
+
+struct wait {
+	bool over;
+	struct pl_err err;
+};
+
+static void on_ready(void *ctx, const struct pl_err *err)
+{
+	struct wait *wait = ctx;
+
+	wait->over = true;
+	if (err != NULL)
+		wait->err = *err;
+}
+
+static void on_done(void *ctx)
+{
+	on_ready(ctx, NULL);
+}
+
+enum pl_code etcd_launch_start_wait(uv_loop_t *loop, const struct etcd_launch_opts *opts,
+                                    struct etcd_launch **out, struct pl_err *err)
+{
+	struct wait wait = {0};
+	struct etcd_launch *launch;
+	enum pl_code code = etcd_launch_start(loop, opts, on_ready, &wait, &launch, err);
+
+	if (code != PL_OK)
+		return code;
+	while (!wait.over)
+		(void)uv_run(loop, UV_RUN_ONCE);
+	if (wait.err.code == PL_OK)
+		*out = launch;
+	else if (err != NULL)
+		*err = wait.err;
+	return wait.err.code;
+}
+
+void etcd_launch_stop_wait(struct etcd_launch *launch)
+{
+	struct wait wait = {0};
+	uv_loop_t *loop = launch->loop;
+
+	etcd_launch_stop(launch, on_done, &wait);
+	while (!wait.over)
+		(void)uv_run(loop, UV_RUN_ONCE);
+}

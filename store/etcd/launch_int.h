@@ -1,0 +1,132 @@
+/* What the launcher's files share; nobody else includes it. */
+#ifndef STORE_ETCD_LAUNCH_INT_H
+#define STORE_ETCD_LAUNCH_INT_H
+
+#include <stdio.h>
+
+#include "store/etcd/launch.h"
+
+enum {
+	LAUNCH_PATH_SIZE = 512,
+	LAUNCH_URL_SIZE = 80,
+	LAUNCH_HOST_SIZE = 46, /* an IPv6 address */
+	LAUNCH_EXTRA_MAX = 64,
+	LAUNCH_PROBE_MS = 20,
+};
+
+/* A port that is ours: while no member listens on it, a bound socket keeps
+ * others away (fd is -1 otherwise). */
+struct launch_port {
+	uint16_t number;
+	int fd;
+};
+
+/* One run of a member. On the heap of its own, because a member may be started
+ * again before libuv has closed the handle of its last run. */
+struct launch_proc {
+	uv_process_t handle;
+	struct launch_member *member;
+};
+
+struct launch_member {
+	struct etcd_launch *launch;
+	unsigned index;
+	struct launch_proc *proc; /* NULL: not running */
+	bool asked;               /* somebody sent what ends it */
+	bool revive;              /* start it again as soon as it has ended */
+	bool stopped;             /* SIGSTOP */
+	bool healthy;
+	struct launch_port client, peer;
+	char host[LAUNCH_HOST_SIZE];
+	int netns_fd; /* -1: the caller's own */
+	char url[LAUNCH_URL_SIZE];
+	char peer_url[LAUNCH_URL_SIZE];
+	char log_path[LAUNCH_PATH_SIZE];
+	long log_from; /* where the log of this run begins */
+};
+
+enum launch_state {
+	LAUNCH_BEGIN,   /* nothing was done yet */
+	LAUNCH_PROBING, /* members run, not all of them serve */
+	LAUNCH_RESTART, /* a port was taken: waiting for all to end, then again */
+	LAUNCH_UP,
+	LAUNCH_ENDING,  /* waiting for members to end */
+	LAUNCH_SWEEP,   /* waiting for the guard to remove the directory */
+	LAUNCH_CLOSING, /* waiting for libuv */
+};
+
+struct etcd_launch {
+	uv_loop_t *loop;
+	enum launch_state state;
+	unsigned attempt;
+	uint64_t deadline_ms;
+	size_t handles; /* libuv owes us as many close callbacks */
+	uv_timer_t timer;
+
+	unsigned count;
+	struct launch_member members[ETCD_MEMBERS_MAX];
+	bool keep_dir, no_fsync, tls;
+	uint32_t heartbeat_ms, election_ms, ready_timeout_ms;
+	char *extra[LAUNCH_EXTRA_MAX + 1];
+
+	char etcd_path[LAUNCH_PATH_SIZE];
+	char setpriv_path[LAUNCH_PATH_SIZE];
+	char dir[LAUNCH_PATH_SIZE];
+	char ca_file[LAUNCH_PATH_SIZE];
+	char cert_file[LAUNCH_PATH_SIZE];
+	char key_file[LAUNCH_PATH_SIZE];
+	char endpoints[ETCD_MEMBERS_MAX * LAUNCH_URL_SIZE];
+
+	/* The guard outlives us, whatever ends us, and removes the directory. */
+	uv_process_t guard;
+	uv_pipe_t guard_pipe; /* closed: the guard goes to work */
+	bool guard_open, guard_pipe_open;
+	bool swept;      /* the directory is gone */
+	unsigned guards; /* started so far */
+
+	void (*on_exit)(void *ctx, unsigned member, int exit_status, int signal);
+	void *exit_ctx;
+	etcd_launch_ready_fn *ready; /* NULL once called */
+	void *ready_ctx;
+	etcd_launch_done_fn *done;
+	void *done_ctx;
+	struct pl_err err;
+};
+
+/* launch.c. Something ended; see whether the next step can be taken. Calls out. */
+void launch_advance(struct etcd_launch *launch);
+void launch_on_timer(uv_timer_t *timer);
+void launch_free(struct etcd_launch *launch); /* the memory alone */
+void launch_member_ended(struct launch_member *member, int64_t status, int signum);
+
+/* launch_port.c. Pick and hold work in the member's network namespace. */
+PL_NODISCARD enum pl_code launch_port_pick(struct launch_member *member,
+                                           struct launch_port *port, struct pl_err *err);
+void launch_port_hold(const struct launch_member *member, struct launch_port *port);
+void launch_port_release(struct launch_port *port);
+void launch_port_done(struct launch_port *port);
+
+/* Moves this thread into a network namespace. netns_fd -1: does nothing.
+ * Leave takes what enter gave. */
+PL_NODISCARD enum pl_code launch_netns_enter(int netns_fd, int *back, struct pl_err *err);
+void launch_netns_leave(int back);
+
+/* launch_proc.c */
+PL_NODISCARD enum pl_code launch_find(const char *name, char *path, const char *package,
+                                      struct pl_err *err);
+PL_NODISCARD enum pl_code launch_spawn(struct launch_member *member, struct pl_err *err);
+void launch_kill(struct launch_member *member, int signum);
+/* now: remove at once, do not wait for us to end. */
+PL_NODISCARD enum pl_code launch_guard_spawn(struct etcd_launch *launch, bool now,
+                                             struct pl_err *err);
+void launch_guard_release(struct etcd_launch *launch);
+
+/* launch_cert.c: ca.pem, server.pem, server-key.pem, client.pem, client-key.pem. */
+PL_NODISCARD enum pl_code launch_certs(const struct etcd_launch *launch,
+                                       struct pl_err *err);
+
+/* launch_log.c: the line that says why the last run of a member ended. */
+const char *launch_log_reason(const struct launch_member *member, char *text,
+                              size_t size);
+
+#endif
