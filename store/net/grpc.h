@@ -79,7 +79,10 @@ struct grpc_end {
 	const char *text;         /* grpc-message, decoded; "" when there was none */
 	const struct pl_err *err; /* set when code is not PL_OK */
 	struct pl_span message;   /* unary calls: the answer, when status is 0 */
-	uint64_t sent_ms;         /* when the request's last byte was written; 0: never */
+	/* Unary calls: the request's bytes as they were given, for the taking: who
+	 * wants to send them again moves them out and leaves the buffer empty. */
+	struct pl_buf *body;
+	uint64_t sent_ms; /* when the request's last byte was written; 0: never */
 };
 
 struct grpc_call_opts {
