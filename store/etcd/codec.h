@@ -28,9 +28,6 @@ enum { CODEC_TXN_DEPTH_MAX = 8 };
 /* "/etcdserverpb.KV/Range". KV_LEASE_KEEP's method is a stream. */
 const char *codec_path(enum kv_op op);
 
-/* May the store be different afterwards? Nested operations are looked at. */
-bool codec_is_write(const struct kv_req *req);
-
 /* The smallest --max-txn-ops with which a server takes the request; 0 when it
  * is no transaction. The request must be one that codec_encode takes. */
 uint64_t codec_txn_ops(const struct kv_req *req);

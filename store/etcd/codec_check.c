@@ -1,0 +1,208 @@
+/* What may be sent. The server would refuse most of it too, later and with fewer
+ * words; an end of a range that means something else to etcd it would not. */
+#include <stdio.h>
+
+#include "store/etcd/codec_internal.h"
+
+/* The way from the request to the operation that is looked at. */
+struct where {
+	const struct where *up;
+	const char *list; /* "then", "otherwise", "compares"; NULL: the request itself */
+	size_t at;
+	enum kv_op op;
+};
+
+static size_t path_add(char *path, size_t size, size_t len, const char *text)
+{
+	int more = snprintf(path + len, size - len, "%s", text);
+
+	return more < 0 || (size_t)more >= size - len ? size - 1 : len + (size_t)more;
+}
+
+/* "txn.then[3].put": outermost first. */
+static size_t path_print(const struct where *where, char *path, size_t size)
+{
+	char step[48];
+	size_t len = 0;
+
+	if (where->up != NULL) {
+		len = path_print(where->up, path, size);
+		(void)snprintf(step, sizeof step, ".%s[%zu].", where->list, where->at);
+		len = path_add(path, size, len, step);
+	}
+	return path_add(path, size, len, kv_op_name(where->op));
+}
+
+PL_NODISCARD static enum pl_code fail(const struct where *where, const char *field,
+                                      const char *why, struct pl_err *err)
+{
+	char path[160];
+
+	(void)path_print(where, path, sizeof path);
+	return pl_err_set(err, PL_INVALID, "%s%s: %s", path, field, why);
+}
+
+/* NULL: fine. */
+static const char *keys_fault(const struct kv_keys *keys)
+{
+	switch (keys->kind) {
+	case KV_ONE:
+		return keys->from.len == 0 ? "empty key" : NULL;
+	case KV_RANGE:
+		if (keys->to.len == 0)
+			return "range without an end";
+		/* No key is less than "\0", but to etcd it means "no end". */
+		if (keys->to.len == 1 && keys->to.at[0] == 0)
+			return "range ends at the least key";
+		return NULL;
+	case KV_PREFIX:
+	case KV_FROM:
+		return NULL;
+	}
+	return "unknown kind of keys";
+}
+
+static const char *get_fault(const struct kv_get *get)
+{
+	if (get->limit < 0)
+		return "negative limit";
+	if (get->revision < 0)
+		return "negative revision";
+	return keys_fault(&get->keys);
+}
+
+static const char *put_fault(const struct kv_put *put)
+{
+	if (put->key.len == 0)
+		return "empty key";
+	if (put->keep_value && put->value.len != 0)
+		return "a value although the old one is kept";
+	if (put->keep_lease && put->lease != 0)
+		return "a lease although the old one is kept";
+	return NULL;
+}
+
+static const char *compare_fault(const struct kv_compare *compare)
+{
+	if ((unsigned)compare->target > KV_LEASE)
+		return "unknown target";
+	if ((unsigned)compare->relation > KV_GT)
+		return "unknown relation";
+	return keys_fault(&compare->keys);
+}
+
+static const char *lease_fault(enum kv_op op, const struct kv_lease_req *lease)
+{
+	if (op == KV_LEASE_GRANT)
+		return lease->ttl_s <= 0 ? "TTL is not positive" : NULL;
+	return lease->id == 0 ? "no lease id" : NULL;
+}
+
+static enum pl_code check_list(const struct where *up, const char *list,
+                               const struct kv_req *ops, size_t count, unsigned depth,
+                               struct pl_err *err);
+
+static enum pl_code check_txn(const struct where *where, const struct kv_txn *txn,
+                              unsigned depth, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (depth > CODEC_TXN_DEPTH_MAX)
+		return fail(where, "", "nested too deeply", err);
+	for (size_t i = 0; i < txn->compare_count; i++) {
+		const char *fault = compare_fault(&txn->compares[i]);
+
+		if (fault != NULL) {
+			char field[32];
+
+			(void)snprintf(field, sizeof field, ".compares[%zu]", i);
+			return fail(where, field, fault, err);
+		}
+	}
+	code = check_list(where, "then", txn->then, txn->then_count, depth, err);
+	if (code != PL_OK)
+		return code;
+	return check_list(where, "otherwise", txn->otherwise, txn->otherwise_count, depth,
+	                  err);
+}
+
+static enum pl_code check_op(const struct where *where, const struct kv_req *req,
+                             unsigned depth, struct pl_err *err)
+{
+	const char *fault = NULL;
+
+	switch (req->op) {
+	case KV_GET:
+		fault = get_fault(&req->get);
+		break;
+	case KV_PUT:
+		fault = put_fault(&req->put);
+		break;
+	case KV_DELETE:
+		fault = keys_fault(&req->del.keys);
+		break;
+	case KV_TXN:
+		return check_txn(where, &req->txn, depth + 1, err);
+	case KV_COMPACT:
+		if (req->compact.revision <= 0)
+			fault = "revision is not positive";
+		break;
+	case KV_LEASE_GRANT:
+	case KV_LEASE_REVOKE:
+	case KV_LEASE_KEEP:
+	case KV_LEASE_TTL:
+		fault = lease_fault(req->op, &req->lease);
+		break;
+	case KV_STATUS:
+	case KV_OP_COUNT:
+		break;
+	}
+	return fault == NULL ? PL_OK : fail(where, "", fault, err);
+}
+
+static enum pl_code check_list(const struct where *up, const char *list,
+                               const struct kv_req *ops, size_t count, unsigned depth,
+                               struct pl_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct where where = {.up = up, .list = list, .at = i, .op = ops[i].op};
+		enum pl_code code;
+
+		if ((unsigned)ops[i].op > KV_TXN) {
+			char field[64];
+
+			(void)snprintf(field, sizeof field, ".%s[%zu]", list, i);
+			return fail(up, field, "no operation of a transaction", err);
+		}
+		code = check_op(&where, &ops[i], depth, err);
+		if (code != PL_OK)
+			return code;
+	}
+	return PL_OK;
+}
+
+enum pl_code codec_check(const struct kv_req *req, struct pl_err *err)
+{
+	struct where where = {.op = req->op};
+
+	if ((unsigned)req->op >= KV_OP_COUNT)
+		return pl_err_set(err, PL_INVALID, "unknown operation %d", (int)req->op);
+	return check_op(&where, req, 0, err);
+}
+
+enum pl_code codec_check_watch(const struct codec_watch_create *create,
+                               struct pl_err *err)
+{
+	const struct kv_keys *keys = &create->req->keys;
+	const char *fault = keys_fault(keys);
+
+	if (fault == NULL && keys->kind == KV_RANGE &&
+	    pl_span_cmp(keys->from, keys->to) >= 0)
+		fault = "range holds no key";
+	if (fault == NULL && create->req->from_revision < 0)
+		fault = "negative revision";
+	if (fault != NULL)
+		return pl_err_set(err, PL_INVALID, "watch: %s", fault);
+	PL_ASSERT(create->from_revision >= 0 && create->watch_id >= 0);
+	return PL_OK;
+}

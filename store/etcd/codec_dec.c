@@ -1,0 +1,411 @@
+/*
+ * Answers about keys, read directly: every key and value that comes out points
+ * into the message. protobuf-c would copy each of them, twice the memory for a
+ * page or a watch message of many megabytes, and follow nested answers as deep
+ * as a server cares to send them.
+ */
+#include "store/etcd/codec_internal.h"
+
+enum {
+	/* ResponseHeader */
+	HDR_CLUSTER = WIRE_TAG(1, WIRE_VARINT),
+	HDR_MEMBER = WIRE_TAG(2, WIRE_VARINT),
+	HDR_REVISION = WIRE_TAG(3, WIRE_VARINT),
+	HDR_TERM = WIRE_TAG(4, WIRE_VARINT),
+	HDR_FIELDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4,
+	/* KeyValue */
+	KV_KEY = WIRE_TAG(1, WIRE_BYTES),
+	KV_CREATE = WIRE_TAG(2, WIRE_VARINT),
+	KV_MOD = WIRE_TAG(3, WIRE_VARINT),
+	KV_VER = WIRE_TAG(4, WIRE_VARINT),
+	KV_VAL = WIRE_TAG(5, WIRE_BYTES),
+	KV_LSE = WIRE_TAG(6, WIRE_VARINT),
+	KV_FIELDS = 0x7e,
+	/* every response */
+	ANS_HEADER = WIRE_TAG(1, WIRE_BYTES),
+	/* RangeResponse */
+	GET_RECORDS = WIRE_TAG(2, WIRE_BYTES),
+	GET_MORE = WIRE_TAG(3, WIRE_VARINT),
+	GET_COUNT = WIRE_TAG(4, WIRE_VARINT),
+	GET_FIELDS = 0x1e,
+	/* PutResponse */
+	PUT_PREV = WIRE_TAG(2, WIRE_BYTES),
+	PUT_FIELDS = 0x6,
+	/* DeleteRangeResponse */
+	DEL_COUNT = WIRE_TAG(2, WIRE_VARINT),
+	DEL_PREV = WIRE_TAG(3, WIRE_BYTES),
+	DEL_FIELDS = 0xe,
+	/* TxnResponse */
+	TXN_SUCCEEDED = WIRE_TAG(2, WIRE_VARINT),
+	TXN_RESULTS = WIRE_TAG(3, WIRE_BYTES),
+	TXN_FIELDS = 0xe,
+	/* ResponseOp */
+	OP_GET = WIRE_TAG(1, WIRE_BYTES),
+	OP_PUT = WIRE_TAG(2, WIRE_BYTES),
+	OP_DELETE = WIRE_TAG(3, WIRE_BYTES),
+	OP_TXN = WIRE_TAG(4, WIRE_BYTES),
+	OP_FIELDS = 0x1e,
+};
+
+/* One message: what it holds of every answer is read here, the rest by op. */
+struct answer {
+	const struct codec_in *in;
+	struct pl_span bytes;
+	struct kv_header *header; /* NULL: nested, nobody looks at it */
+	bool has_header;
+};
+
+enum pl_code codec_bad(const struct codec_in *in, const char *why)
+{
+	return pl_err_set(in->err, PL_PROTO, "%s answer: %s", in->what, why);
+}
+
+enum pl_code codec_nomem(const struct codec_in *in)
+{
+	return pl_err_set(in->err, PL_NOMEM, "%s answer: no memory to decode it",
+	                  in->what);
+}
+
+enum pl_code codec_read_header(const struct codec_in *in, struct pl_span bytes,
+                               struct kv_header *header)
+{
+	struct wire_reader reader = wire_reader(bytes);
+	struct wire_field field;
+
+	while (wire_next(&reader, &field)) {
+		switch (field.tag) {
+		case HDR_CLUSTER:
+			header->cluster_id = field.number;
+			break;
+		case HDR_MEMBER:
+			header->member_id = field.number;
+			break;
+		case HDR_REVISION:
+			header->revision = (int64_t)field.number;
+			break;
+		case HDR_TERM:
+			header->raft_term = field.number;
+			break;
+		default:
+			reader.bad |= wire_tag_in(field.tag, HDR_FIELDS);
+		}
+	}
+	if (reader.bad || header->revision < 0)
+		return codec_bad(in, "malformed header");
+	return PL_OK;
+}
+
+bool codec_read_record(struct pl_span bytes, struct kv_record *record)
+{
+	struct wire_reader reader = wire_reader(bytes);
+	struct wire_field field;
+
+	while (wire_next(&reader, &field)) {
+		switch (field.tag) {
+		case KV_KEY:
+			record->key = field.bytes;
+			break;
+		case KV_CREATE:
+			record->create_revision = (int64_t)field.number;
+			break;
+		case KV_MOD:
+			record->mod_revision = (int64_t)field.number;
+			break;
+		case KV_VER:
+			record->version = (int64_t)field.number;
+			break;
+		case KV_VAL:
+			record->value = field.bytes;
+			break;
+		case KV_LSE:
+			record->lease = (int64_t)field.number;
+			break;
+		default:
+			reader.bad |= wire_tag_in(field.tag, KV_FIELDS);
+		}
+	}
+	return !reader.bad;
+}
+
+bool codec_record_ok(const struct kv_record *record)
+{
+	return record->key.len != 0 && record->create_revision > 0 &&
+	       record->mod_revision >= record->create_revision && record->version > 0;
+}
+
+/* The next record, in an array that has room for it. */
+static enum pl_code record_add(const struct codec_in *in, struct pl_span bytes,
+                               struct kv_record *record)
+{
+	*record = (struct kv_record){0};
+	if (!codec_read_record(bytes, record))
+		return codec_bad(in, "malformed record");
+	return codec_record_ok(record) ? PL_OK : codec_bad(in, "impossible record");
+}
+
+/* How often a field comes, so that its array is allocated once. Also says
+ * whether the whole message is well formed: later passes need not ask. */
+static bool count_fields(struct pl_span bytes, uint32_t tag, size_t *count)
+{
+	struct wire_reader reader = wire_reader(bytes);
+	struct wire_field field;
+
+	*count = 0;
+	while (wire_next(&reader, &field))
+		*count += field.tag == tag;
+	return !reader.bad;
+}
+
+/* Fields that the operation does not know: the header, or nothing of ours. */
+static enum pl_code answer_other(struct answer *answer, const struct wire_field *field,
+                                 uint32_t known)
+{
+	if (field->tag == ANS_HEADER) {
+		answer->has_header = true;
+		if (answer->header == NULL)
+			return PL_OK;
+		return codec_read_header(answer->in, field->bytes, answer->header);
+	}
+	if (wire_tag_in(field->tag, known))
+		return codec_bad(answer->in, "field of the wrong type");
+	return PL_OK;
+}
+
+static enum pl_code get_read(struct answer *answer, struct kv_get_result *out)
+{
+	const struct codec_in *in = answer->in;
+	struct wire_reader reader = wire_reader(answer->bytes);
+	struct wire_field field;
+	struct kv_record *records = NULL;
+	enum pl_code code = PL_OK;
+	size_t room;
+
+	if (!count_fields(answer->bytes, GET_RECORDS, &room))
+		return codec_bad(in, "malformed message");
+	if (room != 0 &&
+	    (records = pl_arena_alloc(in->arena, room * sizeof *records)) == NULL)
+		return codec_nomem(in);
+	*out = (struct kv_get_result){.records = records};
+	while (code == PL_OK && wire_next(&reader, &field)) {
+		switch (field.tag) {
+		case GET_RECORDS:
+			code = record_add(in, field.bytes, &records[out->count++]);
+			break;
+		case GET_MORE:
+			out->more = field.number != 0;
+			break;
+		case GET_COUNT:
+			out->total = (int64_t)field.number;
+			break;
+		default:
+			code = answer_other(answer, &field, GET_FIELDS);
+		}
+	}
+	if (code == PL_OK && (out->total < 0 || (uint64_t)out->total < out->count))
+		code = codec_bad(in, "impossible count");
+	return code;
+}
+
+static enum pl_code put_read(struct answer *answer, struct kv_put_result *out)
+{
+	const struct codec_in *in = answer->in;
+	struct wire_reader reader = wire_reader(answer->bytes);
+	struct wire_field field;
+	enum pl_code code = PL_OK;
+
+	*out = (struct kv_put_result){0};
+	while (code == PL_OK && wire_next(&reader, &field)) {
+		struct kv_record *prev;
+
+		if (field.tag != PUT_PREV) {
+			code = answer_other(answer, &field, PUT_FIELDS);
+			continue;
+		}
+		prev = pl_arena_alloc(in->arena, sizeof *prev);
+		if (prev == NULL)
+			return codec_nomem(in);
+		code = record_add(in, field.bytes, prev);
+		out->prev = prev;
+	}
+	if (code == PL_OK && reader.bad)
+		code = codec_bad(in, "malformed message");
+	return code;
+}
+
+static enum pl_code delete_read(struct answer *answer, struct kv_delete_result *out)
+{
+	const struct codec_in *in = answer->in;
+	struct wire_reader reader = wire_reader(answer->bytes);
+	struct wire_field field;
+	struct kv_record *records = NULL;
+	enum pl_code code = PL_OK;
+	size_t room;
+
+	if (!count_fields(answer->bytes, DEL_PREV, &room))
+		return codec_bad(in, "malformed message");
+	if (room != 0 &&
+	    (records = pl_arena_alloc(in->arena, room * sizeof *records)) == NULL)
+		return codec_nomem(in);
+	*out = (struct kv_delete_result){.prev = records};
+	while (code == PL_OK && wire_next(&reader, &field)) {
+		switch (field.tag) {
+		case DEL_COUNT:
+			out->deleted = (int64_t)field.number;
+			break;
+		case DEL_PREV:
+			code = record_add(in, field.bytes, &records[out->prev_count++]);
+			break;
+		default:
+			code = answer_other(answer, &field, DEL_FIELDS);
+		}
+	}
+	if (code == PL_OK &&
+	    (out->deleted < 0 ||
+	     (out->prev_count != 0 && out->prev_count != (uint64_t)out->deleted)))
+		code = codec_bad(in, "impossible count");
+	return code;
+}
+
+/* Nested transactions bring their own frame; depth bounds them. */
+static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
+                             unsigned depth, struct kv_txn_result *out);
+
+static enum pl_code op_read(const struct codec_in *in, const struct wire_field *field,
+                            struct wire_reader *shape, unsigned depth,
+                            struct kv_result *out)
+{
+	struct answer answer = {.in = in, .bytes = field->bytes};
+
+	switch (field->tag) {
+	case OP_GET:
+		return get_read(&answer, &out->get);
+	case OP_PUT:
+		return put_read(&answer, &out->put);
+	case OP_DELETE:
+		return delete_read(&answer, &out->del);
+	default:
+		return txn_read(&answer, shape, depth, &out->txn);
+	}
+}
+
+/* A ResponseOp: exactly one of its fields, and the one that was asked for. */
+static enum pl_code result_read(const struct codec_in *in, struct pl_span bytes,
+                                struct codec_expect *expect, unsigned depth,
+                                struct kv_result *out)
+{
+	static const enum kv_op ops[] = {KV_GET, KV_PUT, KV_DELETE, KV_TXN};
+	struct wire_reader reader = wire_reader(bytes);
+	struct wire_field field, chosen = {0};
+	enum kv_op op;
+
+	while (wire_next(&reader, &field)) {
+		if (!wire_tag_in(field.tag, OP_FIELDS))
+			continue;
+		if (chosen.tag != 0 || (field.tag & 7) != WIRE_BYTES)
+			return codec_bad(in, "malformed result in a transaction");
+		chosen = field;
+	}
+	if (reader.bad || chosen.tag == 0)
+		return codec_bad(in, "malformed result in a transaction");
+	op = ops[(chosen.tag >> 3) - 1];
+	if (!codec_expect_next(expect, op))
+		return codec_bad(in, "results are not those that were asked for");
+	*out = (struct kv_result){.op = op};
+	return op_read(in, &chosen, expect->known ? &expect->shape : NULL, depth, out);
+}
+
+/* The branch has to be known before its results can be judged. */
+static enum pl_code txn_branch(struct answer *answer, struct kv_txn_result *out)
+{
+	struct wire_reader reader = wire_reader(answer->bytes);
+	struct wire_field field;
+	enum pl_code code = PL_OK;
+
+	while (code == PL_OK && wire_next(&reader, &field)) {
+		switch (field.tag) {
+		case TXN_SUCCEEDED:
+			out->succeeded = field.number != 0;
+			break;
+		case TXN_RESULTS:
+			break;
+		default:
+			code = answer_other(answer, &field, TXN_FIELDS);
+		}
+	}
+	return code;
+}
+
+static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
+                             unsigned depth, struct kv_txn_result *out)
+{
+	const struct codec_in *in = answer->in;
+	struct wire_reader reader = wire_reader(answer->bytes);
+	struct codec_expect expect;
+	struct wire_field field;
+	struct kv_result *results = NULL;
+	enum pl_code code;
+	size_t room;
+
+	if (depth == CODEC_TXN_DEPTH_MAX)
+		return codec_bad(in, "nested too deeply");
+	if (!count_fields(answer->bytes, TXN_RESULTS, &room))
+		return codec_bad(in, "malformed message");
+	if (room != 0 &&
+	    (results = pl_arena_alloc(in->arena, room * sizeof *results)) == NULL)
+		return codec_nomem(in);
+	*out = (struct kv_txn_result){.results = results};
+	code = txn_branch(answer, out);
+	codec_expect(shape, out->succeeded, &expect);
+	while (code == PL_OK && wire_next(&reader, &field))
+		if (field.tag == TXN_RESULTS)
+			code = result_read(in, field.bytes, &expect, depth + 1,
+			                   &results[out->count++]);
+	if (code == PL_OK && !codec_expect_done(&expect))
+		code = codec_bad(in, "fewer results than were asked for");
+	return code;
+}
+
+static enum pl_code decode(struct answer *answer, struct wire_reader *shape,
+                           struct kv_result *result)
+{
+	switch (result->op) {
+	case KV_GET:
+		return get_read(answer, &result->get);
+	case KV_PUT:
+		return put_read(answer, &result->put);
+	case KV_DELETE:
+		return delete_read(answer, &result->del);
+	case KV_TXN:
+		return txn_read(answer, shape, 0, &result->txn);
+	case KV_COMPACT:
+	case KV_LEASE_GRANT:
+	case KV_LEASE_REVOKE:
+	case KV_LEASE_KEEP:
+	case KV_LEASE_TTL:
+	case KV_STATUS:
+	case KV_OP_COUNT:
+		break;
+	}
+	PL_UNREACHABLE("not an operation on keys");
+}
+
+enum pl_code codec_decode(enum kv_op op, struct pl_span shape, struct pl_span bytes,
+                          struct pl_arena *arena, struct kv_result *result,
+                          struct pl_err *err)
+{
+	struct codec_in in = {.arena = arena, .what = kv_op_name(op), .err = err};
+	struct wire_reader shape_reader = wire_reader(shape);
+	struct kv_result decoded = {.op = op};
+	struct answer answer = {.in = &in, .bytes = bytes, .header = &decoded.header};
+	enum pl_code code;
+
+	if (op > KV_TXN)
+		return codec_pb_decode(&in, op, bytes, result);
+	code = decode(&answer, shape.len == 0 ? NULL : &shape_reader, &decoded);
+	if (code != PL_OK)
+		return code;
+	if (!answer.has_header)
+		return codec_bad(&in, "no header");
+	*result = decoded;
+	return PL_OK;
+}
