@@ -1,0 +1,147 @@
+#include "store/base/json.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/base/json_scan.h"
+#include "store/base/json_tree.h"
+
+/* Below this, comparing each name with each other is cheaper than sorting. */
+enum { PAIRWISE_MAX = 12 };
+
+const struct pl_json_limits pl_json_limits_default = {
+	.bytes = 3 << 19, .depth = 64, .values = 200000};
+
+/* Where cJSON's memory comes from while this thread parses; NULL: the heap. */
+static _Thread_local struct pl_arena *parse_arena;
+
+static void *hook_malloc(size_t size)
+{
+	return parse_arena != NULL ? pl_arena_alloc(parse_arena, size) : pl_malloc(size);
+}
+
+static void hook_free(void *at)
+{
+	if (parse_arena == NULL)
+		free(at);
+}
+
+static void set_hooks(void)
+{
+	cJSON_Hooks hooks = {.malloc_fn = hook_malloc, .free_fn = hook_free};
+
+	cJSON_InitHooks(&hooks);
+}
+
+static const struct cJSON *build(struct pl_arena *arena, struct pl_span text)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const struct cJSON *root;
+
+	if (pthread_once(&once, set_hooks) != 0)
+		return NULL;
+	parse_arena = arena;
+	root = cJSON_ParseWithLengthOpts((const char *)text.at, text.len, NULL, false);
+	parse_arena = NULL;
+	return root;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct cJSON *const *x = a, *const *y = b;
+
+	return strcmp((*x)->string, (*y)->string);
+}
+
+static const struct cJSON *twin_pairwise(const struct cJSON *object)
+{
+	for (const struct cJSON *a = object->child; a != NULL; a = a->next)
+		for (const struct cJSON *b = a->next; b != NULL; b = b->next)
+			if (strcmp(a->string, b->string) == 0)
+				return b;
+	return NULL;
+}
+
+/* A member whose name came before. Sorting, not hashing: nobody can choose
+ * names that make it slow. */
+static enum pl_code find_twin(const struct cJSON *object, const struct cJSON **out)
+{
+	PL_CLEANUP(pl_freep) const struct cJSON **member = NULL;
+	size_t count = 0, at = 0;
+
+	for (const struct cJSON *node = object->child; node != NULL; node = node->next)
+		count++;
+	if (count <= PAIRWISE_MAX) {
+		*out = twin_pairwise(object);
+		return PL_OK;
+	}
+	member = pl_malloc(count * sizeof(const struct cJSON *));
+	if (member == NULL)
+		return PL_NOMEM;
+	for (const struct cJSON *node = object->child; node != NULL; node = node->next)
+		member[at++] = node;
+	qsort(member, count, sizeof(const struct cJSON *), by_name);
+	*out = NULL;
+	for (size_t i = 1; i < count; i++)
+		if (by_name(&member[i - 1], &member[i]) == 0)
+			*out = member[i];
+	return PL_OK;
+}
+
+static enum pl_code check_node(struct pl_json value, struct pl_err *err)
+{
+	const struct cJSON *twin = NULL;
+	enum pl_code code;
+
+	if (cJSON_IsNumber(value.node) && !isfinite(value.node->valuedouble))
+		return pl_json_fail(value, PL_INVALID, err, "too large for a number");
+	if (!cJSON_IsObject(value.node))
+		return PL_OK;
+	code = find_twin(value.node, &twin);
+	if (code != PL_OK)
+		return pl_err_set(err, code, "JSON: no memory to compare names");
+	if (twin == NULL)
+		return PL_OK;
+	value.node = twin;
+	return pl_json_fail(value, PL_INVALID, err, "comes twice");
+}
+
+static enum pl_code check_tree(struct pl_json root, struct pl_err *err)
+{
+	struct pl_json_walk walk;
+	enum pl_code code = PL_OK;
+
+	pl_json_walk_init(&walk, root.node);
+	for (; walk.node != NULL && code == PL_OK; pl_json_walk_next(&walk)) {
+		root.node = walk.node;
+		code = check_node(root, err);
+	}
+	return code;
+}
+
+enum pl_code pl_json_parse(struct pl_arena *arena, struct pl_span text,
+                           const struct pl_json_limits *limits, struct pl_json *out,
+                           struct pl_err *err)
+{
+	struct pl_json_doc *doc;
+	enum pl_code code;
+
+	code = pl_json_scan(text, limits == NULL ? &pl_json_limits_default : limits, err);
+	if (code != PL_OK)
+		return code;
+	doc = pl_arena_zalloc(arena, 1, sizeof *doc);
+	if (doc != NULL)
+		doc->root = build(arena, text);
+	/* The scan has vouched for the grammar: what fails now is memory. */
+	if (doc == NULL || doc->root == NULL)
+		return pl_err_set(err, PL_NOMEM, "JSON of %zu bytes: no memory for it",
+		                  text.len);
+	code = check_tree((struct pl_json){.node = doc->root, .doc = doc}, err);
+	if (code != PL_OK)
+		return code;
+	*out = (struct pl_json){.node = doc->root, .doc = doc};
+	return PL_OK;
+}
