@@ -1,0 +1,79 @@
+/*
+ * A key and what it was at each revision. Versions are never changed; whoever
+ * still shows one (an answer, a watch note) holds it, and it holds its key.
+ */
+#ifndef STORE_MEMKV_DATA_H
+#define STORE_MEMKV_DATA_H
+
+#include "store/base/list.h"
+#include "store/kv/types.h"
+#include "store/memkv/omap.h"
+#include "store/memkv/table.h"
+
+struct lease;
+struct mem_version;
+
+struct mem_key {
+	struct omap_node node; /* its span is bytes */
+	struct table_node hash;
+	uint32_t refs;
+	/* Oldest first, one per write, deletions included. Most keys have one. */
+	uint32_t count;
+	uint32_t cap; /* 0: the one is inside */
+	union {
+		struct mem_version *one;
+		struct mem_version **many;
+	} versions;
+	struct lease *lease; /* of the newest version; NULL: none */
+	struct pl_list of_lease;
+	uint8_t bytes[];
+};
+
+struct mem_version {
+	struct mem_key *key; /* held */
+	uint32_t refs;
+	uint32_t sub; /* place within its revision */
+	int64_t mod_revision;
+	int64_t create_revision;
+	int64_t version; /* 0: a deletion */
+	int64_t lease;
+	size_t len;
+	uint8_t bytes[];
+};
+
+struct mem_key *mem_key_new(struct pl_span name);
+struct mem_key *mem_key_ref(struct mem_key *key);
+void mem_key_unref(struct mem_key *key);
+
+/* Holds the key. The caller fills in the numbers. */
+struct mem_version *mem_version_new(struct mem_key *key, struct pl_span value);
+struct mem_version *mem_version_ref(struct mem_version *version);
+void mem_version_unref(struct mem_version *version); /* takes NULL */
+
+static inline bool mem_is_delete(const struct mem_version *version)
+{
+	return version->version == 0;
+}
+
+struct mem_version **mem_versions(struct mem_key *key);
+struct mem_version *mem_newest(struct mem_key *key); /* NULL: none at all */
+
+/* Takes the caller's hold on version. */
+PL_NODISCARD enum pl_code mem_push(struct mem_key *key, struct mem_version *version);
+
+/* The newest leaves; the caller gets the hold. */
+struct mem_version *mem_pop(struct mem_key *key);
+
+/* The oldest count leave; the caller has unreferenced them. */
+void mem_drop_oldest(struct mem_key *key, uint32_t count);
+
+/* How many versions are not newer than revision. */
+uint32_t mem_rank(struct mem_key *key, int64_t revision);
+
+/* What the key was at revision. NULL: it did not exist. */
+struct mem_version *mem_at(struct mem_key *key, int64_t revision);
+
+/* Borrowed from the version. */
+void mem_record(const struct mem_version *version, bool keys_only, struct kv_record *out);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * The state of the store: keys with all their versions since the last compaction,
+ * the log of revisions, leases. It knows nothing of clients, watches or time.
+ *
+ * A write is a sequence of puts and deletes, which see each other, and then one
+ * commit or one undo. Whatever can fail for want of memory fails before the
+ * commit; undo and commit never fail.
+ *
+ * About 200 bytes a key and 80 a version beside the bytes themselves.
+ */
+#ifndef STORE_MEMKV_MVCC_H
+#define STORE_MEMKV_MVCC_H
+
+#include "store/base/heap.h"
+#include "store/memkv/revlog.h"
+
+struct lease {
+	struct table_node node;
+	struct pl_heap_node due;
+	int64_t id;
+	int64_t ttl_s;
+	uint64_t expiry_ms; /* dead from then on */
+	uint64_t due_ms;    /* its keys go then, or a little later */
+	uint64_t seq;
+	struct pl_list keys; /* mem_key.of_lease */
+	size_t key_count;
+};
+
+struct mvcc {
+	struct omap keys;
+	struct table by_key;
+	struct revlog log;
+	int64_t revision;
+	int64_t compacted; /* -1: never */
+	uint64_t bytes;    /* of all versions, as the quota counts */
+	struct table leases;
+	struct pl_heap due;
+	uint64_t lease_seq;
+	struct mem_version **changes; /* of the write that is going on */
+	uint32_t change_count;
+	uint32_t change_cap;
+	struct mem_version **hits; /* of the last mvcc_range */
+	size_t hit_count;
+	size_t hit_cap;
+};
+
+void mvcc_init(struct mvcc *mvcc);
+void mvcc_done(struct mvcc *mvcc);
+
+/* What a read inside the write that is going on sees. */
+static inline int64_t mvcc_view(const struct mvcc *mvcc)
+{
+	return mvcc->revision + (mvcc->change_count != 0);
+}
+
+/* NULL: never heard of, or compacted away. */
+struct mem_key *mvcc_find(const struct mvcc *mvcc, struct pl_span key);
+
+/* Fills hits with the keys' versions at revision, in order: at most limit of
+ * them (0: all; negative: none), while *total counts all. */
+PL_NODISCARD enum pl_code mvcc_range(struct mvcc *mvcc, const struct kv_keys *keys,
+                                     int64_t revision, int64_t limit, int64_t *total);
+
+PL_NODISCARD enum pl_code mvcc_put(struct mvcc *mvcc, struct pl_span key,
+                                   struct pl_span value, int64_t lease);
+
+/* The key must exist. */
+PL_NODISCARD enum pl_code mvcc_delete(struct mvcc *mvcc, struct mem_key *key);
+
+/* With changes: everything that the commit needs is there afterwards. */
+PL_NODISCARD enum pl_code mvcc_prepare(struct mvcc *mvcc);
+void mvcc_commit(struct mvcc *mvcc);
+void mvcc_undo(struct mvcc *mvcc);
+
+/* Adds a copy of a version from elsewhere, by key and oldest first, to a state
+ * that has its leases, but neither log nor revision yet. */
+PL_NODISCARD enum pl_code mvcc_load(struct mvcc *mvcc, const struct mem_version *from,
+                                    struct mem_version **out);
+
+/* compacted < revision <= mvcc->revision. Never fails. */
+void mvcc_compact(struct mvcc *mvcc, int64_t revision);
+
+/* -- leases (lease.c) -------------------------------------------------- */
+
+struct lease *lease_find(const struct mvcc *mvcc, int64_t id);
+PL_NODISCARD enum pl_code lease_add(struct mvcc *mvcc, int64_t id, int64_t ttl_s,
+                                    struct lease **out);
+/* Its keys must be gone. */
+void lease_del(struct mvcc *mvcc, struct lease *lease);
+
+void lease_set_due(struct mvcc *mvcc, struct lease *lease, uint64_t expiry_ms,
+                   uint64_t due_ms);
+
+/* The next to go; NULL: there is none. */
+struct lease *lease_next_due(const struct mvcc *mvcc);
+
+/* lease NULL: the key leaves the one it has. */
+void lease_attach(struct mem_key *key, struct lease *lease);
+
+/* Its keys in order, in the caller's array of lease->key_count. */
+void lease_keys(const struct lease *lease, struct mem_key **out);
+
+#endif
