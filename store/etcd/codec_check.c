@@ -201,6 +201,8 @@ enum pl_code codec_check_watch(const struct codec_watch_create *create,
 		fault = "range holds no key";
 	if (fault == NULL && create->req->from_revision < 0)
 		fault = "negative revision";
+	if (fault == NULL && create->req->no_puts && create->req->no_deletes)
+		fault = "neither puts nor deletes wanted";
 	if (fault != NULL)
 		return pl_err_set(err, PL_INVALID, "watch: %s", fault);
 	PL_ASSERT(create->from_revision >= 0 && create->watch_id >= 0);

@@ -234,8 +234,9 @@ struct kv_watch_req codec_gen_watch_req(struct pl_rng *rng, struct pl_arena *are
 {
 	struct kv_watch_req req = {.keys = some_keys(rng, arena),
 	                           .want_prev = coin(rng),
-	                           .no_puts = coin(rng),
-	                           .no_deletes = coin(rng)};
+	                           .no_puts = coin(rng)};
+
+	req.no_deletes = !req.no_puts && coin(rng);
 
 	if (req.keys.kind == KV_RANGE && pl_span_cmp(req.keys.from, req.keys.to) >= 0)
 		req.keys = (struct kv_keys){.kind = KV_PREFIX, .from = req.keys.from};

@@ -18,15 +18,23 @@ enum status_next {
 	STATUS_SAME,      /* the same again, anywhere */
 	STATUS_ELSEWHERE, /* the same again, preferably on another endpoint */
 	STATUS_TOKEN,     /* the same again, with a new token */
+	STATUS_NO_TOKEN,  /* the server knows no users: go on without a token */
 };
 
 struct status {
 	enum pl_code code; /* PL_OK only for GRPC_OK */
 	enum status_next next;
-	/* A write may have been applied, or may be applied later. When false it
-	 * certainly was not, and may be sent again. */
+	/*
+	 * A write may have been applied, or may be applied later. When false it
+	 * certainly was not, and may be sent again. True of PL_NOSPACE: the write
+	 * that crosses the quota while it is applied is kept and yet answered like
+	 * this. By then the alarm is raised: a write that leaves after such an
+	 * answer has come, with no success in between, is refused whole.
+	 */
 	bool maybe_applied;
-	/* A limit that the text mentions, in bytes; 0: none. */
+	uint32_t grpc; /* the number that came, or that a watch's reason names */
+	/* A limit on what the server receives, in bytes, that the text mentions;
+	 * 0: none. etcd's own limit on requests is 512 KiB below it. */
 	uint64_t limit_bytes;
 };
 
@@ -39,13 +47,13 @@ struct status status_of(uint32_t grpc_status, struct pl_span text);
  */
 struct status status_of_reason(struct pl_span reason);
 
-/* "PermissionDenied"; "Code(99)" is not known: NULL. */
+/* "PermissionDenied". NULL: gRPC has no such status. */
 const char *status_grpc_name(uint32_t grpc_status);
 
 /*
  * Sets err to what happened, in the server's words (bounded, printable), and
  * what to do about it. A write that may have been applied is PL_UNKNOWN.
- * Returns err's code. status->code must not be PL_OK.
+ * Returns err's code. status->code must not be PL_OK; text may be a reason.
  */
 enum pl_code status_err(const struct status *status, bool is_write, struct pl_span text,
                         struct pl_err *err);

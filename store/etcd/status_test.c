@@ -1,0 +1,202 @@
+#include "store/etcd/status.h"
+#include "tests/harness/t.h"
+
+static struct status of(uint32_t grpc, const char *text)
+{
+	return status_of(grpc, pl_span_str(text));
+}
+
+/* As etcd 3.4 sends them: status, words, and what they must mean to us. */
+static const struct want {
+	uint32_t grpc;
+	const char *text;
+	enum pl_code code;
+	enum status_next next;
+	bool maybe_applied;
+} wants[] = {
+	{3, "etcdserver: key is not provided", PL_INVALID, STATUS_GIVE_UP, false},
+	{3, "etcdserver: key not found", PL_NOTFOUND, STATUS_GIVE_UP, false},
+	{3, "etcdserver: value is provided", PL_INVALID, STATUS_GIVE_UP, false},
+	{3, "etcdserver: lease is provided", PL_INVALID, STATUS_GIVE_UP, false},
+	{3, "etcdserver: too many operations in txn request", PL_LIMIT, STATUS_GIVE_UP,
+         false},
+	{3, "etcdserver: duplicate key given in txn request", PL_INVALID, STATUS_GIVE_UP,
+         false},
+	{11, "etcdserver: mvcc: required revision has been compacted", PL_COMPACTED,
+         STATUS_GIVE_UP, false},
+	{11, "etcdserver: mvcc: required revision is a future revision", PL_FUTURE,
+         STATUS_GIVE_UP, false},
+	{8, "etcdserver: mvcc: database space exceeded", PL_NOSPACE, STATUS_GIVE_UP,
+         true},
+	{5, "etcdserver: requested lease not found", PL_NOLEASE, STATUS_GIVE_UP, false},
+	{9, "etcdserver: lease already exists", PL_EXISTS, STATUS_GIVE_UP, false},
+	{11, "etcdserver: too large lease TTL", PL_INVALID, STATUS_GIVE_UP, false},
+	{1, "etcdserver: watch canceled", PL_UNAVAIL, STATUS_SAME, false},
+	{3, "etcdserver: request is too large", PL_LIMIT, STATUS_GIVE_UP, false},
+	{8, "etcdserver: too many requests", PL_THROTTLED, STATUS_SAME, false},
+	{3, "etcdserver: user name is empty", PL_AUTH, STATUS_TOKEN, false},
+	{3, "etcdserver: authentication failed, invalid user ID or password", PL_AUTH,
+         STATUS_GIVE_UP, false},
+	{2, "auth: authentication failed, password was given for no password user",
+         PL_AUTH, STATUS_GIVE_UP, false},
+	{7, "etcdserver: permission denied", PL_DENIED, STATUS_GIVE_UP, false},
+	{9, "etcdserver: authentication is not enabled", PL_AUTH, STATUS_NO_TOKEN, false},
+	{16, "etcdserver: invalid auth token", PL_AUTH, STATUS_TOKEN, false},
+	{3, "etcdserver: revision of auth store is old", PL_AUTH, STATUS_TOKEN, false},
+	{2, "auth: revision in header is old", PL_AUTH, STATUS_TOKEN, false},
+	{14, "etcdserver: no leader", PL_NOLEADER, STATUS_ELSEWHERE, false},
+	{9, "etcdserver: not leader", PL_NOLEADER, STATUS_ELSEWHERE, false},
+	{14, "etcdserver: leader changed", PL_NOLEADER, STATUS_SAME, true},
+	{14, "etcdserver: not capable", PL_UNAVAIL, STATUS_ELSEWHERE, false},
+	{14, "etcdserver: server stopped", PL_UNAVAIL, STATUS_ELSEWHERE, true},
+	{14, "etcdserver: request timed out", PL_TIMEOUT, STATUS_ELSEWHERE, true},
+	{14, "etcdserver: request timed out, possibly due to previous leader failure",
+         PL_TIMEOUT, STATUS_ELSEWHERE, true},
+	{14, "etcdserver: request timed out, possibly due to connection lost", PL_TIMEOUT,
+         STATUS_ELSEWHERE, true},
+	{14, "etcdserver: request timed out, waiting for the applied index took too long",
+         PL_TIMEOUT, STATUS_ELSEWHERE, true},
+	{14, "etcdserver: unhealthy cluster", PL_UNAVAIL, STATUS_ELSEWHERE, false},
+	{15, "etcdserver: corrupt cluster", PL_CORRUPT, STATUS_GIVE_UP, false},
+	{14, "etcdserver: rpc not supported for learner", PL_UNAVAIL, STATUS_ELSEWHERE,
+         false},
+	{2, "raft proposal dropped", PL_NOLEADER, STATUS_SAME, false},
+	{2, "raft: stopped", PL_UNAVAIL, STATUS_ELSEWHERE, true},
+	{2, "etcdserver: request cancelled", PL_UNAVAIL, STATUS_SAME, true},
+	{4, "context deadline exceeded", PL_TIMEOUT, STATUS_ELSEWHERE, true},
+	{1, "context canceled", PL_UNAVAIL, STATUS_SAME, true},
+	{12, "unknown service etcdserverpb.KV", PL_UNSUPPORTED, STATUS_GIVE_UP, false},
+	{8, "grpc: received message larger than max (5 vs. 4)", PL_LIMIT, STATUS_GIVE_UP,
+         false},
+	{8, "grpc: trying to send message larger than max (5 vs. 4)", PL_LIMIT,
+         STATUS_GIVE_UP, true},
+	/* words that we have never heard */
+	{14, "upstream connect error", PL_UNAVAIL, STATUS_ELSEWHERE, true},
+	{8, "slow down", PL_THROTTLED, STATUS_SAME, true},
+	{2, "boom", PL_UNAVAIL, STATUS_ELSEWHERE, true},
+	{3, "", PL_INVALID, STATUS_GIVE_UP, false},
+	{17, "", PL_PROTO, STATUS_GIVE_UP, true},
+	{4000000000u, "what", PL_PROTO, STATUS_GIVE_UP, true},
+};
+
+T_CASE(each_answer_of_etcd_has_its_meaning)
+{
+	for (size_t i = 0; i < sizeof wants / sizeof wants[0]; i++) {
+		const struct want *want = &wants[i];
+		struct status status = of(want->grpc, want->text);
+
+		T_STR(pl_code_name(status.code), pl_code_name(want->code));
+		T_EQ(status.next, want->next);
+		T_EQ(status.maybe_applied, want->maybe_applied);
+		T_EQ(status.grpc, want->grpc);
+	}
+	T_EQ(of(0, "etcdserver: no leader").code, PL_OK);
+}
+
+T_CASE(words_must_match_whole)
+{
+	/* Text around it may come from anybody: a key, a user's name. */
+	T_EQ(of(14, "no healthy upstream: etcdserver: no leader").maybe_applied, true);
+	T_EQ(of(14, "etcdserver: no leader yet").maybe_applied, true);
+	T_EQ(of(14, "etcdserver: ").code, PL_UNAVAIL);
+	T_EQ(of(14, "no lea").code, PL_UNAVAIL);
+}
+
+T_CASE(the_limit_is_read_out_of_the_words)
+{
+	T_EQ(of(8, "grpc: received message larger than max (2097153 vs. 2097152)")
+	             .limit_bytes,
+	     2097152);
+	T_EQ(of(8, "grpc: received message larger than max (7)").limit_bytes, 0);
+	T_EQ(of(8, "grpc: received message larger than max (7 vs. )").limit_bytes, 0);
+	T_EQ(of(8, "grpc: received message larger than max (7 vs. "
+	           "99999999999999999999999)")
+	             .limit_bytes,
+	     0);
+	T_EQ(of(8, "grpc: trying to send message larger than max (7 vs. 6)").limit_bytes,
+	     0);
+	T_EQ(of(3, "etcdserver: request is too large").limit_bytes, 0);
+}
+
+static struct status reason(const char *text)
+{
+	return status_of_reason(pl_span_str(text));
+}
+
+T_CASE(a_watch_is_told_in_words_of_go)
+{
+	struct status status = reason("rpc error: code = PermissionDenied desc = "
+	                              "etcdserver: permission denied");
+
+	T_EQ(status.code, PL_DENIED);
+	T_EQ(status.next, STATUS_GIVE_UP);
+	T_EQ(status.grpc, GRPC_PERMISSION_DENIED);
+	status = reason("rpc error: code = Unauthenticated desc = etcdserver: invalid "
+	                "auth token");
+	T_EQ(status.code, PL_AUTH);
+	T_EQ(status.next, STATUS_TOKEN);
+	status =
+		reason("rpc error: code = InvalidArgument desc = etcdserver: revision of "
+	               "auth store is old");
+	T_EQ(status.next, STATUS_TOKEN);
+	status = reason(
+		"rpc error: code = InvalidArgument desc = etcdserver: user name is "
+		"empty");
+	T_EQ(status.next, STATUS_TOKEN);
+	/* The name alone decides where the words are new. */
+	T_EQ(reason("rpc error: code = PermissionDenied desc = no").code, PL_DENIED);
+	T_EQ(reason("rpc error: code = Unauthenticated desc = ").code, PL_AUTH);
+	T_EQ(reason("mvcc: watcher range is empty").code, PL_INVALID);
+	T_EQ(reason("mvcc: duplicate watch ID provided on the WatchStream").next,
+	     STATUS_SAME);
+	T_EQ(reason("").code, PL_CANCELED);
+	T_EQ(reason("rpc error: code = Code(99) desc = x").code, PL_UNAVAIL);
+	T_EQ(reason("rpc error: code = ").code, PL_UNAVAIL);
+	T_EQ(reason("rpc error: code = PermissionDenied").code, PL_UNAVAIL);
+	T_EQ(reason("rpc error: code = OK desc = x").code, PL_UNAVAIL);
+}
+
+T_CASE(errors_say_what_to_do)
+{
+	struct pl_span text = PL_SPAN_LIT("etcdserver: request timed out");
+	struct status status = status_of(GRPC_UNAVAILABLE, text);
+	struct pl_err err;
+
+	T_EQ(status_err(&status, false, text, &err), PL_TIMEOUT);
+	T_STR(err.msg, "etcdserver: request timed out (Unavailable): check that the "
+	               "server is up and not overloaded");
+	T_EQ(status_err(&status, true, text, &err), PL_UNKNOWN);
+	T_STR(err.msg,
+	      "etcdserver: request timed out (Unavailable), and it may have been "
+	      "applied: read the keys before deciding what happened; check that the "
+	      "server is up and not overloaded");
+	text = PL_SPAN_LIT("rpc error: code = PermissionDenied desc = etcdserver: "
+	                   "permission denied");
+	status = status_of_reason(text);
+	T_EQ(status_err(&status, false, text, &err), PL_DENIED);
+	T_STR(err.msg, "etcdserver: permission denied (PermissionDenied): grant the user "
+	               "a role for these keys");
+	T_EQ(status_err(&status, true, text, NULL), PL_DENIED);
+}
+
+T_CASE(what_a_server_says_is_bounded_and_printable)
+{
+	uint8_t text[5000];
+	struct status status;
+	struct pl_err err;
+
+	for (size_t i = 0; i < sizeof text; i++)
+		text[i] = (uint8_t)i;
+	for (uint32_t grpc = 1; grpc < 20; grpc++) {
+		status = status_of(grpc, pl_span(text, sizeof text));
+		(void)status_err(&status, grpc % 2 == 0, pl_span(text, sizeof text),
+		                 &err);
+		T_TRUE(strlen(err.msg) < sizeof err.msg);
+		for (size_t i = 0; err.msg[i] != 0; i++)
+			T_TRUE(err.msg[i] >= ' ' && err.msg[i] <= '~');
+	}
+	status = status_of(17, pl_span(NULL, 0));
+	T_EQ(status_err(&status, false, pl_span(NULL, 0), &err), PL_PROTO);
+	T_STR(err.msg, "malformed message (17): check that the endpoint is what it "
+	               "should be");
+}
