@@ -1,0 +1,227 @@
+#include "tests/faultlab/hist.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+
+/* Of one array. A run that reaches it is far outside of what is meant. */
+enum { ITEMS_MAX = 1 << 24, ITEMS_MIN = 64 };
+
+/* A laboratory without memory can not go on: it ends loudly. */
+static void grow(void **items, size_t *cap, size_t count, size_t size)
+{
+	void *at;
+
+	if (count < *cap)
+		return;
+	PL_ASSERT(count < ITEMS_MAX);
+	*cap = *cap == 0 ? ITEMS_MIN : 2 * *cap;
+	at = pl_realloc(*items, *cap * size);
+	PL_ASSERT(at != NULL);
+	*items = at;
+}
+
+#define GROW(owner, array)                                                     \
+	do {                                                                   \
+		void *grow_at_ = (owner)->array;                               \
+		grow(&grow_at_, &(owner)->array##_cap, (owner)->array##_count, \
+		     sizeof *(owner)->array);                                  \
+		(owner)->array = grow_at_;                                     \
+	} while (0)
+
+struct pl_span hist_key_text(hist_key key, char at[static HIST_KEY_SIZE])
+{
+	int len = snprintf(at, HIST_KEY_SIZE, HIST_PREFIX "%c/%08u",
+	                   (char)hist_class_of(key), (unsigned)(key & UINT32_MAX));
+
+	return pl_span(at, (size_t)len);
+}
+
+struct pl_span hist_class_prefix(enum hist_class class, char at[static HIST_KEY_SIZE])
+{
+	int len = class == HIST_ALL
+	                  ? snprintf(at, HIST_KEY_SIZE, HIST_PREFIX)
+	                  : snprintf(at, HIST_KEY_SIZE, HIST_PREFIX "%c/", (char)class);
+
+	return pl_span(at, (size_t)len);
+}
+
+static bool parse_number(struct pl_span *text, uint32_t *out)
+{
+	uint64_t number = 0;
+	size_t len = 0;
+
+	for (; len < text->len && text->at[len] >= '0' && text->at[len] <= '9'; len++) {
+		number = 10 * number + (uint64_t)(text->at[len] - '0');
+		if (number > UINT32_MAX)
+			return false;
+	}
+	*out = (uint32_t)number;
+	text->at += len;
+	text->len -= len;
+	return len > 0;
+}
+
+bool hist_key_parse(struct pl_span text, hist_key *out)
+{
+	struct pl_span prefix = PL_SPAN_LIT(HIST_PREFIX), rest;
+	uint32_t number;
+
+	if (!pl_span_starts(text, prefix) || text.len < prefix.len + 3 ||
+	    text.at[prefix.len + 1] != '/')
+		return false;
+	rest = pl_span(text.at + prefix.len + 2, text.len - prefix.len - 2);
+	if (!parse_number(&rest, &number) || rest.len != 0)
+		return false;
+	*out = hist_key_of(text.at[prefix.len], number);
+	return true;
+}
+
+struct hist_value hist_value_add(struct hist_value before, uint32_t writer)
+{
+	uint64_t mixed = (before.hash ^ writer) + UINT64_C(0x9e3779b97f4a7c15);
+
+	mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (struct hist_value){
+		.writer = writer, .count = before.count + 1, .hash = mixed ^ mixed >> 31};
+}
+
+bool hist_value_parse(struct pl_span text, struct hist_value *out)
+{
+	struct hist_value value = {0};
+	uint32_t writer;
+
+	for (;;) {
+		if (!parse_number(&text, &writer))
+			return false;
+		value = hist_value_add(value, writer);
+		if (text.len == 0)
+			break;
+		if (text.at[0] != ',')
+			return false;
+		text.at++;
+		text.len--;
+	}
+	*out = value;
+	return true;
+}
+
+void hist_init(struct hist *hist)
+{
+	memset(hist, 0, sizeof *hist);
+}
+
+void hist_done(struct hist *hist)
+{
+	for (unsigned i = 0; i < hist->stream_count; i++) {
+		free(hist->stream[i].note);
+		free(hist->stream[i].event);
+	}
+	free(hist->op);
+	free(hist->lease);
+	free(hist->compacted);
+	free(hist->mark);
+	free(hist->final);
+}
+
+uint32_t hist_op_start(struct hist *hist, uint16_t client, uint64_t now_ms)
+{
+	GROW(hist, op);
+	hist->op[hist->op_count] = (struct hist_op){.id = (uint32_t)hist->op_count + 1,
+	                                            .client = client,
+	                                            .start_tick = ++hist->tick,
+	                                            .start_ms = now_ms};
+	return hist->op[hist->op_count++].id;
+}
+
+struct hist_op *hist_op(struct hist *hist, uint32_t id)
+{
+	PL_ASSERT(id > 0 && id <= hist->op_count);
+	return &hist->op[id - 1];
+}
+
+void hist_op_end(struct hist *hist, uint32_t id, enum hist_outcome outcome,
+                 enum pl_code code, int64_t revision, uint64_t now_ms)
+{
+	struct hist_op *op = hist_op(hist, id);
+
+	PL_ASSERT(op->outcome == HIST_OPEN && outcome != HIST_OPEN);
+	op->outcome = outcome;
+	op->code = code;
+	op->revision = revision;
+	op->end_tick = ++hist->tick;
+	op->end_ms = now_ms;
+}
+
+unsigned hist_stream_add(struct hist *hist, const char *name, enum hist_class class,
+                         bool whole)
+{
+	struct hist_stream *stream = &hist->stream[hist->stream_count];
+
+	PL_ASSERT(hist->stream_count < HIST_STREAMS_MAX);
+	*stream = (struct hist_stream){.class = class, .whole = whole};
+	(void)snprintf(stream->name, sizeof stream->name, "%s", name);
+	return hist->stream_count++;
+}
+
+struct hist_note *hist_note_add(struct hist *hist, unsigned stream,
+                                enum hist_note_what what, int64_t revision,
+                                uint64_t now_ms)
+{
+	struct hist_stream *to = &hist->stream[stream];
+	struct hist_note *note;
+
+	PL_ASSERT(stream < hist->stream_count);
+	GROW(to, note);
+	note = &to->note[to->note_count++];
+	*note = (struct hist_note){.what = what,
+	                           .revision = revision,
+	                           .first = to->event_count,
+	                           .tick = ++hist->tick,
+	                           .ms = now_ms};
+	return note;
+}
+
+void hist_event_add(struct hist *hist, unsigned stream, const struct hist_event *event)
+{
+	struct hist_stream *to = &hist->stream[stream];
+
+	PL_ASSERT(stream < hist->stream_count && to->note_count > 0);
+	GROW(to, event);
+	to->event[to->event_count++] = *event;
+	to->note[to->note_count - 1].count++;
+}
+
+size_t hist_lease_add(struct hist *hist, int64_t id, uint64_t ttl_ms)
+{
+	GROW(hist, lease);
+	hist->lease[hist->lease_count] = (struct hist_lease){.id = id, .ttl_ms = ttl_ms};
+	return hist->lease_count++;
+}
+
+void hist_compacted(struct hist *hist, int64_t revision)
+{
+	GROW(hist, compacted);
+	hist->compacted[hist->compacted_count++] = revision;
+}
+
+void hist_final_add(struct hist *hist, const struct hist_event *record)
+{
+	GROW(hist, final);
+	hist->final[hist->final_count++] = *record;
+}
+
+void hist_mark(struct hist *hist, uint64_t now_ms, const char *fmt, ...)
+{
+	struct hist_mark *mark;
+	va_list args;
+
+	GROW(hist, mark);
+	mark = &hist->mark[hist->mark_count++];
+	mark->ms = now_ms;
+	va_start(args, fmt);
+	(void)vsnprintf(mark->text, sizeof mark->text, fmt, args);
+	va_end(args);
+}

@@ -1,0 +1,202 @@
+/*
+ * What happened in a run: every call with its outcome, every watcher's stream,
+ * every lease, and the state at the end. Plain data, for the checker to judge.
+ *
+ * Ticks order starts, ends and notes strictly, which milliseconds do not: all of
+ * it is recorded by one thread. An operation's id is written into every value it
+ * puts, so each event names its writer.
+ *
+ * Size: a minute is some 60,000 operations and as many events for each of about
+ * eight watchers, 100 bytes each: 50 MB.
+ */
+#ifndef TESTS_FAULTLAB_HIST_H
+#define TESTS_FAULTLAB_HIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/err.h"
+#include "store/base/span.h"
+
+enum {
+	HIST_PARTS_MAX = 3,
+	HIST_STREAMS_MAX = 64,
+	HIST_NAME_SIZE = 32,
+	HIST_KEY_SIZE = 32,
+	HIST_VALUE_SIZE = 1024,
+	HIST_LIST_MAX = 64, /* elements; then a list is full */
+	HIST_TEXT_SIZE = 120,
+};
+
+/* Which kind of key: the letter in "/lab/r/00000012". */
+enum hist_class {
+	HIST_ALL = 0, /* streams: no filter */
+	HIST_REGISTER = 'r',
+	HIST_LIST = 'l',
+	HIST_UNIQUE = 'u', /* created once, each by one operation */
+	HIST_BLIND = 'b',  /* put without any compare */
+	HIST_LEASED = 'e',
+};
+
+/* Class and number in one; 0 is no key. */
+typedef uint64_t hist_key;
+
+static inline hist_key hist_key_of(enum hist_class class, uint32_t number)
+{
+	return (uint64_t) class << 32 | number;
+}
+
+static inline enum hist_class hist_class_of(hist_key key)
+{
+	return (enum hist_class)(key >> 32);
+}
+
+#define HIST_PREFIX "/lab/"
+struct pl_span hist_key_text(hist_key key, char at[static HIST_KEY_SIZE]);
+bool hist_key_parse(struct pl_span text, hist_key *out);
+/* The keys of a class; all with HIST_ALL. */
+struct pl_span hist_class_prefix(enum hist_class class, char at[static HIST_KEY_SIZE]);
+
+/* A value is a list of operation ids, "3,17,20": the last one wrote it. Others
+ * than lists have one element. The hash stands for the whole content. */
+struct hist_value {
+	uint32_t writer; /* 0: no value */
+	uint32_t count;
+	uint64_t hash;
+};
+
+struct hist_value hist_value_add(struct hist_value before, uint32_t writer);
+bool hist_value_parse(struct pl_span text, struct hist_value *out);
+
+enum hist_act { HIST_LOOK, HIST_PUT, HIST_DROP };
+enum { HIST_ANY = -1 };
+
+/* What an operation does to one key, all parts in one transaction. */
+struct hist_part {
+	hist_key key;
+	enum hist_act act;
+	int64_t expect;          /* mod_revision compared, HIST_ANY: none */
+	struct hist_value value; /* HIST_PUT */
+	bool seen;               /* the answer showed the key as it stood: */
+	int64_t seen_mod;        /* 0: absent */
+	struct hist_value seen_value;
+};
+
+enum hist_outcome {
+	HIST_OPEN,    /* no answer was ever given: a fault by itself */
+	HIST_OK,      /* done, at revision */
+	HIST_REFUSED, /* a compare did not hold, at revision */
+	HIST_FAILED,  /* certainly not applied */
+	HIST_UNKNOWN, /* may have been applied, or may be later */
+};
+
+struct hist_op {
+	uint32_t id; /* from 1 */
+	uint16_t client;
+	uint8_t part_count;
+	bool serializable;
+	enum hist_outcome outcome;
+	enum pl_code code;
+	uint64_t start_tick, end_tick;
+	uint64_t start_ms, end_ms;
+	int64_t revision;
+	int64_t lease; /* of the keys it puts */
+	struct hist_part part[HIST_PARTS_MAX];
+};
+
+struct hist_event {
+	int64_t revision;
+	hist_key key;
+	bool is_delete;
+	int64_t create_revision, version, lease;
+	struct hist_value value;
+};
+
+enum hist_note_what {
+	HIST_START,    /* a watch from revision on was asked for; 0: from now */
+	HIST_READY,    /* changes after revision will be seen */
+	HIST_EVENTS,   /* events[first .. first + count) */
+	HIST_PROGRESS, /* all up to revision has been seen */
+	HIST_RELIST,   /* the events are the records as they stood at revision */
+	HIST_END,      /* code says why */
+};
+
+struct hist_note {
+	enum hist_note_what what;
+	enum pl_code code;
+	int64_t revision;
+	int64_t compact_revision; /* HIST_END with PL_COMPACTED */
+	size_t first, count;
+	uint64_t tick, ms;
+};
+
+/* What one watcher was told. */
+struct hist_stream {
+	char name[HIST_NAME_SIZE];
+	enum hist_class class; /* only keys of this class */
+	bool whole;            /* must have seen everything up to the end */
+	struct hist_note *note;
+	size_t note_count, note_cap;
+	struct hist_event *event;
+	size_t event_count, event_cap;
+};
+
+struct hist_lease {
+	int64_t id;
+	uint64_t ttl_ms;
+	uint64_t safe_until_ms; /* the latest the client was ever sure of */
+	uint64_t dropped_ms;    /* no longer kept alive since, 0: kept */
+	bool revoked;           /* asked to, answered or not */
+};
+
+/* An action of the nemesis, for people who read a failure. */
+struct hist_mark {
+	uint64_t ms;
+	char text[HIST_TEXT_SIZE];
+};
+
+struct hist {
+	uint64_t tick;
+	int64_t base_revision; /* when it began: the store was empty */
+	struct hist_op *op;
+	size_t op_count, op_cap;
+	struct hist_stream stream[HIST_STREAMS_MAX]; /* 0: the full history */
+	unsigned stream_count;
+	struct hist_lease *lease;
+	size_t lease_count, lease_cap;
+	int64_t *compacted; /* revisions for which a compaction was asked */
+	size_t compacted_count, compacted_cap;
+	struct hist_mark *mark;
+	size_t mark_count, mark_cap;
+	/* Everything there was when all was quiet again. */
+	int64_t final_revision;
+	uint64_t final_ms;
+	struct hist_event *final;
+	size_t final_count, final_cap;
+};
+
+void hist_init(struct hist *hist);
+void hist_done(struct hist *hist);
+
+/* The op is filled in by the caller; ids are stable, pointers are not. */
+uint32_t hist_op_start(struct hist *hist, uint16_t client, uint64_t now_ms);
+struct hist_op *hist_op(struct hist *hist, uint32_t id);
+void hist_op_end(struct hist *hist, uint32_t id, enum hist_outcome outcome,
+                 enum pl_code code, int64_t revision, uint64_t now_ms);
+
+/* Returns the stream's number. */
+unsigned hist_stream_add(struct hist *hist, const char *name, enum hist_class class,
+                         bool whole);
+/* Events go to the note that was added last. */
+struct hist_note *hist_note_add(struct hist *hist, unsigned stream,
+                                enum hist_note_what what, int64_t revision,
+                                uint64_t now_ms);
+void hist_event_add(struct hist *hist, unsigned stream, const struct hist_event *event);
+
+size_t hist_lease_add(struct hist *hist, int64_t id, uint64_t ttl_ms);
+void hist_compacted(struct hist *hist, int64_t revision);
+void hist_final_add(struct hist *hist, const struct hist_event *record);
+PL_PRINTF(3, 4) void hist_mark(struct hist *hist, uint64_t now_ms, const char *fmt, ...);
+
+#endif
