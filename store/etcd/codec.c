@@ -1,6 +1,8 @@
 /* What the client asks about a request without its bytes. */
 #include "store/etcd/codec.h"
 
+#include "store/kv/check.h"
+
 static const char *const paths[KV_OP_COUNT] = {
 	[KV_GET] = "/etcdserverpb.KV/Range",
 	[KV_PUT] = "/etcdserverpb.KV/Put",
@@ -20,28 +22,7 @@ const char *codec_path(enum kv_op op)
 	return paths[op];
 }
 
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t nested_ops(const struct kv_req *ops, size_t count)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < count; i++)
-		most = max_of(most, codec_txn_ops(&ops[i]));
-	return most;
-}
-
 uint64_t codec_txn_ops(const struct kv_req *req)
 {
-	const struct kv_txn *txn = &req->txn;
-
-	if (req->op != KV_TXN)
-		return 0;
-	/* etcd takes the longest list of a level off what the next one may have. */
-	return max_of(txn->compare_count, max_of(txn->then_count, txn->otherwise_count)) +
-	       max_of(nested_ops(txn->then, txn->then_count),
-	              nested_ops(txn->otherwise, txn->otherwise_count));
+	return kv_txn_ops(req);
 }

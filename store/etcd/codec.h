@@ -18,9 +18,6 @@
 #include "store/base/span.h"
 #include "store/kv/types.h"
 
-/* Transactions in transactions, the outer one counted. */
-enum { CODEC_TXN_DEPTH_MAX = 8 };
-
 #define CODEC_PATH_WATCH "/etcdserverpb.Watch/Watch"
 #define CODEC_PATH_KEEP "/etcdserverpb.Lease/LeaseKeepAlive"
 #define CODEC_PATH_AUTH "/etcdserverpb.Auth/Authenticate"

@@ -346,7 +346,7 @@ static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
 	enum pl_code code;
 	size_t room;
 
-	if (depth == CODEC_TXN_DEPTH_MAX)
+	if (depth == KV_TXN_DEPTH_MAX)
 		return codec_bad(in, "nested too deeply");
 	if (!count_fields(answer->bytes, TXN_RESULTS, &room))
 		return codec_bad(in, "malformed message");

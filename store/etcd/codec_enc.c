@@ -297,7 +297,7 @@ enum pl_code codec_reserve(struct pl_buf *out, size_t size, struct pl_err *err)
 enum pl_code codec_encode(const struct kv_req *req, struct pl_buf *out,
                           struct pl_buf *shape, struct pl_err *err)
 {
-	enum pl_code code = codec_check(req, err);
+	enum pl_code code = kv_check_req(req, err);
 	uint8_t *end;
 	size_t size;
 

@@ -1,5 +1,7 @@
 #include "store/etcd/codec_gen.h"
 
+#include "store/kv/check.h"
+
 static void *take(struct pl_arena *arena, size_t count, size_t size)
 {
 	void *at = pl_arena_zalloc(arena, count == 0 ? 1 : count, size);
@@ -107,7 +109,7 @@ static struct kv_put some_put(struct pl_rng *rng, struct pl_arena *arena)
 
 static struct kv_req some_op(struct pl_rng *rng, struct pl_arena *arena, unsigned depth)
 {
-	enum kv_op last = depth < CODEC_TXN_DEPTH_MAX ? KV_TXN : KV_DELETE;
+	enum kv_op last = depth < KV_TXN_DEPTH_MAX ? KV_TXN : KV_DELETE;
 	struct kv_req req = {.op = (enum kv_op)pl_rng_below(rng, last + 1u)};
 
 	switch ((int)req.op) {

@@ -4,11 +4,7 @@
 
 #include "store/etcd/codec.h"
 #include "store/etcd/wire.h"
-
-/* PL_INVALID with the path of the first field that can not be sent. */
-PL_NODISCARD enum pl_code codec_check(const struct kv_req *req, struct pl_err *err);
-PL_NODISCARD enum pl_code codec_check_watch(const struct codec_watch_create *create,
-                                            struct pl_err *err);
+#include "store/kv/check.h"
 
 /* Room for size bytes behind out, or an error that says what did not fit. */
 PL_NODISCARD enum pl_code codec_reserve(struct pl_buf *out, size_t size,

@@ -53,7 +53,7 @@ static struct pl_span create_filters(const struct kv_watch_req *req)
 enum pl_code codec_watch_create(const struct codec_watch_create *create,
                                 struct pl_buf *out, struct pl_err *err)
 {
-	enum pl_code code = codec_check_watch(create, err);
+	enum pl_code code = kv_check_watch(create->req, err);
 	struct pl_span filters = create_filters(create->req);
 	struct codec_range range;
 	size_t size, whole;
@@ -61,6 +61,7 @@ enum pl_code codec_watch_create(const struct codec_watch_create *create,
 
 	if (code != PL_OK)
 		return code;
+	PL_ASSERT(create->from_revision >= 0 && create->watch_id >= 0);
 	range = codec_range(&create->req->keys);
 	size = wire_bytes_size(CREATE_KEY, range.key) +
 	       wire_bytes_size(CREATE_END, range.end) +

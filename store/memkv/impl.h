@@ -8,7 +8,7 @@
 #include "store/memkv/mvcc.h"
 #include "store/memkv/stab.h"
 
-enum { MEM_TXN_DEPTH_MAX = 8, MEM_CALLS_KEPT = 64 };
+enum { MEM_CALLS_KEPT = 64 };
 
 /* One delivery, in the order of the queue. Embedded in what is delivered. */
 enum item_kind {
@@ -130,9 +130,7 @@ void queue_add_first(struct memkv *mem, struct item *item);
 struct kv_header mem_header(const struct memkv *mem);
 uint64_t mem_now(struct memkv *mem);
 
-/* -- requests (check.c): shape and limits, before anything is looked at */
-PL_NODISCARD enum pl_code check_req(const struct kv_req *req, struct pl_err *err);
-PL_NODISCARD enum pl_code check_watch(const struct kv_watch_req *req, struct pl_err *err);
+/* -- limits (check.c) */
 PL_NODISCARD enum pl_code check_limits(const struct memkv *mem, const struct kv_req *req,
                                        struct pl_err *err);
 

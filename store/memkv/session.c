@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "store/kv/check.h"
 #include "store/kv/keys.h"
 #include "store/memkv/impl.h"
 
@@ -64,7 +65,7 @@ static enum pl_code session_start(struct kv *kv, const struct kv_req *req,
 	(void)timeout_ms; /* answers are due at once */
 	if (session->closing)
 		return pl_err_set(err, PL_CANCELED, "the session is closed");
-	code = check_req(req, err);
+	code = kv_check_req(req, err);
 	if (code == PL_OK)
 		code = check_limits(mem, req, err);
 	if (code != PL_OK)
@@ -131,7 +132,7 @@ static enum pl_code session_watch(struct kv *kv, const struct kv_watch_req *req,
 
 	if (session->closing)
 		return pl_err_set(err, PL_CANCELED, "the session is closed");
-	code = check_watch(req, err);
+	code = kv_check_watch(req, err);
 	if (code == PL_OK)
 		code = watch_start(session, req, fn, ctx, &watch, err);
 	if (code == PL_OK && out != NULL)

@@ -1,8 +1,8 @@
 /* What may be sent. The server would refuse most of it too, later and with fewer
  * words; an end of a range that means something else to etcd it would not. */
-#include <stdio.h>
+#include "store/kv/check.h"
 
-#include "store/etcd/codec_internal.h"
+#include <stdio.h>
 
 /* The way from the request to the operation that is looked at. */
 struct where {
@@ -107,7 +107,7 @@ static enum pl_code check_txn(const struct where *where, const struct kv_txn *tx
 {
 	enum pl_code code;
 
-	if (depth > CODEC_TXN_DEPTH_MAX)
+	if (depth > KV_TXN_DEPTH_MAX)
 		return fail(where, "", "nested too deeply", err);
 	for (size_t i = 0; i < txn->compare_count; i++) {
 		const char *fault = compare_fault(&txn->compares[i]);
@@ -181,7 +181,7 @@ static enum pl_code check_list(const struct where *up, const char *list,
 	return PL_OK;
 }
 
-enum pl_code codec_check(const struct kv_req *req, struct pl_err *err)
+enum pl_code kv_check_req(const struct kv_req *req, struct pl_err *err)
 {
 	struct where where = {.op = req->op};
 
@@ -190,21 +190,43 @@ enum pl_code codec_check(const struct kv_req *req, struct pl_err *err)
 	return check_op(&where, req, 0, err);
 }
 
-enum pl_code codec_check_watch(const struct codec_watch_create *create,
-                               struct pl_err *err)
+enum pl_code kv_check_watch(const struct kv_watch_req *req, struct pl_err *err)
 {
-	const struct kv_keys *keys = &create->req->keys;
-	const char *fault = keys_fault(keys);
+	const char *fault = keys_fault(&req->keys);
 
-	if (fault == NULL && keys->kind == KV_RANGE &&
-	    pl_span_cmp(keys->from, keys->to) >= 0)
+	if (fault == NULL && req->keys.kind == KV_RANGE &&
+	    pl_span_cmp(req->keys.from, req->keys.to) >= 0)
 		fault = "range holds no key";
-	if (fault == NULL && create->req->from_revision < 0)
+	if (fault == NULL && req->from_revision < 0)
 		fault = "negative revision";
-	if (fault == NULL && create->req->no_puts && create->req->no_deletes)
+	if (fault == NULL && req->no_puts && req->no_deletes)
 		fault = "neither puts nor deletes wanted";
-	if (fault != NULL)
-		return pl_err_set(err, PL_INVALID, "watch: %s", fault);
-	PL_ASSERT(create->from_revision >= 0 && create->watch_id >= 0);
-	return PL_OK;
+	return fault == NULL ? PL_OK : pl_err_set(err, PL_INVALID, "watch: %s", fault);
+}
+
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t nested_ops(const struct kv_req *ops, /* NOLINT(misc-no-recursion) */
+                           size_t count)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = max_of(most, kv_txn_ops(&ops[i]));
+	return most;
+}
+
+uint64_t kv_txn_ops(const struct kv_req *req) /* NOLINT(misc-no-recursion) */
+{
+	const struct kv_txn *txn = &req->txn;
+
+	if (req->op != KV_TXN)
+		return 0;
+	/* etcd takes the longest list of a level off what the next one may have. */
+	return max_of(txn->compare_count, max_of(txn->then_count, txn->otherwise_count)) +
+	       max_of(nested_ops(txn->then, txn->then_count),
+	              nested_ops(txn->otherwise, txn->otherwise_count));
 }
