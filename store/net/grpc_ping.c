@@ -1,0 +1,56 @@
+#include "store/net/grpc_ping.h"
+
+void grpc_ping_busy(struct grpc_ping *ping, bool busy, uint64_t now_ms)
+{
+	if (busy && !ping->busy && now_ms > ping->heard_ms)
+		ping->heard_ms = now_ms; /* silence counts from the first call on */
+	ping->busy = busy;
+}
+
+void grpc_ping_heard(struct grpc_ping *ping, uint64_t now_ms)
+{
+	ping->heard_ms = now_ms;
+	ping->out = false;
+	ping->late = false;
+}
+
+void grpc_ping_want(struct grpc_ping *ping)
+{
+	ping->wanted = !ping->out;
+}
+
+uint64_t grpc_ping_deadline_ms(const struct grpc_ping *ping)
+{
+	uint64_t due = UINT64_MAX;
+
+	if (ping->out)
+		return ping->give_up_ms;
+	if (ping->wanted)
+		due = 0;
+	else if (ping->busy && ping->idle_ms != 0)
+		due = ping->heard_ms + ping->idle_ms;
+	if (due != UINT64_MAX && ping->sent_ms != 0 && due < ping->sent_ms + ping->gap_ms)
+		due = ping->sent_ms + ping->gap_ms;
+	return due;
+}
+
+enum grpc_ping_act grpc_ping_step(struct grpc_ping *ping, uint64_t now_ms)
+{
+	if (now_ms < grpc_ping_deadline_ms(ping))
+		return GRPC_PING_NOTHING;
+	if (ping->out && !ping->late) {
+		/* We may have been stopped ourselves, with the answer waiting in
+		 * the socket: read once more before the verdict. */
+		ping->late = true;
+		ping->give_up_ms = now_ms + 1;
+		return GRPC_PING_NOTHING;
+	}
+	if (ping->out)
+		return GRPC_PING_DEAD;
+	ping->wanted = false;
+	ping->out = true;
+	ping->late = false;
+	ping->sent_ms = now_ms;
+	ping->give_up_ms = now_ms + ping->timeout_ms;
+	return GRPC_PING_SEND;
+}

@@ -1,0 +1,274 @@
+#include "store/net/grpc_session.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+
+/* Room for a burst above GRPC_OUT_HIGH: frames that nghttp2 made on its own. */
+enum { OUT_MAX = 64 * 1024 * 1024 };
+
+static struct grpc_call *first_call(struct pl_list *list)
+{
+	return PL_LIST_ITEM(list->next, struct grpc_call, link);
+}
+
+static void ping_arm(struct grpc_session *session)
+{
+	uint64_t due = grpc_ping_deadline_ms(&session->ping);
+
+	if (due == UINT64_MAX)
+		pl_timer_stop(&session->ping_timer);
+	else
+		pl_timer_set(&session->ping_timer, due);
+}
+
+static void on_ping_timer(void *ctx)
+{
+	struct grpc_session *session = ctx;
+
+	if (session->dead)
+		return;
+	switch (grpc_ping_step(&session->ping, session->fns.now_ms(session->ctx))) {
+	case GRPC_PING_NOTHING:
+		break;
+	case GRPC_PING_SEND:
+		/* Without memory the PING does not go out, and by the time it is
+		 * missed nothing else will have come either. */
+		(void)nghttp2_submit_ping(session->h2, NGHTTP2_FLAG_NONE, NULL);
+		session->fns.wake(session->ctx);
+		break;
+	case GRPC_PING_DEAD:
+		pl_err_set(&session->why, PL_TIMEOUT,
+		           "server has gone silent: no answer to a PING within %u ms",
+		           (unsigned)session->ping.timeout_ms);
+		session->lost = true;
+		session->fns.wake(session->ctx);
+		return;
+	}
+	ping_arm(session);
+}
+
+enum pl_code grpc_session_init(struct grpc_session *session,
+                               const struct grpc_session_opts *opts,
+                               struct pl_timers *timers,
+                               const struct grpc_session_fns *fns, void *ctx,
+                               struct pl_err *err)
+{
+	*session = (struct grpc_session){
+		.timers = timers,
+		.fns = *fns,
+		.ctx = ctx,
+		.scheme = opts->scheme,
+		.message_max = opts->message_max,
+		.ping = {.idle_ms = opts->ping_idle_ms,
+	                 .gap_ms = opts->ping_gap_ms,
+	                 .timeout_ms = opts->ping_timeout_ms},
+	};
+	pl_list_init(&session->waiting);
+	pl_list_init(&session->open);
+	pl_list_init(&session->ended);
+	pl_list_init(&session->loose);
+	pl_list_init(&session->sending);
+	pl_buf_init(&session->out, OUT_MAX);
+	session->authority = pl_strdup(opts->authority);
+	if (session->authority == NULL ||
+	    pl_timer_init(&session->ping_timer, timers, on_ping_timer, session) != PL_OK)
+		pl_err_set(err, PL_NOMEM, "HTTP/2 session");
+	else if (grpc_h2_new(session, err) == PL_OK)
+		return PL_OK;
+	grpc_session_done(session);
+	return PL_NOMEM;
+}
+
+void grpc_session_done(struct grpc_session *session)
+{
+	if (session->timers == NULL)
+		return;
+	PL_ASSERT(pl_list_empty(&session->waiting) && pl_list_empty(&session->open) &&
+	          pl_list_empty(&session->ended));
+	nghttp2_session_del(session->h2);
+	pl_timer_done(&session->ping_timer);
+	pl_buf_done(&session->out);
+	free(session->authority);
+	session->authority = NULL;
+	session->h2 = NULL;
+	session->timers = NULL;
+}
+
+static enum pl_code h2_failed(const struct grpc_session *session, ssize_t rc,
+                              struct pl_err *err)
+{
+	if (session->why.code != PL_OK) {
+		if (err != NULL)
+			*err = session->why;
+		return session->why.code;
+	}
+	if (rc == NGHTTP2_ERR_NOMEM)
+		return pl_err_set(err, PL_NOMEM, "HTTP/2 session");
+	return pl_err_set(err, PL_PROTO, "HTTP/2: %s", nghttp2_strerror((int)rc));
+}
+
+/* Whether this is HTTP/2 at all shows in its first nine bytes; told from them,
+ * the error can name what it is instead. */
+static enum pl_code sniff(struct grpc_session *session, struct pl_span data,
+                          struct pl_err *err)
+{
+	size_t room = sizeof session->first - session->first_len;
+	size_t count = data.len < room ? data.len : room;
+
+	if (count == 0)
+		return PL_OK;
+	if (session->first_len == 0)
+		return grpc_h2_sniff(data.at, data.len, err);
+	memcpy(session->first + session->first_len, data.at, count);
+	return grpc_h2_sniff(session->first, session->first_len + count, err);
+}
+
+enum pl_code grpc_session_feed(struct grpc_session *session, struct pl_span data,
+                               struct pl_err *err)
+{
+	size_t room = sizeof session->first - session->first_len;
+	size_t count = data.len < room ? data.len : room;
+	enum pl_code code = sniff(session, data, err);
+	ssize_t rc;
+
+	PL_ASSERT(!session->dead);
+	if (code != PL_OK)
+		return code;
+	memcpy(session->first + session->first_len, data.at, count);
+	session->first_len = (uint8_t)(session->first_len + count);
+	session->received += data.len;
+	grpc_ping_heard(&session->ping, session->fns.now_ms(session->ctx));
+	rc = nghttp2_session_mem_recv(session->h2, data.at, data.len);
+	return rc < 0 ? h2_failed(session, rc, err) : PL_OK;
+}
+
+static bool can_submit(const struct grpc_session *session)
+{
+	return session->up && !session->away && session->out.len < GRPC_OUT_HIGH &&
+	       !pl_list_empty(&session->waiting) &&
+	       session->streams <
+	               nghttp2_session_get_remote_settings(
+			       session->h2, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+}
+
+/* One request after the other, whole: the server can begin with the first while
+ * the last is still being written here. */
+enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
+{
+	enum pl_code code;
+	int rc;
+
+	PL_ASSERT(!session->dead);
+	rc = nghttp2_session_send(session->h2);
+	while (rc == 0 && can_submit(session)) {
+		if (session->streams == 0) {
+			grpc_ping_busy(&session->ping, true,
+			               session->fns.now_ms(session->ctx));
+			if (!pl_timer_is_set(&session->ping_timer))
+				ping_arm(session);
+		}
+		code = grpc_h2_submit(session, first_call(&session->waiting), err);
+		if (code != PL_OK)
+			return code;
+		rc = nghttp2_session_send(session->h2);
+	}
+	return rc != 0 ? h2_failed(session, rc, err) : PL_OK;
+}
+
+void grpc_session_written(struct grpc_session *session, uint64_t total)
+{
+	uint64_t now_ms = 0;
+
+	PL_ASSERT(total >= session->written && total <= session->serialised);
+	session->written = total;
+	while (!pl_list_empty(&session->sending)) {
+		struct grpc_call *call =
+			PL_LIST_ITEM(session->sending.next, struct grpc_call, sending);
+
+		if (call->tail_offset > total)
+			return;
+		if (now_ms == 0)
+			now_ms = session->fns.now_ms(session->ctx);
+		call->sent_ms = now_ms;
+		pl_list_del(&call->sending);
+	}
+}
+
+static void end_all(struct pl_list *list, const struct pl_err *why)
+{
+	while (!pl_list_empty(list)) {
+		struct grpc_call *call = first_call(list);
+
+		grpc_call_end(call, grpc_call_fate(call, true), why);
+	}
+}
+
+void grpc_session_fail(struct grpc_session *session, const struct pl_err *why)
+{
+	session->dead = true;
+	end_all(&session->open, why);
+	end_all(&session->waiting, why);
+	pl_buf_done(&session->out);
+	pl_timer_stop(&session->ping_timer);
+}
+
+static void call_deliver(struct grpc_call *call)
+{
+	const struct pl_err *err = call->err.code == PL_OK ? NULL : &call->err;
+	struct grpc_end end = {
+		.fate = call->fate,
+		.code = call->err.code,
+		.status = err == NULL ? call->reply.grpc_status : GRPC_UNKNOWN,
+		.text = call->reply.text == NULL ? "" : call->reply.text,
+		.err = err,
+		.sent_ms = call->sent_ms,
+	};
+
+	if (call->unary)
+		end.body = &call->body;
+	if (err == NULL && end.status == GRPC_OK)
+		end.message = call->message;
+	pl_list_del(&call->link);
+	call->on_end(call->ctx, &end);
+	grpc_call_free(call);
+}
+
+void grpc_session_deliver(struct grpc_session *session)
+{
+	if (session->up && !session->told_up) {
+		session->told_up = true;
+		session->fns.up(session->ctx);
+	}
+	while (!pl_list_empty(&session->ended))
+		call_deliver(first_call(&session->ended));
+	while (!pl_list_empty(&session->loose))
+		grpc_call_settle(
+			PL_LIST_ITEM(session->loose.next, struct grpc_call, loose));
+}
+
+bool grpc_session_finished(const struct grpc_session *session, struct pl_err *why)
+{
+	bool over = session->lost || (session->away && pl_list_empty(&session->open));
+
+	if (!over && nghttp2_session_want_read(session->h2) != 0)
+		return false;
+	if (session->why.code != PL_OK)
+		*why = session->why;
+	else
+		pl_err_set(why, PL_PROTO, "server broke the rules of HTTP/2");
+	return true;
+}
+
+void grpc_session_probe(struct grpc_session *session)
+{
+	if (session->dead || !session->up)
+		return;
+	grpc_ping_want(&session->ping);
+	ping_arm(session);
+}
+
+size_t grpc_session_unsent(const struct grpc_session *session)
+{
+	return session->body_bytes + (size_t)(session->serialised - session->written);
+}

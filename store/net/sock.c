@@ -1,0 +1,437 @@
+/*
+ * Happy path: connect, (TLS handshake,) on_open; then reads go up as they come,
+ * and writes go to the kernel at once or, for what it does not take, in one
+ * uv_write that keeps the socket busy.
+ * Failures: an address that refuses gives way to the next one; everything later
+ * ends in on_fail. One uv_tcp_t lives at a time, and closing it drives both the
+ * step to the next address and the end.
+ */
+#include "store/net/sock.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/base/fault.h"
+#include "store/net/tls_session.h"
+
+enum {
+	ADDRS_MAX = 8,
+	READ_SIZE = 128 * 1024,
+	PLAIN_SIZE = 64 * 1024,
+	WRITE_KEEP = 1024 * 1024, /* buffer kept between writes */
+};
+
+struct sock {
+	uv_loop_t *loop;
+	uv_tcp_t tcp;
+	uv_connect_t connect;
+	uv_write_t write;
+	struct sock_fns fns;
+	void *ctx;
+	void (*closed)(void *ctx); /* set: sock_close was called */
+	void *closed_ctx;
+
+	struct sockaddr_storage addrs[ADDRS_MAX];
+	unsigned addr_count, addr_at;
+
+	struct tls_session *tls; /* NULL: clear text */
+	uint8_t *plain;          /* decrypted bytes on their way up */
+	struct pl_buf inflight;  /* owned by libuv while writing */
+	uint64_t sent;           /* bytes taken by sock_send */
+	bool tcp_open;           /* libuv owes us a close callback */
+	bool connected;
+	bool open; /* and TLS is up */
+	bool writing;
+	bool failed;
+	struct pl_err err;
+	uint8_t bytes[READ_SIZE];
+};
+
+static void connect_next(struct sock *sock);
+
+/* A peer that has gone is an error value here, not the end of the process. */
+static void sigpipe_ignore(void)
+{
+	struct sigaction now;
+
+	if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+		(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void sock_free(struct sock *sock)
+{
+	tls_session_free(sock->tls);
+	pl_buf_done(&sock->inflight);
+	free(sock->plain);
+	free(sock);
+}
+
+static void sock_fail(struct sock *sock, const struct pl_err *err)
+{
+	if (sock->failed || sock->closed != NULL)
+		return;
+	sock->failed = true;
+	sock->err = *err;
+	if (sock->tcp_open && !uv_is_closing((uv_handle_t *)&sock->tcp))
+		(void)uv_read_stop((uv_stream_t *)&sock->tcp);
+	sock->fns.on_fail(sock->ctx, &sock->err);
+}
+
+static void on_tcp_closed(uv_handle_t *handle)
+{
+	struct sock *sock = PL_CONTAINER_OF((uv_tcp_t *)handle, struct sock, tcp);
+	void (*closed)(void *ctx) = sock->closed;
+	void *ctx = sock->closed_ctx;
+
+	sock->tcp_open = false;
+	if (closed == NULL) {
+		connect_next(sock);
+		return;
+	}
+	sock_free(sock);
+	closed(ctx);
+}
+
+void sock_close(struct sock *sock, void (*closed)(void *ctx), void *ctx)
+{
+	PL_ASSERT(sock->closed == NULL);
+	sock->closed = closed;
+	sock->closed_ctx = ctx;
+	if (!sock->tcp_open) { /* between addresses, or after the last one */
+		int rc = uv_tcp_init(sock->loop, &sock->tcp);
+
+		PL_ASSERT(rc == 0);
+		sock->tcp_open = true;
+	}
+	if (!uv_is_closing((uv_handle_t *)&sock->tcp))
+		uv_close((uv_handle_t *)&sock->tcp, on_tcp_closed);
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct sock *sock = PL_CONTAINER_OF((uv_tcp_t *)handle, struct sock, tcp);
+
+	(void)size;
+	*buf = uv_buf_init((char *)sock->bytes, READ_SIZE);
+}
+
+static bool live(const struct sock *sock)
+{
+	return !sock->failed && sock->closed == NULL;
+}
+
+static enum pl_code tls_flush(struct sock *sock, struct pl_err *err);
+
+/* Fills plain before it goes up: records are small, calls are not free. */
+static enum pl_code plain_read(struct sock *sock, size_t *len, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+	size_t got = 1;
+
+	*len = 0;
+	while (got > 0 && *len < PLAIN_SIZE) {
+		code = tls_session_read(sock->tls, sock->plain + *len, PLAIN_SIZE - *len,
+		                        &got, err);
+		if (code != PL_OK)
+			return code;
+		*len += got;
+	}
+	return code;
+}
+
+static enum pl_code plain_deliver(struct sock *sock, struct pl_err *err)
+{
+	enum pl_code code;
+	size_t len;
+
+	do {
+		code = plain_read(sock, &len, err);
+		if (len > 0)
+			sock->fns.on_data(sock->ctx, pl_span(sock->plain, len));
+	} while (code == PL_OK && len > 0 && live(sock));
+	return code;
+}
+
+static void tls_data(struct sock *sock, struct pl_span data)
+{
+	struct pl_err err;
+	enum pl_code code;
+	bool done = sock->open, opened;
+
+	tls_session_feed(sock->tls, data);
+	code = sock->open ? PL_OK : tls_session_shake(sock->tls, &done, &err);
+	if (tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK && code == PL_OK)
+		code = err.code; /* else: an alert that could not be sent */
+	opened = done && !sock->open;
+	if (code == PL_OK && opened) {
+		sock->open = true;
+		sock->fns.on_open(sock->ctx);
+	}
+	if (code == PL_OK && done && live(sock))
+		code = plain_deliver(sock, &err);
+	if (code != PL_OK)
+		sock_fail(sock, &err);
+}
+
+static void read_failed(struct sock *sock, ssize_t rc)
+{
+	struct pl_err err;
+
+	if (rc == UV_EOF)
+		pl_err_set(&err, PL_UNAVAIL, "connection closed by the server");
+	else
+		pl_err_set(&err, PL_UNAVAIL, "read: %s", uv_strerror((int)rc));
+	if (sock->tls != NULL && !sock->open)
+		(void)pl_err_set(&err, PL_TLS,
+		                 "server closed the connection during the TLS handshake:"
+		                 " does it speak TLS, and accept our certificate?");
+	sock_fail(sock, &err);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+{
+	struct sock *sock = PL_CONTAINER_OF((uv_tcp_t *)stream, struct sock, tcp);
+	struct pl_span data;
+
+	if (count == 0 || !live(sock))
+		return;
+	if (count > 0 && pl_fault_hit(PL_FAULT_NET_READ))
+		count = UV_ECONNRESET;
+	if (count < 0) {
+		read_failed(sock, count);
+		return;
+	}
+	data = pl_span(buf->base, (size_t)count);
+	if (sock->tls != NULL)
+		tls_data(sock, data);
+	else
+		sock->fns.on_data(sock->ctx, data);
+}
+
+/* --- writing ------------------------------------------------------------- */
+
+bool sock_busy(const struct sock *sock)
+{
+	return sock->writing;
+}
+
+uint64_t sock_written(const struct sock *sock)
+{
+	size_t queued;
+
+	/* What is encrypted may be on its way: its records are not taken apart. */
+	if (sock->tls != NULL || !sock->writing)
+		return sock->sent;
+	queued = uv_stream_get_write_queue_size((const uv_stream_t *)&sock->tcp);
+	return sock->sent - queued;
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+	struct sock *sock = PL_CONTAINER_OF(write, struct sock, write);
+	struct pl_err err;
+
+	sock->writing = false;
+	pl_buf_clear(&sock->inflight, WRITE_KEEP);
+	if (!live(sock))
+		return;
+	if (status == 0 && sock->tls != NULL && tls_flush(sock, &err) != PL_OK) {
+		sock_fail(sock, &err);
+		return;
+	}
+	if (status == 0) {
+		if (!sock->writing && sock->open)
+			sock->fns.on_room(sock->ctx);
+		return;
+	}
+	pl_err_set(&err, PL_UNAVAIL, "write: %s", uv_strerror(status));
+	sock_fail(sock, &err);
+}
+
+static enum pl_code write_rest(struct sock *sock, struct pl_buf *data, size_t from,
+                               struct pl_err *err)
+{
+	struct pl_buf spare = sock->inflight;
+	uv_buf_t buf;
+	int rc;
+
+	PL_ASSERT(spare.len == 0);
+	sock->inflight = *data;
+	*data = (struct pl_buf){.at = spare.at, .cap = spare.cap, .max = data->max};
+	buf = uv_buf_init((char *)sock->inflight.at + from,
+	                  (unsigned)(sock->inflight.len - from));
+	rc = uv_write(&sock->write, (uv_stream_t *)&sock->tcp, &buf, 1, on_written);
+	if (rc != 0)
+		return pl_err_set(err, PL_UNAVAIL, "write: %s", uv_strerror(rc));
+	sock->writing = true;
+	return PL_OK;
+}
+
+/* Gives bytes to the kernel, the rest to libuv. *data is empty afterwards. */
+static enum pl_code wire_send(struct sock *sock, struct pl_buf *data, size_t *accepted,
+                              struct pl_err *err)
+{
+	uv_buf_t buf = uv_buf_init((char *)data->at, (unsigned)data->len);
+	int rc = UV_EPIPE;
+
+	PL_ASSERT(!sock->writing && data->len <= INT32_MAX);
+	*accepted = 0;
+	if (!pl_fault_hit(PL_FAULT_NET_WRITE))
+		rc = uv_try_write((uv_stream_t *)&sock->tcp, &buf, 1);
+	if (rc < 0 && rc != UV_EAGAIN)
+		return pl_err_set(err, PL_UNAVAIL, "write: %s", uv_strerror(rc));
+	*accepted = rc < 0 ? 0 : (size_t)rc;
+	if (*accepted < data->len)
+		return write_rest(sock, data, *accepted, err);
+	pl_buf_clear(data, WRITE_KEEP);
+	return PL_OK;
+}
+
+/* Ciphertext, whoever produced it: our data, the handshake, an alert. */
+static enum pl_code tls_flush(struct sock *sock, struct pl_err *err)
+{
+	struct pl_buf *out = tls_session_out(sock->tls);
+	size_t accepted;
+
+	if (sock->writing || out->len == 0)
+		return PL_OK; /* on_written comes back for it */
+	return wire_send(sock, out, &accepted, err);
+}
+
+static enum pl_code tls_send(struct sock *sock, struct pl_buf *data, struct pl_err *err)
+{
+	enum pl_code code = tls_session_write(sock->tls, pl_buf_span(data), err);
+
+	if (code != PL_OK)
+		return code;
+	sock->sent += data->len;
+	pl_buf_clear(data, WRITE_KEEP);
+	return tls_flush(sock, err);
+}
+
+enum pl_code sock_send(struct sock *sock, struct pl_buf *data, struct pl_err *err)
+{
+	size_t len = data->len, accepted;
+	enum pl_code code;
+
+	PL_ASSERT(sock->open && !sock->writing);
+	if (len == 0)
+		return PL_OK;
+	if (sock->tls != NULL)
+		return tls_send(sock, data, err);
+	code = wire_send(sock, data, &accepted, err);
+	if (code == PL_OK)
+		sock->sent += len;
+	else
+		sock->sent += accepted;
+	return code;
+}
+
+/* --- connecting ---------------------------------------------------------- */
+
+const char *sock_phase(const struct sock *sock)
+{
+	if (!sock->connected)
+		return "no connection";
+	return sock->open ? "connected, but no answer" : "no end of the TLS handshake";
+}
+
+static void addr_failed(struct sock *sock, int rc)
+{
+	pl_err_set(&sock->err, PL_UNAVAIL, "connect: %s", uv_strerror(rc));
+	uv_close((uv_handle_t *)&sock->tcp, on_tcp_closed); /* then the next one */
+}
+
+static void on_connected(struct sock *sock)
+{
+	int rc = uv_read_start((uv_stream_t *)&sock->tcp, on_alloc, on_read);
+
+	PL_ASSERT(rc == 0);
+	sock->connected = true;
+	(void)uv_tcp_nodelay(&sock->tcp, 1);
+	if (sock->tls != NULL) {
+		tls_data(sock, pl_span(NULL, 0)); /* says hello */
+		return;
+	}
+	sock->open = true;
+	sock->fns.on_open(sock->ctx);
+}
+
+static void on_connect(uv_connect_t *connect, int status)
+{
+	struct sock *sock = PL_CONTAINER_OF(connect, struct sock, connect);
+
+	if (sock->closed != NULL)
+		return;
+	if (status == 0 && pl_fault_hit(PL_FAULT_NET_CONNECT))
+		status = UV_ECONNREFUSED;
+	if (status != 0)
+		addr_failed(sock, status);
+	else
+		on_connected(sock);
+}
+
+static void connect_next(struct sock *sock)
+{
+	struct sockaddr *addr;
+	int rc;
+
+	if (sock->addr_at == sock->addr_count) {
+		struct pl_err err = sock->err;
+
+		sock_fail(sock, &err);
+		return;
+	}
+	addr = (struct sockaddr *)&sock->addrs[sock->addr_at++];
+	rc = uv_tcp_init(sock->loop, &sock->tcp);
+	PL_ASSERT(rc == 0);
+	sock->tcp_open = true;
+	rc = uv_tcp_connect(&sock->connect, &sock->tcp, addr, on_connect);
+	if (rc != 0)
+		addr_failed(sock, rc);
+}
+
+static void addrs_copy(struct sock *sock, const struct addrinfo *addr)
+{
+	for (; addr != NULL && sock->addr_count < ADDRS_MAX; addr = addr->ai_next) {
+		if (addr->ai_addrlen <= sizeof sock->addrs[0])
+			memcpy(&sock->addrs[sock->addr_count++], addr->ai_addr,
+			       addr->ai_addrlen);
+	}
+}
+
+enum pl_code sock_open(uv_loop_t *loop, const struct sock_opts *opts,
+                       const struct sock_fns *fns, void *ctx, struct sock **out,
+                       struct pl_err *err)
+{
+	struct sock *sock = pl_malloc(sizeof *sock);
+	enum pl_code code = PL_OK;
+
+	if (sock == NULL)
+		return pl_err_set(err, PL_NOMEM, "socket");
+	memset(sock, 0, offsetof(struct sock, bytes));
+	sock->loop = loop;
+	sock->fns = *fns;
+	sock->ctx = ctx;
+	addrs_copy(sock, opts->addrs);
+	if (opts->tls != NULL) {
+		sock->plain = pl_malloc(PLAIN_SIZE);
+		if (sock->plain == NULL)
+			code = pl_err_set(err, PL_NOMEM, "socket");
+		else
+			code = tls_session_new(opts->tls, opts->host, &sock->tls, err);
+	}
+	if (code == PL_OK && sock->addr_count == 0)
+		code = pl_err_set(err, PL_INVALID, "no address to connect to");
+	if (code != PL_OK) {
+		sock_free(sock);
+		return code;
+	}
+	sigpipe_ignore();
+	connect_next(sock);
+	*out = sock;
+	return PL_OK;
+}

@@ -1,0 +1,218 @@
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/base/alloc.h"
+#include "store/base/fault.h"
+#include "store/net/tls_ctx.h"
+
+enum { FILE_COUNT = 3 };
+
+/* What tells two states of a file apart; all zero: not there. */
+struct stamp {
+	int64_t mtime_s, mtime_ns, size;
+	uint64_t device, inode;
+};
+
+struct tls {
+	char *file[FILE_COUNT]; /* ca, cert, key; each may be NULL */
+	char *server_name;
+	struct stamp stamp[FILE_COUNT]; /* of what was looked at last */
+	SSL_CTX *ctx;                   /* the last good one */
+};
+
+static void stamps_take(const struct tls *tls, struct stamp stamp[FILE_COUNT])
+{
+	memset(stamp, 0, sizeof(struct stamp) * FILE_COUNT);
+	for (unsigned i = 0; i < FILE_COUNT; i++) {
+		struct stat st;
+
+		if (tls->file[i] == NULL || stat(tls->file[i], &st) != 0)
+			continue;
+		stamp[i] = (struct stamp){
+			.mtime_s = st.st_mtim.tv_sec,
+			.mtime_ns = st.st_mtim.tv_nsec,
+			.size = st.st_size,
+			.device = st.st_dev,
+			.inode = st.st_ino,
+		};
+	}
+}
+
+enum pl_code tls_lib_error(struct pl_err *err, const char *what)
+{
+	unsigned long last = ERR_peek_last_error();
+	const char *reason = last == 0 ? NULL : ERR_reason_error_string(last);
+	enum pl_code code;
+
+	/* Of a file that is missing OpenSSL says so in errno's words. */
+	if (last != 0 && ERR_SYSTEM_ERROR(last))
+		reason = strerror(ERR_GET_REASON(last));
+	code = pl_err_set(err, PL_TLS, "%s: %s", what,
+	                  reason == NULL ? "failed" : reason);
+	ERR_clear_error();
+	return code;
+}
+
+/* A missing file is looked for first: OpenSSL's words for it name no file. */
+static enum pl_code file_check(const char *path, struct pl_err *err)
+{
+	struct stat st;
+
+	if (path == NULL)
+		return PL_OK;
+	if (stat(path, &st) != 0)
+		return pl_err_set(err, PL_IO, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return pl_err_set(err, PL_IO, "%s: not a file", path);
+	return PL_OK;
+}
+
+static enum pl_code ctx_trust(SSL_CTX *ctx, const struct tls *tls, struct pl_err *err)
+{
+	if (tls->file[0] == NULL)
+		return SSL_CTX_set_default_verify_paths(ctx) == 1
+		               ? PL_OK
+		               : tls_lib_error(err, "system's certificates");
+	if (SSL_CTX_load_verify_file(ctx, tls->file[0]) != 1)
+		return tls_lib_error(err, tls->file[0]);
+	return PL_OK;
+}
+
+/* A key with a passphrase must fail; OpenSSL would ask the terminal for it. */
+static int on_passphrase(char *buf, int size, int rwflag, void *ctx)
+{
+	(void)buf;
+	(void)size;
+	(void)rwflag;
+	(void)ctx;
+	return -1;
+}
+
+static enum pl_code ctx_identity(SSL_CTX *ctx, const struct tls *tls, struct pl_err *err)
+{
+	if (tls->file[1] == NULL)
+		return PL_OK;
+	SSL_CTX_set_default_passwd_cb(ctx, on_passphrase);
+	if (SSL_CTX_use_certificate_chain_file(ctx, tls->file[1]) != 1)
+		return tls_lib_error(err, tls->file[1]);
+	if (SSL_CTX_use_PrivateKey_file(ctx, tls->file[2], SSL_FILETYPE_PEM) != 1)
+		return tls_lib_error(err, tls->file[2]);
+	if (SSL_CTX_check_private_key(ctx) != 1)
+		return tls_lib_error(err, "certificate and key do not belong together");
+	return PL_OK;
+}
+
+static enum pl_code ctx_set_up(SSL_CTX *ctx, const struct tls *tls, struct pl_err *err)
+{
+	static const unsigned char alpn[] = {2, 'h', '2'};
+	enum pl_code code;
+
+	if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1 ||
+	    SSL_CTX_set_alpn_protos(ctx, alpn, sizeof alpn) != 0)
+		return tls_lib_error(err, "TLS");
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
+	                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	(void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	code = ctx_trust(ctx, tls, err);
+	return code != PL_OK ? code : ctx_identity(ctx, tls, err);
+}
+
+static enum pl_code ctx_load(const struct tls *tls, SSL_CTX **out, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+	SSL_CTX *ctx;
+
+	for (unsigned i = 0; i < FILE_COUNT && code == PL_OK; i++)
+		code = file_check(tls->file[i], err);
+	if (code != PL_OK)
+		return code;
+	ERR_clear_error();
+	ctx = pl_fault_hit(PL_FAULT_TLS_INIT) ? NULL : SSL_CTX_new(TLS_client_method());
+	if (ctx == NULL)
+		return tls_lib_error(err, "TLS");
+	code = ctx_set_up(ctx, tls, err);
+	if (code == PL_OK)
+		*out = ctx;
+	else
+		SSL_CTX_free(ctx);
+	return code;
+}
+
+static bool name_copy(char **to, const char *from)
+{
+	if (from == NULL)
+		return true;
+	*to = pl_strdup(from);
+	return *to != NULL;
+}
+
+enum pl_code tls_new(const struct tls_files *files, struct tls **out, struct pl_err *err)
+{
+	struct tls *tls;
+	enum pl_code code;
+
+	if ((files->cert_file == NULL) != (files->key_file == NULL))
+		return pl_err_set(err, PL_INVALID,
+		                  "a client certificate and its key go together");
+	tls = pl_calloc(1, sizeof *tls);
+	if (tls == NULL)
+		return pl_err_set(err, PL_NOMEM, "TLS");
+	if (name_copy(&tls->file[0], files->ca_file) &&
+	    name_copy(&tls->file[1], files->cert_file) &&
+	    name_copy(&tls->file[2], files->key_file) &&
+	    name_copy(&tls->server_name, files->server_name)) {
+		stamps_take(tls, tls->stamp);
+		code = ctx_load(tls, &tls->ctx, err);
+	} else {
+		code = pl_err_set(err, PL_NOMEM, "TLS");
+	}
+	if (code != PL_OK) {
+		tls_free(tls);
+		return code;
+	}
+	*out = tls;
+	return PL_OK;
+}
+
+void tls_free(struct tls *tls)
+{
+	if (tls == NULL)
+		return;
+	for (unsigned i = 0; i < FILE_COUNT; i++)
+		free(tls->file[i]);
+	free(tls->server_name);
+	SSL_CTX_free(tls->ctx);
+	free(tls);
+}
+
+enum pl_code tls_refresh(struct tls *tls, struct pl_err *err)
+{
+	struct stamp stamp[FILE_COUNT];
+	SSL_CTX *ctx = NULL;
+	enum pl_code code;
+
+	stamps_take(tls, stamp);
+	if (memcmp(stamp, tls->stamp, sizeof stamp) == 0)
+		return PL_OK;
+	code = ctx_load(tls, &ctx, err);
+	if (code != PL_OK)
+		return code; /* reported again each time, until the files are good */
+	memcpy(tls->stamp, stamp, sizeof stamp);
+	SSL_CTX_free(tls->ctx); /* connections hold on to theirs */
+	tls->ctx = ctx;
+	return PL_OK;
+}
+
+SSL_CTX *tls_ctx(const struct tls *tls)
+{
+	return tls->ctx;
+}
+
+const char *tls_server_name(const struct tls *tls)
+{
+	return tls->server_name;
+}
