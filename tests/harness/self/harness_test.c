@@ -1,0 +1,155 @@
+/* The harness seen from outside: what it says of cases that go wrong. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/harness/t.h"
+
+static char output[1 << 16];
+
+/* With the environment given in front, as a shell has it; gives the status. */
+static int run(const char *env, const char *args)
+{
+	char command[1024];
+	FILE *pipe;
+	int status;
+
+	(void)snprintf(command, sizeof command, "%s '%s' %s 2>&1", env,
+	               getenv("T_SAMPLE"), args);
+	pipe = popen(command, "r"); // NOLINT(cert-env33-c): our own words
+	T_TRUE(pipe != NULL);
+	output[fread(output, 1, sizeof output - 1, pipe)] = 0;
+	status = pclose(pipe);
+	T_TRUE(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void says(const char *text)
+{
+	if (strstr(output, text) == NULL)
+		t_fail(__FILE__, __LINE__, "no '%s' in\n%s", text, output);
+}
+
+static void fails(const char *name, const char *text)
+{
+	char line[128];
+
+	T_EQ(run("", name), 1);
+	says("1..1\n");
+	(void)snprintf(line, sizeof line, "\nnot ok 1 - %s\n", name);
+	says(line);
+	says(text);
+}
+
+T_CASE(a_passing_case_is_quiet)
+{
+	T_EQ(run("", "passes"), 0);
+	T_STR(output, "1..1\nok 1 - passes\n");
+	T_EQ(run("T_VERBOSE=1", "passes"), 0);
+	says("# passes: only seen with T_VERBOSE\n");
+}
+
+T_CASE(failures_are_explained)
+{
+	fails("fails_int", "# fails_int: said before\n# fails_int: second line\n");
+	says("sample.c:");
+	says(": -1 is -1, want 2\n");
+	fails("fails_str", "is\n# fails_str:   'one', want\n# fails_str:   'two'\n");
+	fails("fails_null", "is NULL, want two\n");
+	fails("fails_mem", "\"abc\" has 3 bytes, want 3; at byte 2\n# fails_mem:   63 , "
+	                   "want\n# fails_mem:   64 \n");
+	fails("fails_near", "1.0 is 1, want 2 within 0.5\n");
+	fails("fails_near_nan", "want 0 within 1\n");
+	fails("fails_code", "is 'deadline exceeded', want 'ok': after 5 ms\n");
+	fails("fails_true", ": 1 == 2\n");
+	fails("aborts", "# aborts: ended by signal 6 (Aborted)\n");
+	fails("exits_early", "not ok");
+}
+
+T_CASE(a_seed_is_shown_and_taken)
+{
+	fails("fails_seeded", "T_SEED=1 repeats this\n");
+	T_EQ(run("T_SEED=0x10", "fails_seeded"), 1);
+	says("T_SEED=16 repeats this\n");
+	says("is 16, want -1");
+	T_EQ(run("T_SEED=x", "fails_seeded"), 1);
+	says("T_SEED='x' is no number");
+}
+
+T_CASE(a_case_that_hangs_is_ended)
+{
+	fails("hangs", "# hangs: about to hang\n# hangs: has not ended after 1 s\n");
+	T_EQ(run("T_SLOW=2", "hangs"), 1);
+	says("has not ended after 2 s\n");
+}
+
+/* A process that was killed and whose parent is gone may still be a zombie of
+ * init for a moment; the harness reaped it, so it is gone at once. */
+static void leaves_nothing(const char *name, int status)
+{
+	char path[] = "/tmp/harness-XXXXXX", env[64];
+	int fd = mkstemp(path);
+	long pid = 0;
+	FILE *file;
+
+	T_TRUE(fd >= 0);
+	(void)snprintf(env, sizeof env, "SAMPLE_PID_FILE=%s", path);
+	T_EQ(run(env, name), status);
+	says(": left 1 processes behind\n");
+	file = fdopen(fd, "r");
+	T_TRUE(file != NULL && fscanf(file, "%ld", &pid) == 1); // NOLINT(cert-err34-c)
+	(void)fclose(file);
+	(void)unlink(path);
+	T_TRUE(kill((pid_t)pid, 0) != 0 && errno == ESRCH);
+}
+
+T_CASE(no_process_survives_its_case)
+{
+	leaves_nothing("leaves_child", 0);
+	leaves_nothing("hangs_with_child", 1);
+}
+
+T_CASE(cases_are_chosen_by_name)
+{
+	T_EQ(run("", "--list"), 0);
+	T_TRUE(strncmp(output, "passes\nfails_int\n", 17) == 0);
+	T_EQ(run("", "passes 'fails_n*'"), 1);
+	says("1..4\nok 1 - passes\n");
+	says("\nnot ok 4 - fails_near_nan\n");
+	T_EQ(run("", "nothing_like_it"), 2);
+	says("no such case");
+	T_EQ(run("T_DEBUG=1", "passes"), 0);
+	says("only seen with T_VERBOSE\nok 1 - passes\n");
+}
+
+static int golden(const char *env, const char *story, const char *root)
+{
+	char all[256];
+
+	(void)snprintf(all, sizeof all, "SAMPLE_STORY='%s' T_ROOT=%s %s", story, root,
+	               env);
+	return run(all, "golden");
+}
+
+T_CASE(golden_files_are_compared_and_rewritten)
+{
+	char root[] = "/tmp/harness-XXXXXX", command[64];
+
+	T_TRUE(mkdtemp(root) != NULL);
+	T_EQ(golden("", "a\nb\n", root), 1);
+	says("T_UPDATE=1 creates it");
+	T_EQ(golden("T_UPDATE=1", "a\nb\n", root), 0);
+	T_EQ(golden("", "a\nb\n", root), 0);
+	T_EQ(golden("", "a\nbc\n", root), 1);
+	says("story.txt:2: it is\n# golden:   'bc', want\n# golden:   'b'\n");
+	T_EQ(golden("", "a\nb\nc", root), 1);
+	says("story.txt:3: it is\n# golden:   'c', want\n# golden:   ''\n");
+	T_EQ(golden("", "a\nb", root), 1);
+	says("story.txt:2: ");
+	T_EQ(golden("", "a\n", root), 1);
+	(void)snprintf(command, sizeof command, "rm -r %s", root);
+	T_EQ(system(command), 0); // NOLINT(cert-env33-c): our own words
+}
