@@ -1,0 +1,224 @@
+/*
+ * User and password become a token, which goes with every call.
+ *
+ *   WANTED --asked, answered--> HAVE --a timer, in the background--> HAVE
+ *     ^  \--refused--> REFUSED --somebody calls, a second later--> WANTED
+ *     \------- the server does not know the token ------------------/
+ *
+ * etcd takes some 75 ms for an answer (bcrypt), so a token is renewed well
+ * before it can expire, while calls go on with the old one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/alloc.h"
+#include "store/base/clock.h"
+#include "store/etcd/client.h"
+#include "store/etcd/codec.h"
+
+enum {
+	RENEW_MS = 120000, /* etcd's simple tokens live for 300 s unused */
+	ASK_AGAIN_MS = 1000,
+	BODY_MAX = 4096,
+	TOKEN_ARENA_MAX = 1 << 20,
+};
+
+static void auth_ask(struct client *client);
+
+static void secret_free(char *text)
+{
+	if (text != NULL)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+static void ask_later(struct client *client, const struct pl_err *err)
+{
+	struct auth *auth = &client->auth;
+
+	auth->err = *err;
+	pl_timer_set(&auth->timer,
+	             pl_clock_ms() + client_backoff_ms(client, auth->failures++));
+}
+
+static void on_refused(struct client *client, const struct pl_err *err)
+{
+	struct auth *auth = &client->auth;
+
+	auth->err = *err;
+	if (auth->state == AUTH_HAVE) {
+		/* A renewal: the token may still be good for a while. */
+		pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS / 10);
+		return;
+	}
+	auth->state = AUTH_REFUSED;
+	calls_fail_queued(client, err);
+}
+
+static enum pl_code token_take(struct client *client, struct pl_span answer,
+                               struct pl_err *err)
+{
+	struct pl_arena arena;
+	const char *token = NULL;
+	char *copy = NULL;
+	enum pl_code code;
+
+	pl_arena_init(&arena, 0, TOKEN_ARENA_MAX);
+	code = codec_auth_decode(answer, &arena, &token, err);
+	if (code == PL_OK && (copy = pl_strdup(token)) == NULL)
+		code = pl_err_set(err, PL_NOMEM, "token");
+	pl_arena_done(&arena);
+	if (code != PL_OK)
+		return code;
+	secret_free(client->auth.token);
+	client->auth.token = copy;
+	return PL_OK;
+}
+
+static void on_answer(struct client *client, const struct grpc_end *end)
+{
+	struct auth *auth = &client->auth;
+	struct pl_span text = pl_span_str(end->text);
+	struct pl_err err = {0};
+	struct status status;
+
+	if (end->status != GRPC_OK) {
+		status = status_of(end->status, text);
+		status_err(&status, false, text, &err);
+		if (strstr(end->text, "authentication is not enabled") != NULL) {
+			auth->state = AUTH_OFF;
+			client_pump(client);
+		} else if (status.next == STATUS_GIVE_UP) {
+			on_refused(client, &err);
+		} else {
+			ask_later(client, &err);
+		}
+		return;
+	}
+	if (token_take(client, end->message, &err) != PL_OK) {
+		ask_later(client, &err);
+		return;
+	}
+	client->stats.tokens++;
+	auth->state = AUTH_HAVE;
+	auth->generation++;
+	auth->failures = 0;
+	pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS);
+	client_pump(client);
+}
+
+static void on_end(void *ctx, const struct grpc_end *end)
+{
+	struct client *client = ctx;
+
+	client->auth.asking = false;
+	if (client->closing)
+		return;
+	if (end->code == PL_OK)
+		on_answer(client, end);
+	else
+		ask_later(client, end->err);
+}
+
+static void auth_ask(struct client *client)
+{
+	struct auth *auth = &client->auth;
+	struct link_conn *conn = link_up(&client->calls_link);
+	struct pl_err err = {0};
+	struct pl_buf body;
+	size_t start = 0;
+	enum pl_code code;
+
+	if (auth->asking || conn == NULL)
+		return; /* the link calls client_pump when it is up */
+	pl_buf_init(&body, BODY_MAX);
+	code = grpc_frame_begin(&body, &start);
+	if (code == PL_OK)
+		code = codec_auth_encode(auth->user, auth->password, &body, &err);
+	if (code == PL_OK) {
+		grpc_frame_end(&body, start);
+		code = unary_start(client, conn, CODEC_PATH_AUTH, &body, on_end, client);
+	}
+	if (code == PL_OK) {
+		auth->asking = true;
+		auth->asked_ms = pl_clock_ms();
+	} else {
+		if (body.at != NULL)
+			explicit_bzero(body.at, body.cap);
+		pl_err_set(&err, code, "ask for a token");
+		ask_later(client, &err);
+	}
+	pl_buf_done(&body);
+}
+
+static void on_timer(void *ctx)
+{
+	struct client *client = ctx;
+
+	if (!client->closing)
+		auth_ask(client);
+}
+
+enum pl_code auth_init(struct client *client, const char *user, const char *password,
+                       struct pl_err *err)
+{
+	struct auth *auth = &client->auth;
+	enum pl_code code =
+		pl_timer_init(&auth->timer, &client->timers.timers, on_timer, client);
+
+	if (code != PL_OK)
+		return pl_err_set(err, code, "open etcd client");
+	auth->state = user == NULL ? AUTH_OFF : AUTH_WANTED;
+	if (user == NULL)
+		return PL_OK;
+	auth->user = pl_strdup(user);
+	auth->password = pl_strdup(password == NULL ? "" : password);
+	if (auth->user == NULL || auth->password == NULL)
+		return pl_err_set(err, PL_NOMEM, "open etcd client");
+	return PL_OK;
+}
+
+void auth_done(struct client *client)
+{
+	pl_timer_done(&client->auth.timer);
+	free(client->auth.user);
+	secret_free(client->auth.password);
+	secret_free(client->auth.token);
+}
+
+bool auth_ready(struct client *client)
+{
+	struct auth *auth = &client->auth;
+
+	switch (auth->state) {
+	case AUTH_OFF:
+	case AUTH_HAVE:
+		return true;
+	case AUTH_REFUSED:
+		if (pl_clock_ms() - auth->asked_ms < ASK_AGAIN_MS)
+			return false;
+		auth->state = AUTH_WANTED;
+		auth_ask(client);
+		return false;
+	case AUTH_WANTED:
+		if (!pl_timer_is_set(&auth->timer))
+			auth_ask(client);
+		return false;
+	}
+	PL_UNREACHABLE("auth state");
+}
+
+void auth_stale(struct client *client, uint64_t generation)
+{
+	struct auth *auth = &client->auth;
+
+	if (auth->user == NULL || auth->generation != generation)
+		return; /* nothing to ask with, or there is a newer one already */
+	if (auth->state == AUTH_WANTED || auth->state == AUTH_REFUSED)
+		return;
+	secret_free(auth->token);
+	auth->token = NULL;
+	auth->state = AUTH_WANTED;
+	pl_timer_stop(&auth->timer);
+	auth_ask(client);
+}

@@ -1,0 +1,220 @@
+/*
+ * The inside of an etcd client: what its parts share.
+ *
+ *   etcd.c     the kv interface, opening and closing
+ *   link       a connection that is kept up      (calls, watches, leases: one each)
+ *   auth       the token, and its renewal
+ *   limits     what the server allows, found out on the first connection
+ *   calls      unary calls: queue, deadline, retry by class
+ *   watches    all watches on one stream
+ *   keeps      all keep-alives on one stream
+ *
+ * A part reaches the others through this struct only.
+ */
+#ifndef STORE_ETCD_CLIENT_H
+#define STORE_ETCD_CLIENT_H
+
+#include "store/base/arena.h"
+#include "store/base/rng.h"
+#include "store/etcd/etcd.h"
+#include "store/etcd/link.h"
+#include "store/etcd/status.h"
+#include "store/net/loop_timers.h"
+
+enum auth_state {
+	AUTH_OFF,    /* no user given, or the server wants none */
+	AUTH_WANTED, /* no token; asked for as soon as there is a connection */
+	AUTH_HAVE,
+	AUTH_REFUSED, /* wrong user or password; asked again when somebody calls */
+};
+
+struct auth {
+	enum auth_state state;
+	char *user;
+	char *password;
+	char *token;
+	uint64_t generation; /* of the token */
+	bool asking;
+	uint64_t asked_ms;
+	unsigned failures;
+	struct pl_err err;
+	struct pl_timer timer;
+};
+
+enum limits_state { LIMITS_UNKNOWN, LIMITS_ASKING, LIMITS_KNOWN };
+
+struct limits {
+	enum limits_state state;
+	struct kv_limits found;
+	uint32_t fits;    /* operations known to be allowed */
+	uint32_t refused; /* operations known to be too many; 0: none yet */
+	uint32_t asked;
+};
+
+struct calls {
+	struct pl_list queued; /* waiting for a connection, a token or the limits */
+	struct pl_list flying; /* on a connection, before a retry, about to end */
+	struct pl_list waiters;
+	struct pl_timer room_timer;
+	size_t bytes; /* of all requests not yet answered */
+	size_t bytes_max;
+	struct pl_arena arena; /* of the answer being delivered */
+};
+
+enum { WATCH_BUCKETS = 256 };
+
+struct watches {
+	struct grpc_call *stream;
+	struct link_conn *conn; /* that the stream is on */
+	struct pl_list all;
+	struct pl_list waiting;  /* to be created */
+	struct pl_list creating; /* asked for, in the order of the answers */
+	unsigned creating_count;
+	struct pl_list bucket[WATCH_BUCKETS]; /* active, by the server's id */
+	struct pl_arena arena;
+	struct pl_timer timer; /* before the stream is opened again */
+	struct pl_timer progress_timer;
+	unsigned failures;
+	uint64_t token_generation;
+	bool progress_sound; /* the server's answers to progress requests can be relied on
+	                      */
+	bool checking;       /* whether the store has gone back in time */
+};
+
+struct keeps {
+	struct grpc_call *stream;
+	struct link_conn *conn;
+	struct pl_list waiting;
+	struct pl_list sent;
+	struct pl_timer timer;
+	unsigned failures;
+	uint64_t token_generation;
+};
+
+struct client {
+	struct kv kv;
+	uv_loop_t *loop;
+	struct loop_timers timers;
+	struct endpoints endpoints;
+	struct tls *tls;
+	struct pl_rng rng;
+	struct link_env env;
+	struct link calls_link;
+	struct link watch_link;
+	struct link lease_link;
+	struct auth auth;
+	struct limits limits;
+	struct calls calls;
+	struct watches watches;
+	struct keeps keeps;
+	struct etcd_stats stats;
+	struct pl_err down; /* why there is no connection for calls; PL_OK: there is */
+	uint64_t cluster_id;
+	int64_t seen_revision; /* the highest in any answer of this cluster */
+	bool closing;
+	bool finished; /* everything has ended but the timers' handle */
+	unsigned links_open;
+	kv_closed_fn *closed;
+	void *closed_ctx;
+};
+
+/* Both kinds of call begin with this, so that cancelling finds out which. */
+struct kv_call {
+	bool is_keep;
+};
+
+static inline struct client *client_of(const struct kv *kv)
+{
+	return PL_CONTAINER_OF((uintptr_t)kv, struct client, kv);
+}
+
+/* Something that calls wait for may have come: link, token, limits. */
+void client_pump(struct client *client);
+
+/* The last thing of a closing client may have ended. */
+void client_maybe_closed(struct client *client);
+
+/* Every answer's header passes here. linear: it can not be older than what was
+ * seen when the request left (seen_before). Ends the watches when the store is
+ * no longer the one it was. */
+void client_saw(struct client *client, const struct kv_header *header, bool linear,
+                int64_t seen_before);
+
+/* Waits longer after each failure: 25 ms doubling to 1 s, jittered. */
+uint64_t client_backoff_ms(struct client *client, unsigned failures);
+
+/* -- a bare unary call for the client's own needs ----------------------- */
+
+typedef void unary_end_fn(void *ctx, const struct grpc_end *end);
+
+/* body is taken. done fires once, never inside, also when the client closes. */
+PL_NODISCARD enum pl_code unary_start(struct client *client, struct link_conn *conn,
+                                      const char *path, struct pl_buf *body,
+                                      unary_end_fn *done, void *ctx);
+
+/* -- auth ---------------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code auth_init(struct client *client, const char *user,
+                                    const char *password, struct pl_err *err);
+void auth_done(struct client *client);
+
+/* True when calls can go: no token is wanted, or there is one. Otherwise asks
+ * for one where that makes sense. */
+bool auth_ready(struct client *client);
+
+/* The server does not take the token of that generation. */
+void auth_stale(struct client *client, uint64_t generation);
+
+/* -- limits -------------------------------------------------------------- */
+
+bool limits_ready(struct client *client);
+
+/* The connection that was asked is gone. */
+void limits_interrupted(struct client *client);
+
+/* PL_LIMIT when the server would refuse it; PL_OK while nothing is known. */
+PL_NODISCARD enum pl_code limits_check(const struct client *client, uint64_t txn_ops,
+                                       size_t bytes, struct pl_err *err);
+
+/* -- calls --------------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code calls_init(struct client *client, size_t bytes_max);
+void calls_done(struct client *client);
+PL_NODISCARD enum pl_code calls_start(struct client *client, const struct kv_req *req,
+                                      uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                                      struct kv_call **out, struct pl_err *err);
+void calls_cancel(struct client *client, struct kv_call *call);
+void calls_pump(struct client *client);
+
+/* Ends what waits for a connection or a token. */
+void calls_fail_queued(struct client *client, const struct pl_err *err);
+void calls_cancel_all(struct client *client);
+void calls_wake_waiters(struct client *client);
+
+/* -- watches ------------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code watches_init(struct client *client);
+void watches_done(struct client *client);
+PL_NODISCARD enum pl_code watches_start(struct client *client,
+                                        const struct kv_watch_req *req, kv_watch_fn *fn,
+                                        void *ctx, struct kv_watch **out,
+                                        struct pl_err *err);
+void watches_cancel(struct client *client, struct kv_watch *watch);
+PL_NODISCARD enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
+                                           struct pl_err *err);
+void watches_pump(struct client *client);
+void watches_rewound(struct client *client, const struct pl_err *err);
+void watches_cancel_all(struct client *client);
+
+/* -- keep-alives ---------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code keeps_init(struct client *client);
+void keeps_done(struct client *client);
+PL_NODISCARD enum pl_code keeps_start(struct client *client, int64_t lease,
+                                      uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                                      struct kv_call **out, struct pl_err *err);
+void keeps_cancel(struct client *client, struct kv_call *call);
+void keeps_pump(struct client *client);
+void keeps_cancel_all(struct client *client);
+
+#endif

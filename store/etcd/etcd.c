@@ -1,0 +1,356 @@
+#include "store/etcd/etcd.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/base/clock.h"
+#include "store/etcd/client.h"
+
+enum {
+	CONNECT_TIMEOUT_MS = 2000,
+	INFLIGHT_BYTES_MAX = 64 << 20,
+	WATCH_MESSAGE_MAX = 1 << 30,
+	LINKS = 3,
+};
+
+/* -- links ---------------------------------------------------------------- */
+
+static void on_calls_up(void *ctx)
+{
+	struct client *client = ctx;
+
+	client->down.code = PL_OK;
+	client_pump(client);
+}
+
+static void on_calls_down(void *ctx, const struct pl_err *err)
+{
+	struct client *client = ctx;
+	struct pl_err hopeless = {0};
+
+	client->down = *err;
+	limits_interrupted(client);
+	if (endpoints_hopeless(&client->endpoints, &hopeless))
+		calls_fail_queued(client, &hopeless);
+}
+
+static void on_watch_up(void *ctx)
+{
+	watches_pump(ctx);
+}
+
+static void on_lease_up(void *ctx)
+{
+	keeps_pump(ctx);
+}
+
+static void on_other_down(void *ctx, const struct pl_err *err)
+{
+	struct client *client = ctx;
+
+	if (client->down.code == PL_OK && link_up(&client->calls_link) == NULL)
+		client->down = *err;
+}
+
+static void on_link_closed(void *ctx)
+{
+	struct client *client = ctx;
+
+	PL_ASSERT(client->links_open > 0);
+	client->links_open--;
+	client_maybe_closed(client);
+}
+
+/* -- closing --------------------------------------------------------------- */
+
+static void client_free(struct client *client)
+{
+	tls_free(client->tls);
+	free(client);
+}
+
+static void on_timers_closed(void *ctx)
+{
+	struct client *client = ctx;
+	kv_closed_fn *closed = client->closed;
+	void *closed_ctx = client->closed_ctx;
+
+	client_free(client);
+	if (closed != NULL)
+		closed(closed_ctx);
+}
+
+static void parts_done(struct client *client)
+{
+	keeps_done(client);
+	watches_done(client);
+	calls_done(client);
+	auth_done(client);
+	loop_timers_close(&client->timers, on_timers_closed, client);
+}
+
+void client_maybe_closed(struct client *client)
+{
+	if (!client->closing || client->links_open > 0 || client->finished ||
+	    !pl_list_empty(&client->calls.queued) ||
+	    !pl_list_empty(&client->calls.flying) ||
+	    !pl_list_empty(&client->watches.all) ||
+	    !pl_list_empty(&client->keeps.waiting) || !pl_list_empty(&client->keeps.sent))
+		return;
+	client->finished = true;
+	parts_done(client);
+}
+
+static void etcd_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
+{
+	struct client *client = client_of(kv);
+
+	PL_ASSERT(!client->closing);
+	client->closed = closed;
+	client->closed_ctx = ctx;
+	client->closing = true;
+	calls_cancel_all(client);
+	watches_cancel_all(client);
+	keeps_cancel_all(client);
+	link_close(&client->calls_link);
+	link_close(&client->watch_link);
+	link_close(&client->lease_link);
+}
+
+/* -- the interface --------------------------------------------------------- */
+
+static enum pl_code etcd_start(struct kv *kv, const struct kv_req *req,
+                               uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                               struct kv_call **out, struct pl_err *err)
+{
+	struct client *client = client_of(kv);
+
+	if (client->closing)
+		return pl_err_set(err, PL_CANCELED, "%s: the client closes",
+		                  kv_op_name(req->op));
+	if (req->op == KV_LEASE_KEEP)
+		return keeps_start(client, req->lease.id, timeout_ms, done, ctx, out,
+		                   err);
+	return calls_start(client, req, timeout_ms, done, ctx, out, err);
+}
+
+static void etcd_cancel(struct kv *kv, struct kv_call *call)
+{
+	if (call->is_keep)
+		keeps_cancel(client_of(kv), call);
+	else
+		calls_cancel(client_of(kv), call);
+}
+
+static enum pl_code etcd_watch(struct kv *kv, const struct kv_watch_req *req,
+                               kv_watch_fn *fn, void *ctx, struct kv_watch **out,
+                               struct pl_err *err)
+{
+	struct client *client = client_of(kv);
+
+	if (client->closing)
+		return pl_err_set(err, PL_CANCELED, "watch: the client closes");
+	return watches_start(client, req, fn, ctx, out, err);
+}
+
+static void etcd_unwatch(struct kv *kv, struct kv_watch *watch)
+{
+	watches_cancel(client_of(kv), watch);
+}
+
+static enum pl_code etcd_progress(struct kv *kv, struct kv_watch *watch,
+                                  struct pl_err *err)
+{
+	return watches_progress(client_of(kv), watch, err);
+}
+
+static struct kv_limits etcd_limits(struct kv *kv)
+{
+	struct client *client = client_of(kv);
+
+	if (client->limits.state != LIMITS_KNOWN)
+		return (struct kv_limits){0};
+	return client->limits.found;
+}
+
+static size_t etcd_room(struct kv *kv)
+{
+	const struct calls *calls = &client_of(kv)->calls;
+
+	return calls->bytes < calls->bytes_max ? calls->bytes_max - calls->bytes : 0;
+}
+
+static void etcd_when_room(struct kv *kv, struct kv_waiter *waiter)
+{
+	struct client *client = client_of(kv);
+
+	pl_list_del(&waiter->link);
+	pl_list_add_tail(&client->calls.waiters, &waiter->link);
+	calls_wake_waiters(client);
+}
+
+static uint64_t etcd_now_ms(struct kv *kv)
+{
+	(void)kv;
+	return pl_clock_ms();
+}
+
+static struct pl_timers *etcd_timers(struct kv *kv)
+{
+	return &client_of(kv)->timers.timers;
+}
+
+static const struct kv_ops etcd_ops = {
+	.name = "etcd",
+	.start = etcd_start,
+	.cancel = etcd_cancel,
+	.watch = etcd_watch,
+	.unwatch = etcd_unwatch,
+	.progress = etcd_progress,
+	.limits = etcd_limits,
+	.room = etcd_room,
+	.when_room = etcd_when_room,
+	.now_ms = etcd_now_ms,
+	.timers = etcd_timers,
+	.close = etcd_close,
+};
+
+/* A client that never was handed out: no link has connected yet. */
+static void client_abandon(struct client *client)
+{
+	client->closing = true;
+	client->finished = true;
+	pl_timer_done(&client->calls_link.timer);
+	pl_timer_done(&client->watch_link.timer);
+	pl_timer_done(&client->lease_link.timer);
+	parts_done(client);
+}
+
+/* -- opening --------------------------------------------------------------- */
+
+static enum pl_code client_parts_init(struct client *client, const struct etcd_opts *opts,
+                                      struct pl_err *err)
+{
+	size_t bytes = opts->inflight_bytes_max;
+
+	/* All of them, whatever one says: parts_done() wants them whole. */
+	enum pl_code code[] = {
+		auth_init(client, opts->user, opts->password, err),
+		calls_init(client, bytes == 0 ? INFLIGHT_BYTES_MAX : bytes),
+		watches_init(client),
+		keeps_init(client),
+	};
+
+	for (size_t i = 0; i < sizeof code / sizeof code[0]; i++)
+		if (code[i] != PL_OK)
+			return pl_err_set(err, code[i], "open etcd client");
+	return PL_OK;
+}
+
+static void link_callbacks(struct client *client)
+{
+	client->calls_link = (struct link){
+		.name = "calls", .on_up = on_calls_up, .on_down = on_calls_down};
+	client->watch_link = (struct link){
+		.name = "watches", .on_up = on_watch_up, .on_down = on_other_down};
+	client->lease_link = (struct link){
+		.name = "leases", .on_up = on_lease_up, .on_down = on_other_down};
+	client->calls_link.on_closed = on_link_closed;
+	client->watch_link.on_closed = on_link_closed;
+	client->lease_link.on_closed = on_link_closed;
+	client->calls_link.ctx = client;
+	client->watch_link.ctx = client;
+	client->lease_link.ctx = client;
+}
+
+static enum pl_code client_links_open(struct client *client, const struct etcd_opts *opts)
+{
+	struct link *links[LINKS] = {&client->calls_link, &client->watch_link,
+	                             &client->lease_link};
+	/* All three begin at one member, and clients spread over the members. */
+	int before = (int)pl_rng_below(&client->rng, client->endpoints.count) - 1;
+
+	client->env = (struct link_env){
+		.loop = client->loop,
+		.timers = &client->timers.timers,
+		.endpoints = &client->endpoints,
+		.tls = client->tls,
+		.rng = &client->rng,
+		.connect_timeout_ms = opts->connect_timeout_ms == 0
+	                                      ? CONNECT_TIMEOUT_MS
+	                                      : opts->connect_timeout_ms,
+		.message_max = opts->watch_message_max == 0 ? WATCH_MESSAGE_MAX
+	                                                    : opts->watch_message_max,
+	};
+	link_callbacks(client);
+	for (unsigned i = 0; i < LINKS; i++) {
+		if (link_open(links[i], &client->env, before) != PL_OK)
+			return PL_NOMEM;
+		client->links_open++;
+	}
+	return PL_OK;
+}
+
+static struct client *client_new(uv_loop_t *loop, const struct etcd_opts *opts,
+                                 struct pl_err *err)
+{
+	struct client *client = pl_calloc(1, sizeof *client);
+
+	if (client == NULL) {
+		pl_err_set(err, PL_NOMEM, "open etcd client");
+		return NULL;
+	}
+	client->kv.ops = &etcd_ops;
+	client->loop = loop;
+	pl_rng_init(&client->rng, opts->seed == 0 ? pl_rng_seed_random() : opts->seed);
+	if (endpoints_parse(&client->endpoints, opts->endpoints, err) != PL_OK)
+		goto fail_client;
+	if (client->endpoints.tls && tls_new(&opts->tls, &client->tls, err) != PL_OK)
+		goto fail_client;
+	return client;
+
+fail_client:
+	free(client);
+	return NULL;
+}
+
+enum pl_code etcd_open(uv_loop_t *loop, const struct etcd_opts *opts, struct kv **out,
+                       struct pl_err *err)
+{
+	struct pl_err local = {0};
+	struct client *client = client_new(loop, opts, &local);
+
+	if (client == NULL) {
+		if (err != NULL)
+			*err = local;
+		return local.code;
+	}
+	loop_timers_open(&client->timers, loop);
+	if (client_parts_init(client, opts, &local) != PL_OK ||
+	    client_links_open(client, opts) != PL_OK) {
+		/* What was opened ends on the loop, as everything does. */
+		client_abandon(client);
+		if (local.code == PL_OK)
+			pl_err_set(&local, PL_NOMEM, "open etcd client");
+		if (err != NULL)
+			*err = local;
+		return local.code;
+	}
+	*out = &client->kv;
+	return PL_OK;
+}
+
+struct etcd_stats etcd_stats(const struct kv *kv)
+{
+	const struct client *client = client_of(kv);
+	struct etcd_stats stats = client->stats;
+
+	stats.reconnects = client->env.reconnects;
+	stats.failovers = client->env.failovers;
+	link_traffic(&client->calls_link, &stats.bytes_in, &stats.bytes_out);
+	link_traffic(&client->watch_link, &stats.bytes_in, &stats.bytes_out);
+	link_traffic(&client->lease_link, &stats.bytes_in, &stats.bytes_out);
+	stats.bytes_in += client->env.bytes_in;
+	stats.bytes_out += client->env.bytes_out;
+	return stats;
+}

@@ -1,0 +1,204 @@
+/*
+ * What the server allows, asked without touching a key.
+ *
+ * Bytes: a frame that claims to be 2 GiB long is refused on its five byte
+ * prefix, with the limit in the text. The limit of gRPC is etcd's
+ * --max-request-bytes and 512 KiB.
+ * Operations: a transaction of n compares and nothing to do is answered from
+ * memory, or refused for its length before anything else is looked at (before
+ * permissions, too). n doubles until it is refused, then the gap is halved; the
+ * usual limits are powers of two, so the first value above one is tried first.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/alloc.h"
+#include "store/etcd/client.h"
+#include "store/etcd/codec.h"
+
+enum {
+	OPS_FIRST = 128,
+	OPS_MAX = 16384, /* beyond it nobody gains anything */
+	BODY_MAX = 4 << 20,
+	GRPC_OVERHEAD_BYTES = 512 * 1024,
+	BYTES_DEFAULT = 3 * 512 * 1024,
+	OPS_DEFAULT = 128,
+	/* What etcd wraps around a request before it measures it. */
+	WRAP_BYTES = 128,
+};
+
+static void ask_ops(struct client *client, struct link_conn *conn);
+
+static void limits_settle(struct client *client)
+{
+	struct limits *limits = &client->limits;
+
+	limits->found.txn_ops = limits->fits == 0 ? OPS_DEFAULT : limits->fits;
+	if (limits->found.request_bytes == 0)
+		limits->found.request_bytes = BYTES_DEFAULT;
+	limits->state = LIMITS_KNOWN;
+	client_pump(client);
+}
+
+void limits_interrupted(struct client *client)
+{
+	if (client->limits.state == LIMITS_ASKING)
+		client->limits.state = LIMITS_UNKNOWN;
+}
+
+static uint32_t ops_next(const struct limits *limits)
+{
+	if (limits->refused == 0)
+		return limits->fits == 0 ? OPS_FIRST : limits->fits * 2;
+	if (limits->refused == limits->fits * 2 && limits->fits > 0)
+		return limits->fits + 1;
+	return limits->fits + (limits->refused - limits->fits) / 2;
+}
+
+static void on_ops_end(void *ctx, const struct grpc_end *end)
+{
+	struct client *client = ctx;
+	struct limits *limits = &client->limits;
+	struct link_conn *conn = link_up(&client->calls_link);
+	struct status status;
+
+	if (client->closing || limits->state != LIMITS_ASKING)
+		return;
+	if (end->code != PL_OK) {
+		limits->state = LIMITS_UNKNOWN;
+		if (end->code == PL_TIMEOUT)
+			limits_settle(client); /* connected, and silent to this */
+		else
+			client_pump(client);
+		return;
+	}
+	status = status_of(end->status, pl_span_str(end->text));
+	if (end->status != GRPC_OK && status.code == PL_LIMIT)
+		limits->refused = limits->asked;
+	else
+		limits->fits = limits->asked;
+	if (conn == NULL)
+		limits->state = LIMITS_UNKNOWN;
+	else if (limits->fits >= OPS_MAX ||
+	         (limits->refused != 0 && limits->refused <= limits->fits + 1))
+		limits_settle(client);
+	else
+		ask_ops(client, conn);
+}
+
+static enum pl_code ops_body(uint32_t count, struct pl_buf *body)
+{
+	struct kv_compare *compares = pl_calloc(count, sizeof *compares);
+	struct kv_req req = {.op = KV_TXN,
+	                     .txn = {.compares = compares, .compare_count = count}};
+	enum pl_code code;
+	size_t start = 0;
+
+	if (compares == NULL)
+		return PL_NOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		compares[i] = (struct kv_compare){
+			.keys = {.kind = KV_ONE, .from = PL_SPAN_LIT("/")},
+			.target = KV_VERSION,
+			.relation = KV_EQ,
+		};
+	code = grpc_frame_begin(body, &start);
+	if (code == PL_OK)
+		code = codec_encode(&req, body, NULL, NULL);
+	if (code == PL_OK)
+		grpc_frame_end(body, start);
+	free(compares);
+	return code;
+}
+
+static void ask_ops(struct client *client, struct link_conn *conn)
+{
+	struct limits *limits = &client->limits;
+	struct pl_buf body;
+	enum pl_code code;
+
+	limits->asked = ops_next(limits);
+	pl_buf_init(&body, BODY_MAX);
+	code = ops_body(limits->asked, &body);
+	if (code == PL_OK)
+		code = unary_start(client, conn, codec_path(KV_TXN), &body, on_ops_end,
+		                   client);
+	pl_buf_done(&body);
+	if (code != PL_OK)
+		limits_settle(client);
+}
+
+static void on_bytes_end(void *ctx, const struct grpc_end *end)
+{
+	struct client *client = ctx;
+	struct limits *limits = &client->limits;
+	struct link_conn *conn = link_up(&client->calls_link);
+
+	if (client->closing || limits->state != LIMITS_ASKING)
+		return;
+	if (end->code == PL_OK && end->status != GRPC_OK) {
+		uint64_t bytes =
+			status_of(end->status, pl_span_str(end->text)).limit_bytes;
+
+		if (bytes > GRPC_OVERHEAD_BYTES &&
+		    bytes - GRPC_OVERHEAD_BYTES <= INT32_MAX)
+			limits->found.request_bytes =
+				(uint32_t)(bytes - GRPC_OVERHEAD_BYTES);
+	}
+	if (conn == NULL) {
+		limits->state = LIMITS_UNKNOWN;
+		return;
+	}
+	ask_ops(client, conn);
+}
+
+static void ask_bytes(struct client *client, struct link_conn *conn)
+{
+	static const uint8_t prefix[5] = {0, 0x7f, 0xff, 0xff, 0xff};
+	struct pl_buf body;
+	enum pl_code code;
+
+	client->limits.state = LIMITS_ASKING;
+	pl_buf_init(&body, BODY_MAX);
+	code = pl_buf_add(&body, pl_span(prefix, sizeof prefix));
+	if (code == PL_OK)
+		code = unary_start(client, conn, codec_path(KV_GET), &body, on_bytes_end,
+		                   client);
+	pl_buf_done(&body);
+	if (code != PL_OK)
+		limits_settle(client);
+}
+
+bool limits_ready(struct client *client)
+{
+	struct link_conn *conn = link_up(&client->calls_link);
+
+	if (client->limits.state == LIMITS_KNOWN)
+		return true;
+	if (client->limits.state == LIMITS_UNKNOWN && conn != NULL) {
+		client->limits.fits = 0;
+		client->limits.refused = 0;
+		ask_bytes(client, conn);
+	}
+	return false;
+}
+
+enum pl_code limits_check(const struct client *client, uint64_t txn_ops, size_t bytes,
+                          struct pl_err *err)
+{
+	const struct kv_limits *found = &client->limits.found;
+
+	if (client->limits.state != LIMITS_KNOWN)
+		return PL_OK;
+	if (txn_ops > found->txn_ops)
+		return pl_err_set(err, PL_LIMIT,
+		                  "transaction has %llu operations in a list, the server "
+		                  "allows %u (--max-txn-ops): split it",
+		                  (unsigned long long)txn_ops, found->txn_ops);
+	if (bytes + WRAP_BYTES > found->request_bytes)
+		return pl_err_set(err, PL_LIMIT,
+		                  "request has %zu bytes, the server allows %u "
+		                  "(--max-request-bytes): split it",
+		                  bytes, found->request_bytes);
+	return PL_OK;
+}
