@@ -1,0 +1,20 @@
+/* A command of placet: its words, its help, and what runs it. */
+#ifndef COORD_CLI_COMMAND_H
+#define COORD_CLI_COMMAND_H
+
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1, /* it ran, and something was not as it should be */
+	EXIT_USAGE = 2,  /* the command line makes no sense */
+};
+
+struct command {
+	const char *words; /* "store check" */
+	const char *summary;
+	/* argv[0] is the last of the words. */
+	enum exit_code (*run)(int argc, char **argv);
+};
+
+extern const struct command store_check_command;
+
+#endif

@@ -1,0 +1,65 @@
+/* placet: the command line. One file a command; this one finds it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "coord/cli/command.h"
+#include "coord/cli/version.h"
+
+static const struct command *const commands[] = {
+	&store_check_command,
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *to)
+{
+	(void)fprintf(to, "placet: a scheduling coordinator over etcd\n\n"
+	                  "usage: placet COMMAND [options]\n\ncommands:\n");
+	for (unsigned i = 0; i < COMMAND_COUNT; i++)
+		(void)fprintf(to, "  %-16s %s\n", commands[i]->words,
+		              commands[i]->summary);
+	(void)fprintf(
+		to,
+		"\n  placet COMMAND --help tells more; placet --version the version\n");
+}
+
+/* How many arguments the command's words take up; 0: it is another command. */
+static int words_match(const char *words, int argc, char **argv)
+{
+	int used = 0;
+
+	while (*words != 0) {
+		size_t len = strcspn(words, " ");
+
+		if (used + 1 >= argc || strlen(argv[used + 1]) != len ||
+		    strncmp(argv[used + 1], words, len) != 0)
+			return 0;
+		used++;
+		words += len + (words[len] == ' ');
+	}
+	return used;
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : "--help";
+
+	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+		int used = words_match(commands[i]->words, argc, argv);
+
+		if (used > 0)
+			return (int)commands[i]->run(argc - used, argv + used);
+	}
+	if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
+		(void)printf("placet %s\n", PLACET_VERSION);
+		return EXIT_OK;
+	}
+	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
+	    strcmp(first, "help") == 0) {
+		print_help(stdout);
+		return argc > 1 ? EXIT_OK : EXIT_USAGE;
+	}
+	(void)fprintf(stderr, "placet: no command '%s'\n\n", first);
+	print_help(stderr);
+	return EXIT_USAGE;
+}
