@@ -18,6 +18,7 @@
 
 #include "store/base/clock.h"
 #include "store/etcd/launch_int.h"
+#include "store/net/certs.h"
 
 enum { TERM_MS = 3000, ATTEMPTS_MAX = 5, GUARDS_MAX = 3 };
 
@@ -147,6 +148,18 @@ static void launch_attempt(struct etcd_launch *launch)
 	}
 }
 
+static enum pl_code make_certs(struct etcd_launch *launch)
+{
+	char names[512];
+	size_t len = (size_t)snprintf(names, sizeof names,
+	                              "DNS:localhost,IP:127.0.0.1,IP:::1");
+
+	for (unsigned i = 0; i < launch->count; i++)
+		len += (size_t)snprintf(names + len, sizeof names - len, ",IP:%s",
+		                        launch->members[i].host);
+	return certs_make(launch->dir, names, &launch->err);
+}
+
 static void launch_begin(struct etcd_launch *launch)
 {
 	if (!launch->keep_dir &&
@@ -154,7 +167,7 @@ static void launch_begin(struct etcd_launch *launch)
 		launch_fail(launch);
 		return;
 	}
-	if (launch->tls && launch_certs(launch, &launch->err) != PL_OK) {
+	if (launch->tls && make_certs(launch) != PL_OK) {
 		launch_fail(launch);
 		return;
 	}

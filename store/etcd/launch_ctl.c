@@ -78,6 +78,7 @@ enum pl_code etcd_launch_revive(struct etcd_launch *launch, unsigned member,
 }
 
 struct wait {
+	uv_loop_t *loop;
 	bool over;
 	struct pl_err err;
 };
@@ -87,6 +88,7 @@ static void on_ready(void *ctx, const struct pl_err *err)
 	struct wait *wait = ctx;
 
 	wait->over = true;
+	uv_stop(wait->loop); /* or it would wait for something else to happen first */
 	if (err != NULL)
 		wait->err = *err;
 }
@@ -99,14 +101,14 @@ static void on_done(void *ctx)
 enum pl_code etcd_launch_start_wait(uv_loop_t *loop, const struct etcd_launch_opts *opts,
                                     struct etcd_launch **out, struct pl_err *err)
 {
-	struct wait wait = {0};
+	struct wait wait = {.loop = loop};
 	struct etcd_launch *launch;
 	enum pl_code code = etcd_launch_start(loop, opts, on_ready, &wait, &launch, err);
 
 	if (code != PL_OK)
 		return code;
 	while (!wait.over)
-		(void)uv_run(loop, UV_RUN_ONCE);
+		(void)uv_run(loop, UV_RUN_DEFAULT);
 	if (wait.err.code == PL_OK)
 		*out = launch;
 	else if (err != NULL)
@@ -116,10 +118,9 @@ enum pl_code etcd_launch_start_wait(uv_loop_t *loop, const struct etcd_launch_op
 
 void etcd_launch_stop_wait(struct etcd_launch *launch)
 {
-	struct wait wait = {0};
-	uv_loop_t *loop = launch->loop;
+	struct wait wait = {.loop = launch->loop};
 
 	etcd_launch_stop(launch, on_done, &wait);
 	while (!wait.over)
-		(void)uv_run(loop, UV_RUN_ONCE);
+		(void)uv_run(wait.loop, UV_RUN_DEFAULT);
 }

@@ -121,10 +121,6 @@ PL_NODISCARD enum pl_code launch_guard_spawn(struct etcd_launch *launch, bool no
                                              struct pl_err *err);
 void launch_guard_release(struct etcd_launch *launch);
 
-/* launch_cert.c: ca.pem, server.pem, server-key.pem, client.pem, client-key.pem. */
-PL_NODISCARD enum pl_code launch_certs(const struct etcd_launch *launch,
-                                       struct pl_err *err);
-
 /* launch_log.c: the line that says why the last run of a member ended. */
 const char *launch_log_reason(const struct launch_member *member, char *text,
                               size_t size);

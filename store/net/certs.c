@@ -1,24 +1,19 @@
-/*
- * Certificates for one launch: a CA of its own, one certificate for every
- * member and one for clients. Keys are P-256, made in a millisecond.
- *
- * Valid from a day ago, for clocks in other machines and containers that lag.
- * The members' certificate serves both ways: they dial each other, and etcd's
- * JSON gateway dials the server that it runs in.
- */
+#include "store/net/certs.h"
+
 #include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "store/base/fault.h"
-#include "store/etcd/launch_int.h"
 
-enum { DAY_S = 24 * 60 * 60, VALID_DAYS = 3650, SAN_SIZE = 512 };
+enum { DAY_S = 24 * 60 * 60, VALID_DAYS = 3650, PATH_SIZE = 1024 };
 
 struct signer {
 	X509 *cert; /* NULL: signs itself */
@@ -87,13 +82,15 @@ static X509 *make_cert(EVP_PKEY *key, const char *common_name,
 }
 
 /* For our eyes only: the key is in it. */
-static FILE *create(const struct etcd_launch *launch, const char *name)
+static FILE *create(const char *dir, const char *name)
 {
-	char path[LAUNCH_PATH_SIZE + 32];
+	char path[PATH_SIZE];
 	int fd;
 	FILE *file;
 
-	(void)snprintf(path, sizeof path, "%s/%s", launch->dir, name);
+	if (strlen(dir) + strlen(name) + 2 > sizeof path)
+		return NULL;
+	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (file == NULL && fd >= 0)
@@ -101,10 +98,9 @@ static FILE *create(const struct etcd_launch *launch, const char *name)
 	return file;
 }
 
-static bool write_pem(const struct etcd_launch *launch, const char *name, X509 *cert,
-                      EVP_PKEY *key)
+static bool write_pem(const char *dir, const char *name, X509 *cert, EVP_PKEY *key)
 {
-	FILE *file = create(launch, name);
+	FILE *file = create(dir, name);
 	bool ok;
 
 	if (file == NULL)
@@ -115,8 +111,8 @@ static bool write_pem(const struct etcd_launch *launch, const char *name, X509 *
 	return fclose(file) == 0 && ok;
 }
 
-static bool make_leaf(const struct etcd_launch *launch, const struct signer *ca,
-                      const char *name, const char *san)
+static bool make_leaf(const char *dir, const struct signer *ca, const char *name,
+                      const char *san)
 {
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *cert = NULL;
@@ -124,45 +120,34 @@ static bool make_leaf(const struct etcd_launch *launch, const struct signer *ca,
 	bool ok;
 
 	if (key != NULL)
-		cert = make_cert(key, san == NULL ? "placet-client" : "placet-etcd", ca,
+		cert = make_cert(key, san == NULL ? "placet-client" : "placet-server", ca,
 		                 san);
 	(void)snprintf(file, sizeof file, "%s.pem", name);
-	ok = cert != NULL && write_pem(launch, file, cert, NULL);
+	ok = cert != NULL && write_pem(dir, file, cert, NULL);
 	(void)snprintf(file, sizeof file, "%s-key.pem", name);
-	ok = ok && write_pem(launch, file, NULL, key);
+	ok = ok && write_pem(dir, file, NULL, key);
 	X509_free(cert);
 	EVP_PKEY_free(key);
 	return ok;
 }
 
-static void list_names(const struct etcd_launch *launch, char *san, size_t size)
-{
-	size_t len = (size_t)snprintf(san, size, "DNS:localhost,IP:127.0.0.1,IP:::1");
-
-	for (unsigned i = 0; i < launch->count && len < size; i++)
-		len += (size_t)snprintf(san + len, size - len, ",IP:%s",
-		                        launch->members[i].host);
-}
-
-enum pl_code launch_certs(const struct etcd_launch *launch, struct pl_err *err)
+enum pl_code certs_make(const char *dir, const char *names, struct pl_err *err)
 {
 	struct signer ca = {NULL, NULL};
-	char san[SAN_SIZE];
 	bool ok = false;
 
-	list_names(launch, san, sizeof san);
 	if (!pl_fault_hit(PL_FAULT_TLS_INIT))
 		ca.key = EVP_EC_gen("P-256");
 	if (ca.key != NULL)
-		ca.cert = make_cert(ca.key, "placet launch CA", &ca, NULL);
+		ca.cert = make_cert(ca.key, "placet CA", &ca, NULL);
 	if (ca.cert != NULL)
-		ok = write_pem(launch, "ca.pem", ca.cert, NULL) &&
-		     make_leaf(launch, &ca, "server", san) &&
-		     make_leaf(launch, &ca, "client", NULL);
+		ok = write_pem(dir, "ca.pem", ca.cert, NULL) &&
+		     make_leaf(dir, &ca, "server", names) &&
+		     make_leaf(dir, &ca, "client", NULL);
 	X509_free(ca.cert);
 	EVP_PKEY_free(ca.key);
 	ERR_clear_error();
 	if (!ok)
-		return pl_err_set(err, PL_TLS, "make certificates in %s", launch->dir);
+		return pl_err_set(err, PL_TLS, "make certificates in %s", dir);
 	return PL_OK;
 }

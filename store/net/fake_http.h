@@ -1,0 +1,42 @@
+/*
+ * Tests only: an HTTP server on the test's own loop that answers whatever bytes
+ * the test wants, over TCP or TLS, on a port of 127.0.0.1.
+ */
+#ifndef STORE_NET_FAKE_HTTP_H
+#define STORE_NET_FAKE_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "store/base/span.h"
+
+struct fake_http;
+struct fake_conn;
+
+/* head: request line and headers, NUL-terminated; body as it came, chunked or
+ * not. Both are borrowed. */
+typedef void fake_http_fn(void *ctx, struct fake_conn *conn, const char *head,
+                          struct pl_span body);
+
+/* cert_dir: what certs_make() wrote; NULL: no TLS. want_client: refuses clients
+ * without a certificate. */
+struct fake_http *fake_http_open(uv_loop_t *loop, const char *cert_dir, bool want_client,
+                                 fake_http_fn *fn, void *ctx);
+/* Cuts every connection; the memory goes with the handles. */
+void fake_http_close(struct fake_http *fake);
+
+/* "http://127.0.0.1:40123", no slash at the end. */
+const char *fake_http_url(const struct fake_http *fake);
+unsigned fake_http_connections(const struct fake_http *fake); /* ever accepted */
+
+/* Only while the connection stands: until cut, or the client has left. */
+void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t len);
+void fake_conn_text(struct fake_conn *conn, const char *text);
+void fake_conn_cut(struct fake_conn *conn); /* after what was sent */
+void fake_conn_read(struct fake_conn *conn, bool on);
+size_t fake_conn_unsent(const struct fake_conn *conn);
+/* The client has left: conn is not to be used any more. */
+void fake_http_on_left(struct fake_http *fake, void (*fn)(void *ctx, struct fake_conn *));
+
+#endif

@@ -1,0 +1,320 @@
+/*
+ * The client: libcurl's multi interface driven by libuv.
+ *
+ * libcurl says which sockets to poll (on_socket) and when to be called at the
+ * latest (on_curl_deadline); we call curl_multi_socket_action() on either, read
+ * what is finished, and serve the calls that have news. Nothing here calls out
+ * from inside libcurl.
+ */
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/net/http_int.h"
+
+enum { IDLE_CONNECTIONS = 32 };
+
+static void http_free(struct http *http)
+{
+	free(http->ca_file);
+	free(http->cert_file);
+	free(http->key_file);
+	free(http->server_name);
+	free(http);
+}
+
+static void http_let_go(struct http *http)
+{
+	void (*closed)(void *ctx) = http->closed;
+	void *ctx = http->ctx;
+
+	PL_ASSERT(http->handles > 0);
+	if (--http->handles > 0)
+		return;
+	http_free(http);
+	closed(ctx);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	http_let_go(handle->data);
+}
+
+static void on_deadlines_closed(void *ctx)
+{
+	http_let_go(ctx);
+}
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+	struct http_poll *poll =
+		PL_CONTAINER_OF((uv_poll_t *)handle, struct http_poll, uv);
+	struct http *http = poll->http;
+
+	free(poll);
+	http_let_go(http);
+}
+
+static void poll_close(struct http_poll *poll)
+{
+	pl_list_del(&poll->link);
+	uv_close((uv_handle_t *)&poll->uv, on_poll_closed);
+}
+
+/* The last call has ended: connections, sockets and timers follow. */
+static void http_shut(struct http *http)
+{
+	CURLMcode rc;
+
+	if (http->shut || !http->closing || !pl_list_empty(&http->calls))
+		return;
+	http->shut = true;
+	rc = curl_multi_cleanup(http->multi);
+	PL_ASSERT(rc == CURLM_OK);
+	PL_LIST_EACH (link, &http->polls)
+		poll_close(PL_LIST_ITEM(link, struct http_poll, link));
+	uv_close((uv_handle_t *)&http->curl_timer, on_timer_closed);
+	uv_close((uv_handle_t *)&http->kick, on_timer_closed);
+	loop_timers_close(&http->deadlines, on_deadlines_closed, http);
+}
+
+static void http_serve(struct http *http)
+{
+	struct pl_list *link;
+
+	http->serving = true;
+	while (!pl_list_empty(&http->ready)) {
+		link = http->ready.next;
+		pl_list_del(link);
+		http_call_serve(PL_LIST_ITEM(link, struct http_call, ready));
+	}
+	http->serving = false;
+	http_shut(http);
+}
+
+static void on_kick(uv_timer_t *timer)
+{
+	http_serve(timer->data);
+}
+
+static void http_kick(struct http *http)
+{
+	int rc;
+
+	if (http->serving || http->shut)
+		return;
+	rc = uv_timer_start(&http->kick, on_kick, 0, 0);
+	PL_ASSERT(rc == 0);
+}
+
+void http_wake(struct http_call *call)
+{
+	if (!pl_list_empty(&call->ready))
+		return;
+	pl_list_add_tail(&call->http->ready, &call->ready);
+	http_kick(call->http);
+}
+
+/* libcurl does not say whose socket it could not keep; that call would hang. */
+static void out_of_memory(struct http *http)
+{
+	PL_LIST_EACH (link, &http->calls) {
+		struct http_call *call = PL_LIST_ITEM(link, struct http_call, link);
+
+		if (call->err.code == PL_OK)
+			(void)pl_err_set(&call->err, PL_NOMEM, "%s", call->what);
+		http_wake(call);
+	}
+}
+
+static void http_act(struct http *http, curl_socket_t fd, int events)
+{
+	int running, left;
+	CURLMcode rc = curl_multi_socket_action(http->multi, fd, events, &running);
+	CURLMsg *msg;
+
+	PL_ASSERT(rc == CURLM_OK || rc == CURLM_OUT_OF_MEMORY);
+	if (rc == CURLM_OUT_OF_MEMORY)
+		out_of_memory(http);
+	while ((msg = curl_multi_info_read(http->multi, &left)) != NULL) {
+		struct http_call *call = NULL;
+
+		(void)curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &call);
+		PL_ASSERT(call != NULL);
+		call->over = true;
+		call->result = msg->data.result;
+		http_wake(call);
+	}
+	http_serve(http);
+}
+
+static void on_curl_timer(uv_timer_t *timer)
+{
+	http_act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_curl_deadline(CURLM *multi, long timeout_ms, void *ctx)
+{
+	struct http *http = ctx;
+	int rc = 0;
+
+	(void)multi;
+	if (http->shut)
+		return 0;
+	if (timeout_ms < 0)
+		(void)uv_timer_stop(&http->curl_timer);
+	else
+		rc = uv_timer_start(&http->curl_timer, on_curl_timer,
+		                    (uint64_t)timeout_ms, 0);
+	PL_ASSERT(rc == 0);
+	return 0;
+}
+
+static void on_poll(uv_poll_t *uv, int status, int events)
+{
+	struct http_poll *poll = PL_CONTAINER_OF(uv, struct http_poll, uv);
+	int flags = 0;
+
+	if (status < 0)
+		flags = CURL_CSELECT_ERR;
+	if (events & UV_READABLE)
+		flags |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		flags |= CURL_CSELECT_OUT;
+	http_act(poll->http, poll->fd, flags);
+}
+
+static struct http_poll *poll_open(struct http *http, curl_socket_t fd)
+{
+	struct http_poll *poll = pl_calloc(1, sizeof *poll);
+
+	if (poll == NULL)
+		return NULL;
+	if (uv_poll_init_socket(http->loop, &poll->uv, fd) != 0) {
+		free(poll);
+		return NULL;
+	}
+	poll->http = http;
+	poll->fd = fd;
+	pl_list_add_tail(&http->polls, &poll->link);
+	http->handles++;
+	return poll;
+}
+
+/* Without a poll the transfer would hang: it fails instead. */
+static int poll_missing(CURL *easy)
+{
+	struct http_call *call = NULL;
+
+	(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
+	if (call == NULL)
+		return 0;
+	(void)pl_err_set(&call->err, PL_NOMEM, "%s: cannot watch its socket", call->what);
+	http_wake(call);
+	return 0;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
+{
+	struct http *http = ctx;
+	struct http_poll *poll = socket_ctx;
+	int events = 0, rc;
+
+	if (what == CURL_POLL_REMOVE) {
+		if (poll != NULL)
+			poll_close(poll);
+		/* During cleanup there is no multi handle to tell any more. */
+		if (poll != NULL && !http->shut)
+			(void)curl_multi_assign(http->multi, fd, NULL);
+		return 0;
+	}
+	if (poll == NULL) {
+		poll = poll_open(http, fd);
+		if (poll == NULL)
+			return poll_missing(easy);
+		(void)curl_multi_assign(http->multi, fd, poll);
+	}
+	if (what & CURL_POLL_IN)
+		events |= UV_READABLE;
+	if (what & CURL_POLL_OUT)
+		events |= UV_WRITABLE;
+	rc = events == 0 ? uv_poll_stop(&poll->uv)
+	                 : uv_poll_start(&poll->uv, events, on_poll);
+	PL_ASSERT(rc == 0);
+	return 0;
+}
+
+static void init_curl(void)
+{
+	/* Through our allocator, so that tests reach libcurl's failures too. */
+	CURLcode rc = curl_global_init_mem(CURL_GLOBAL_DEFAULT, pl_malloc, free,
+	                                   pl_realloc, pl_strdup, pl_calloc);
+
+	PL_ASSERT(rc == CURLE_OK);
+}
+
+static enum pl_code copy_name(char **to, const char *name)
+{
+	*to = name == NULL ? NULL : pl_strdup(name);
+	return name != NULL && *to == NULL ? PL_NOMEM : PL_OK;
+}
+
+static enum pl_code multi_init(struct http *http, uint32_t idle_max)
+{
+	http->multi = curl_multi_init();
+	if (http->multi == NULL)
+		return PL_NOMEM;
+	(void)curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_curl_deadline);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	(void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+	                        (long)(idle_max == 0 ? IDLE_CONNECTIONS : idle_max));
+	return PL_OK;
+}
+
+enum pl_code http_open(uv_loop_t *loop, const struct http_opts *opts, struct http **out,
+                       struct pl_err *err)
+{
+	static uv_once_t once = UV_ONCE_INIT;
+	struct http *http;
+	int rc;
+
+	uv_once(&once, init_curl);
+	http = pl_calloc(1, sizeof *http);
+	if (http == NULL)
+		return pl_err_set(err, PL_NOMEM, "HTTP client");
+	if (copy_name(&http->ca_file, opts->tls.ca_file) != PL_OK ||
+	    copy_name(&http->cert_file, opts->tls.cert_file) != PL_OK ||
+	    copy_name(&http->key_file, opts->tls.key_file) != PL_OK ||
+	    copy_name(&http->server_name, opts->tls.server_name) != PL_OK ||
+	    multi_init(http, opts->idle_max) != PL_OK) {
+		http_free(http);
+		return pl_err_set(err, PL_NOMEM, "HTTP client");
+	}
+	http->loop = loop;
+	pl_list_init(&http->calls);
+	pl_list_init(&http->ready);
+	pl_list_init(&http->polls);
+	rc = uv_timer_init(loop, &http->curl_timer);
+	PL_ASSERT(rc == 0);
+	rc = uv_timer_init(loop, &http->kick);
+	PL_ASSERT(rc == 0);
+	http->curl_timer.data = http;
+	http->kick.data = http;
+	loop_timers_open(&http->deadlines, loop);
+	http->handles = 3;
+	*out = http;
+	return PL_OK;
+}
+
+void http_close(struct http *http, void (*closed)(void *ctx), void *ctx)
+{
+	PL_ASSERT(!http->closing && closed != NULL);
+	http->closing = true;
+	http->closed = closed;
+	http->ctx = ctx;
+	PL_LIST_EACH (link, &http->calls)
+		http_call_cancel(PL_LIST_ITEM(link, struct http_call, link));
+	http_kick(http); /* also when there was no call */
+}
