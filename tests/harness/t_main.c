@@ -4,7 +4,8 @@
  * We are the reaper of orphans: whatever a case leaves behind becomes our child
  * when the case ends, also when it left the group, and is killed. What a case
  * prints goes to a file in memory and is shown, line by line and with the
- * case's name, when it fails.
+ * case's name, when it fails: on stderr, because meson shows that of a failed
+ * test, but not the comments of its TAP.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -139,7 +140,7 @@ static void clean_up(const char *name, pid_t pid, bool ended)
 	while ((more = reap_orphans()) > 0)
 		left += more;
 	if (left > 0)
-		(void)printf("# %s: left %u processes behind\n", name, left);
+		(void)fprintf(stderr, "# %s: left %u processes behind\n", name, left);
 }
 
 static void show_output(const char *name, int output)
@@ -154,12 +155,13 @@ static void show_output(const char *name, int output)
 		got = 0;
 	text[got] = 0;
 	if (from > 0)
-		(void)printf("# %s: (%lld bytes before)\n", name, (long long)from);
+		(void)fprintf(stderr, "# %s: (%lld bytes before)\n", name,
+		              (long long)from);
 	for (; *line != 0; line = next) {
 		size_t len = strcspn(line, "\n");
 
 		next = line + len + (line[len] == '\n');
-		(void)printf("# %s: %.*s\n", name, (int)len, line);
+		(void)fprintf(stderr, "# %s: %.*s\n", name, (int)len, line);
 	}
 }
 
@@ -176,7 +178,7 @@ static bool run_apart(const struct test_case *test)
 	if (pid == 0)
 		run_in_child(test, output);
 	if (pid < 0) {
-		(void)printf("# %s: fork: %s\n", test->name, strerror(errno));
+		(void)fprintf(stderr, "# %s: fork: %s\n", test->name, strerror(errno));
 		(void)close(output);
 		return false;
 	}
@@ -189,11 +191,11 @@ static bool run_apart(const struct test_case *test)
 	if (!passed || getenv("T_VERBOSE") != NULL)
 		show_output(test->name, output);
 	if (!in_time)
-		(void)printf("# %s: has not ended after %u s\n", test->name,
-		             seconds_of(test));
+		(void)fprintf(stderr, "# %s: has not ended after %u s\n", test->name,
+		              seconds_of(test));
 	else if (WIFSIGNALED(status))
-		(void)printf("# %s: ended by signal %d (%s)\n", test->name,
-		             WTERMSIG(status), strsignal(WTERMSIG(status)));
+		(void)fprintf(stderr, "# %s: ended by signal %d (%s)\n", test->name,
+		              WTERMSIG(status), strsignal(WTERMSIG(status)));
 	(void)close(output);
 	return passed;
 }
