@@ -1,0 +1,163 @@
+#include "store/kv/faulty.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/kv/faulty_impl.h"
+
+static struct faulty *of(struct kv *kv)
+{
+	return PL_CONTAINER_OF(kv, struct faulty, kv);
+}
+
+bool faulty_fires(struct faulty *f, size_t rule)
+{
+	const struct faulty_rule *r = &f->rules[rule];
+
+	if (f->calm || f->closing || (r->count != 0 && f->fired[rule] >= r->count))
+		return false;
+	if (!pl_rng_chance(&f->rng, r->per_mille, 1000))
+		return false;
+	f->fired[rule]++;
+	f->counts[r->what]++;
+	return true;
+}
+
+uint64_t faulty_delay(struct faulty *f, const struct faulty_rule *rule)
+{
+	return pl_rng_between(&f->rng, rule->delay_min_ms, rule->delay_max_ms);
+}
+
+static void on_closed(void *ctx)
+{
+	struct faulty *f = ctx;
+	kv_closed_fn *closed = f->closed;
+	void *closed_ctx = f->closed_ctx;
+
+	PL_ASSERT(pl_list_empty(&f->calls) && pl_list_empty(&f->watches));
+	free(f);
+	closed(closed_ctx);
+}
+
+void faulty_told(struct faulty *f)
+{
+	PL_ASSERT(f->untold > 0);
+	if (--f->untold == 0 && f->closing)
+		kv_close(f->inner, on_closed, f);
+}
+
+/* Users are told by our own timers, and those are the wrapped kv's: so they
+ * first, and then the wrapped kv, which ends what it still has of ours. */
+static void faulty_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
+{
+	struct faulty *f = of(kv);
+
+	PL_ASSERT(!f->closing);
+	f->closing = true;
+	f->closed = closed;
+	f->closed_ctx = ctx;
+	faulty_calls_close(f);
+	faulty_watches_close(f);
+	if (f->untold == 0)
+		kv_close(f->inner, on_closed, f);
+}
+
+static struct kv_limits faulty_limits(struct kv *kv)
+{
+	return kv_limits(of(kv)->inner);
+}
+
+static size_t faulty_room(struct kv *kv)
+{
+	return kv_room(of(kv)->inner);
+}
+
+static void faulty_when_room(struct kv *kv, struct kv_waiter *waiter)
+{
+	kv_when_room(of(kv)->inner, waiter);
+}
+
+static uint64_t faulty_now_ms(struct kv *kv)
+{
+	return kv_now_ms(of(kv)->inner);
+}
+
+static struct pl_timers *faulty_timers(struct kv *kv)
+{
+	return kv_timers(of(kv)->inner);
+}
+
+static const struct kv_ops faulty_ops = {
+	.name = "faulty",
+	.start = faulty_start,
+	.cancel = faulty_cancel,
+	.watch = faulty_watch,
+	.unwatch = faulty_unwatch,
+	.progress = faulty_progress,
+	.limits = faulty_limits,
+	.room = faulty_room,
+	.when_room = faulty_when_room,
+	.now_ms = faulty_now_ms,
+	.timers = faulty_timers,
+	.close = faulty_close,
+};
+
+static void rules_copy(struct faulty *f, const struct faulty_rule *rules, size_t count)
+{
+	uint8_t *at = f->bytes;
+
+	f->rule_count = count;
+	for (size_t i = 0; i < count; i++) {
+		size_t len = rules[i].prefix.len;
+
+		PL_ASSERT(rules[i].what < FAULTY_WHAT_COUNT);
+		PL_ASSERT(rules[i].delay_min_ms <= rules[i].delay_max_ms);
+		f->rules[i] = rules[i];
+		if (len != 0)
+			memcpy(at, rules[i].prefix.at, len);
+		f->rules[i].prefix = pl_span(at, len);
+		at += len;
+	}
+}
+
+enum pl_code faulty_open(struct kv *kv, uint64_t seed, const struct faulty_rule *rules,
+                         size_t count, struct kv **out, struct pl_err *err)
+{
+	struct faulty *f;
+	size_t bytes = 0;
+
+	if (count > FAULTY_RULES_MAX)
+		return pl_err_set(err, PL_LIMIT, "%zu rules, at most %d", count,
+		                  FAULTY_RULES_MAX);
+	for (size_t i = 0; i < count; i++)
+		bytes += rules[i].prefix.len;
+	f = pl_calloc(1, sizeof *f + bytes);
+	if (f == NULL)
+		return pl_err_set(err, PL_NOMEM, "injected faults");
+	f->kv.ops = &faulty_ops;
+	f->inner = kv;
+	pl_rng_init(&f->rng, seed);
+	pl_list_init(&f->calls);
+	pl_list_init(&f->watches);
+	rules_copy(f, rules, count);
+	*out = &f->kv;
+	return PL_OK;
+}
+
+void faulty_calm(struct kv *kv, bool calm)
+{
+	struct faulty *f = of(kv);
+
+	PL_ASSERT(kv->ops == &faulty_ops);
+	f->calm = calm;
+	if (calm)
+		faulty_watches_calm(f);
+}
+
+uint64_t faulty_count(const struct kv *kv, enum faulty_what what)
+{
+	const struct faulty *f = (const void *)kv; /* its first member */
+
+	PL_ASSERT(kv->ops == &faulty_ops);
+	return f->counts[what];
+}

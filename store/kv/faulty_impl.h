@@ -1,0 +1,53 @@
+/* Shared by the parts of faulty.c; nobody else includes it. */
+#ifndef STORE_KV_FAULTY_IMPL_H
+#define STORE_KV_FAULTY_IMPL_H
+
+#include "store/base/list.h"
+#include "store/base/rng.h"
+#include "store/kv/faulty.h"
+
+#define FAULTY_NEVER UINT64_MAX
+
+struct faulty {
+	struct kv kv;
+	struct kv *inner;
+	struct pl_rng rng;
+	struct pl_list calls;   /* told ones too, until the store is through with them */
+	struct pl_list watches; /* as well */
+	size_t untold;          /* calls and watches whose user waits for the end */
+	bool calm;
+	bool closing;
+	kv_closed_fn *closed;
+	void *closed_ctx;
+	uint64_t counts[FAULTY_WHAT_COUNT];
+	size_t rule_count;
+	uint64_t fired[FAULTY_RULES_MAX];
+	struct faulty_rule rules[FAULTY_RULES_MAX];
+	uint8_t bytes[]; /* the prefixes */
+};
+
+/* Rolls the dice for one rule. */
+bool faulty_fires(struct faulty *f, size_t rule);
+uint64_t faulty_delay(struct faulty *f, const struct faulty_rule *rule);
+
+/* One user less waits. Call it before calling out: it may start to close the
+ * wrapped kv, once the last one has been told. */
+void faulty_told(struct faulty *f);
+
+/* faulty_call.c */
+enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t timeout_ms,
+                          kv_done_fn *done, void *ctx, struct kv_call **out,
+                          struct pl_err *err);
+void faulty_cancel(struct kv *kv, struct kv_call *handle);
+void faulty_calls_noted(struct faulty *f); /* a note was delivered */
+void faulty_calls_close(struct faulty *f);
+
+/* faulty_watch.c */
+enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch_fn *fn,
+                          void *ctx, struct kv_watch **out, struct pl_err *err);
+void faulty_unwatch(struct kv *kv, struct kv_watch *handle);
+enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, struct pl_err *err);
+void faulty_watches_calm(struct faulty *f);
+void faulty_watches_close(struct faulty *f);
+
+#endif

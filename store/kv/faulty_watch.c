@@ -1,0 +1,317 @@
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/kv/faulty_impl.h"
+#include "store/kv/map.h"
+
+/*
+ * A note goes straight on unless something holds the watch up; then it and all
+ * that follow queue, so that their order stays. An end of our own making
+ * (injected, canceled, closed) drops the queue and is told from the timer; the
+ * watch lives on, deaf, until the wrapped one has ended too.
+ */
+
+enum { NOTES_MAX = 100000 };
+
+struct held {
+	struct pl_list link;
+	struct pl_arena arena;
+	uint64_t due_ms;
+	struct kv_watch_note note;
+};
+
+struct watch {
+	struct pl_list link;
+	struct faulty *owner;
+	struct pl_timer timer;
+	struct pl_list held;
+	size_t held_count;
+	uint64_t hold_until_ms;
+	uint64_t rules; /* a bit for each rule that may hit it */
+	struct kv_watch *inner;
+	bool live;   /* the wrapped watch has not ended */
+	bool ending; /* our own end is set */
+	bool told;   /* the user has had the end */
+	struct kv_watch_note end;
+	struct pl_err err;
+	kv_watch_fn *fn;
+	void *ctx;
+};
+
+static void held_free(struct held *held)
+{
+	pl_list_del(&held->link);
+	pl_arena_done(&held->arena);
+	free(held);
+}
+
+static void held_drop_all(struct watch *watch)
+{
+	PL_LIST_EACH (link, &watch->held)
+		held_free(PL_LIST_ITEM(link, struct held, link));
+	watch->held_count = 0;
+}
+
+static void watch_free(struct watch *watch)
+{
+	held_drop_all(watch);
+	pl_list_del(&watch->link);
+	pl_timer_done(&watch->timer);
+	free(watch);
+}
+
+static void watch_finish(struct watch *watch, enum pl_code code, const char *why,
+                         const struct kv_watch_note *note)
+{
+	struct faulty *f = watch->owner;
+
+	watch->ending = true;
+	held_drop_all(watch);
+	pl_err_set(&watch->err, code, "watch: %s", why);
+	watch->end = (struct kv_watch_note){.what = KV_WATCH_END};
+	if (note != NULL) {
+		watch->end.header = note->header;
+		watch->end.revision = note->revision;
+		if (code == PL_COMPACTED)
+			watch->end.compact_revision = note->header.revision;
+	}
+	if (watch->live && !f->closing)
+		kv_unwatch(f->inner, watch->inner);
+	pl_timer_set(&watch->timer, kv_now_ms(f->inner));
+}
+
+static void watch_tell_end(struct watch *watch)
+{
+	struct pl_err err = watch->err;
+	struct kv_watch_note end = watch->end;
+	kv_watch_fn *fn = watch->fn;
+	void *ctx = watch->ctx;
+	struct faulty *f = watch->owner;
+
+	end.err = &err;
+	watch->told = true;
+	if (!watch->live)
+		watch_free(watch);
+	faulty_told(f);
+	fn(ctx, &end);
+}
+
+static void watch_arm(struct watch *watch)
+{
+	const struct held *first;
+
+	if (pl_list_empty(&watch->held)) {
+		pl_timer_stop(&watch->timer);
+		return;
+	}
+	first = PL_LIST_ITEM(watch->held.next, struct held, link);
+	if (first->due_ms == FAULTY_NEVER)
+		pl_timer_stop(&watch->timer);
+	else
+		pl_timer_set(&watch->timer, first->due_ms);
+}
+
+static void on_timer(void *ctx)
+{
+	struct watch *watch = ctx;
+	struct faulty *f = watch->owner;
+	kv_watch_fn *fn = watch->fn;
+	void *fn_ctx = watch->ctx;
+	struct held *held;
+
+	if (watch->ending) {
+		watch_tell_end(watch);
+		return;
+	}
+	held = PL_LIST_ITEM(watch->held.next, struct held, link);
+	pl_list_del(&held->link);
+	watch->held_count--;
+	if (held->note.what == KV_WATCH_END) {
+		watch_free(watch);
+		faulty_told(f);
+	} else {
+		watch_arm(watch);
+		faulty_calls_noted(f);
+	}
+	fn(fn_ctx, &held->note);
+	held_free(held);
+}
+
+static void watch_hold(struct watch *watch, const struct kv_watch_note *note)
+{
+	struct held *held = pl_calloc(1, sizeof *held);
+
+	if (held == NULL) {
+		watch_finish(watch, PL_NOMEM, "injected delay", note);
+		return;
+	}
+	pl_arena_init(&held->arena, 1024, 0);
+	pl_list_init(&held->link);
+	held->due_ms = watch->hold_until_ms;
+	if (kv_note_copy(&held->arena, note, &held->note) != PL_OK) {
+		held_free(held);
+		watch_finish(watch, PL_NOMEM, "injected delay", note);
+		return;
+	}
+	pl_list_add_tail(&watch->held, &held->link);
+	if (++watch->held_count > NOTES_MAX)
+		watch_finish(watch, PL_COMPACTED, "injected: too far behind", note);
+	else
+		watch_arm(watch);
+}
+
+/* The code to end with, or PL_OK. */
+static enum pl_code watch_roll(struct watch *watch, uint64_t now)
+{
+	struct faulty *f = watch->owner;
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < f->rule_count; i++) {
+		const struct faulty_rule *rule = &f->rules[i];
+		uint64_t until;
+
+		if ((watch->rules & UINT64_C(1) << i) == 0 || !faulty_fires(f, i))
+			continue;
+		if (rule->what == FAULTY_END_WATCH) {
+			code = rule->code;
+			continue;
+		}
+		until = now + faulty_delay(f, rule);
+		if (rule->what == FAULTY_STALL_WATCH && until == now)
+			until = FAULTY_NEVER;
+		if (until > watch->hold_until_ms)
+			watch->hold_until_ms = until;
+	}
+	return code;
+}
+
+static void watch_pass(struct watch *watch, const struct kv_watch_note *note)
+{
+	struct faulty *f = watch->owner;
+	kv_watch_fn *fn = watch->fn;
+	void *ctx = watch->ctx;
+
+	if (note->what == KV_WATCH_END) {
+		watch_free(watch);
+		faulty_told(f);
+	} else {
+		faulty_calls_noted(f);
+	}
+	fn(ctx, note);
+}
+
+static void on_note(void *ctx, const struct kv_watch_note *note)
+{
+	struct watch *watch = ctx;
+	uint64_t now = kv_now_ms(watch->owner->inner);
+	enum pl_code code;
+
+	if (note->what == KV_WATCH_END)
+		watch->live = false;
+	if (watch->ending) {
+		if (watch->told && !watch->live)
+			watch_free(watch);
+		return;
+	}
+	code = note->what == KV_WATCH_END ? PL_OK : watch_roll(watch, now);
+	if (code != PL_OK)
+		watch_finish(watch, code, "injected", note);
+	else if (!pl_list_empty(&watch->held) || watch->hold_until_ms > now)
+		watch_hold(watch, note);
+	else
+		watch_pass(watch, note);
+}
+
+static uint64_t rules_for(const struct faulty *f, struct kv_keys keys)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < f->rule_count; i++)
+		if (f->rules[i].what >= FAULTY_SLOW_NOTE &&
+		    pl_span_starts(keys.from, f->rules[i].prefix))
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch_fn *fn,
+                          void *ctx, struct kv_watch **out, struct pl_err *err)
+{
+	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, kv);
+	struct watch *watch;
+	enum pl_code code;
+
+	if (f->closing)
+		return pl_err_set(err, PL_CANCELED, "closed");
+	watch = pl_calloc(1, sizeof *watch);
+	if (watch == NULL)
+		return pl_err_set(err, PL_NOMEM, "watch");
+	code = pl_timer_init(&watch->timer, kv_timers(f->inner), on_timer, watch);
+	if (code != PL_OK) {
+		free(watch);
+		return pl_err_set(err, code, "watch");
+	}
+	pl_list_init(&watch->held);
+	watch->owner = f;
+	watch->rules = rules_for(f, req->keys);
+	watch->live = true;
+	watch->fn = fn;
+	watch->ctx = ctx;
+	code = kv_watch(f->inner, req, on_note, watch, &watch->inner, err);
+	if (code != PL_OK) {
+		pl_timer_done(&watch->timer);
+		free(watch);
+		return code;
+	}
+	pl_list_add_tail(&f->watches, &watch->link);
+	f->untold++;
+	if (out != NULL)
+		*out = (struct kv_watch *)(void *)watch;
+	return PL_OK;
+}
+
+void faulty_unwatch(struct kv *kv, struct kv_watch *handle)
+{
+	struct watch *watch = (struct watch *)(void *)handle;
+
+	(void)kv;
+	PL_ASSERT(!watch->told);
+	if (watch->ending) /* its end is on its way, for another reason */
+		pl_err_set(&watch->err, PL_CANCELED, "watch: canceled");
+	else
+		watch_finish(watch, PL_CANCELED, "canceled", NULL);
+}
+
+enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, struct pl_err *err)
+{
+	struct watch *watch = (struct watch *)(void *)handle;
+
+	if (watch->ending || !watch->live)
+		return pl_err_set(err, PL_CANCELED, "watch: its end is on its way");
+	return kv_progress(PL_CONTAINER_OF(kv, struct faulty, kv)->inner, watch->inner,
+	                   err);
+}
+
+void faulty_watches_calm(struct faulty *f)
+{
+	uint64_t now = kv_now_ms(f->inner);
+
+	PL_LIST_EACH (link, &f->watches) {
+		struct watch *watch = PL_LIST_ITEM(link, struct watch, link);
+
+		watch->hold_until_ms = 0;
+		PL_LIST_EACH (at, &watch->held)
+			PL_LIST_ITEM(at, struct held, link)->due_ms = now;
+		if (!watch->ending)
+			watch_arm(watch);
+	}
+}
+
+void faulty_watches_close(struct faulty *f)
+{
+	PL_LIST_EACH (link, &f->watches) {
+		struct watch *watch = PL_LIST_ITEM(link, struct watch, link);
+
+		if (!watch->ending)
+			watch_finish(watch, PL_CANCELED, "closed", NULL);
+	}
+}

@@ -1,0 +1,250 @@
+#include "store/kv/metrics.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/kv/keys.h"
+
+struct decorator {
+	struct kv kv;
+	struct kv *inner;
+	struct kv_metrics_opts opts;
+	struct kv_metrics metrics;
+	kv_closed_fn *closed;
+	void *closed_ctx;
+};
+
+struct call {
+	struct decorator *owner;
+	struct kv_call *inner;
+	enum kv_op op;
+	uint64_t since_us;
+	kv_done_fn *done;
+	void *ctx;
+};
+
+struct watch {
+	struct decorator *owner;
+	struct kv_watch *inner;
+	bool was_ready;
+	kv_watch_fn *fn;
+	void *ctx;
+};
+
+static struct decorator *of(struct kv *kv)
+{
+	return PL_CONTAINER_OF(kv, struct decorator, kv);
+}
+
+static uint64_t now_us(const struct decorator *d)
+{
+	return d->opts.now_us != NULL ? d->opts.now_us(d->opts.ctx)
+	                              : kv_now_ms(d->inner) * 1000;
+}
+
+static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct call *call = ctx;
+	struct call was = *call;
+	struct kv_op_metrics *op = &was.owner->metrics.op[was.op];
+	uint64_t now = now_us(was.owner);
+
+	free(call);
+	op->in_flight--;
+	op->ended[err == NULL ? PL_OK : err->code]++;
+	histogram_add(&op->took, now > was.since_us ? now - was.since_us : 0);
+	if (result != NULL) {
+		op->bytes_in += kv_result_bytes(result);
+		if (result->op == KV_TXN && !result->txn.succeeded)
+			was.owner->metrics.compares_failed++;
+	}
+	was.done(was.ctx, result, err);
+}
+
+static enum pl_code metrics_start(struct kv *kv, const struct kv_req *req,
+                                  uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                                  struct kv_call **out, struct pl_err *err)
+{
+	struct decorator *d = of(kv);
+	struct kv_op_metrics *op = &d->metrics.op[req->op];
+	struct call *call = pl_malloc(sizeof *call);
+	enum pl_code code;
+
+	if (call == NULL) {
+		op->refused++;
+		return pl_err_set(err, PL_NOMEM, "%s", kv_op_name(req->op));
+	}
+	*call = (struct call){.owner = d,
+	                      .op = req->op,
+	                      .since_us = now_us(d),
+	                      .done = done,
+	                      .ctx = ctx};
+	code = kv_start(d->inner, req, timeout_ms, on_done, call, &call->inner, err);
+	if (code != PL_OK) {
+		op->refused++;
+		free(call);
+		return code;
+	}
+	op->started++;
+	op->in_flight++;
+	op->bytes_out += kv_req_bytes(req);
+	if (out != NULL)
+		*out = (struct kv_call *)(void *)call;
+	return PL_OK;
+}
+
+static void metrics_cancel(struct kv *kv, struct kv_call *call)
+{
+	kv_cancel(of(kv)->inner, ((struct call *)(void *)call)->inner);
+}
+
+static void note_count(struct kv_watch_metrics *metrics, struct watch *watch,
+                       const struct kv_watch_note *note)
+{
+	metrics->notes++;
+	switch (note->what) {
+	case KV_WATCH_READY:
+		metrics->resumes += watch->was_ready;
+		watch->was_ready = true;
+		break;
+	case KV_WATCH_EVENTS:
+		metrics->events += note->count;
+		metrics->bytes_in += kv_events_bytes(note->events, note->count);
+		break;
+	case KV_WATCH_PROGRESS:
+		metrics->progress++;
+		break;
+	case KV_WATCH_END:
+		metrics->open--;
+		metrics->ended[note->err->code]++;
+		break;
+	}
+}
+
+static void on_note(void *ctx, const struct kv_watch_note *note)
+{
+	struct watch *watch = ctx;
+	kv_watch_fn *fn = watch->fn;
+	void *fn_ctx = watch->ctx;
+
+	note_count(&watch->owner->metrics.watch, watch, note);
+	if (note->what == KV_WATCH_END)
+		free(watch);
+	fn(fn_ctx, note);
+}
+
+static enum pl_code metrics_watch(struct kv *kv, const struct kv_watch_req *req,
+                                  kv_watch_fn *fn, void *ctx, struct kv_watch **out,
+                                  struct pl_err *err)
+{
+	struct decorator *d = of(kv);
+	struct watch *watch = pl_malloc(sizeof *watch);
+	enum pl_code code;
+
+	if (watch == NULL)
+		return pl_err_set(err, PL_NOMEM, "watch");
+	*watch = (struct watch){.owner = d, .fn = fn, .ctx = ctx};
+	code = kv_watch(d->inner, req, on_note, watch, &watch->inner, err);
+	if (code != PL_OK) {
+		free(watch);
+		return code;
+	}
+	d->metrics.watch.started++;
+	d->metrics.watch.open++;
+	if (out != NULL)
+		*out = (struct kv_watch *)(void *)watch;
+	return PL_OK;
+}
+
+static void metrics_unwatch(struct kv *kv, struct kv_watch *watch)
+{
+	kv_unwatch(of(kv)->inner, ((struct watch *)(void *)watch)->inner);
+}
+
+static enum pl_code metrics_progress(struct kv *kv, struct kv_watch *watch,
+                                     struct pl_err *err)
+{
+	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner, err);
+}
+
+static struct kv_limits metrics_limits(struct kv *kv)
+{
+	return kv_limits(of(kv)->inner);
+}
+
+static size_t metrics_room(struct kv *kv)
+{
+	return kv_room(of(kv)->inner);
+}
+
+static void metrics_when_room(struct kv *kv, struct kv_waiter *waiter)
+{
+	kv_when_room(of(kv)->inner, waiter);
+}
+
+static uint64_t metrics_now_ms(struct kv *kv)
+{
+	return kv_now_ms(of(kv)->inner);
+}
+
+static struct pl_timers *metrics_timers(struct kv *kv)
+{
+	return kv_timers(of(kv)->inner);
+}
+
+static void on_closed(void *ctx)
+{
+	struct decorator *d = ctx;
+	kv_closed_fn *closed = d->closed;
+	void *closed_ctx = d->closed_ctx;
+
+	free(d);
+	closed(closed_ctx);
+}
+
+static void metrics_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
+{
+	struct decorator *d = of(kv);
+
+	d->closed = closed;
+	d->closed_ctx = ctx;
+	kv_close(d->inner, on_closed, d);
+}
+
+static const struct kv_ops metrics_ops = {
+	.name = "metrics",
+	.start = metrics_start,
+	.cancel = metrics_cancel,
+	.watch = metrics_watch,
+	.unwatch = metrics_unwatch,
+	.progress = metrics_progress,
+	.limits = metrics_limits,
+	.room = metrics_room,
+	.when_room = metrics_when_room,
+	.now_ms = metrics_now_ms,
+	.timers = metrics_timers,
+	.close = metrics_close,
+};
+
+enum pl_code kv_metrics_open(struct kv *kv, const struct kv_metrics_opts *opts,
+                             struct kv **out, struct pl_err *err)
+{
+	struct decorator *d = pl_calloc(1, sizeof *d);
+
+	if (d == NULL)
+		return pl_err_set(err, PL_NOMEM, "metrics");
+	d->kv.ops = &metrics_ops;
+	d->inner = kv;
+	if (opts != NULL)
+		d->opts = *opts;
+	*out = &d->kv;
+	return PL_OK;
+}
+
+const struct kv_metrics *kv_metrics_of(const struct kv *kv)
+{
+	const struct decorator *d = (const void *)kv; /* its first member */
+
+	PL_ASSERT(kv->ops == &metrics_ops);
+	return &d->metrics;
+}

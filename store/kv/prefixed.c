@@ -1,0 +1,367 @@
+#include "store/kv/prefixed.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/kv/check.h"
+#include "store/kv/keys.h"
+#include "store/kv/map.h"
+
+/*
+ * In: an arena for the time of a call holds the request with longer keys, which
+ * the wrapped kv does not look at again. Out: keys only move their start, so an
+ * answer costs one copy of its arrays and none of its bytes.
+ */
+
+enum { REQUEST_CHUNK = 64 << 10 };
+
+struct prefixed {
+	struct kv kv;
+	struct kv *inner;
+	struct pl_arena arena; /* of the request or the answer at hand */
+	kv_closed_fn *closed;
+	void *closed_ctx;
+	size_t root_len;
+	size_t end_len; /* 0: the root has no end */
+	uint8_t *end;   /* behind the root */
+	uint8_t root[];
+};
+
+struct call {
+	struct prefixed *owner;
+	struct kv_call *inner;
+	kv_done_fn *done;
+	void *ctx;
+	bool writes;
+};
+
+struct watch {
+	struct prefixed *owner;
+	struct kv_watch *inner;
+	kv_watch_fn *fn; /* NULL: the user has had its last note */
+	void *ctx;
+};
+
+static struct prefixed *of(struct kv *kv)
+{
+	return PL_CONTAINER_OF(kv, struct prefixed, kv);
+}
+
+static struct pl_span root_of(const struct prefixed *p)
+{
+	return pl_span(p->root, p->root_len);
+}
+
+static enum pl_code put_root(const struct kv_map *map, struct pl_span *key)
+{
+	const struct prefixed *p = map->ctx;
+	uint8_t *at = pl_arena_alloc(map->arena, p->root_len + key->len + 1);
+
+	if (at == NULL)
+		return PL_NOMEM;
+	memcpy(at, p->root, p->root_len);
+	if (key->len != 0)
+		memcpy(at + p->root_len, key->at, key->len);
+	*key = pl_span(at, p->root_len + key->len);
+	return PL_OK;
+}
+
+/* The root itself is no key of ours: etcd has no empty key either. */
+static enum pl_code put_root_key(const struct kv_map *map, struct pl_span *key)
+{
+	return key->len == 0 ? PL_INVALID : put_root(map, key);
+}
+
+static enum pl_code put_root_keys(const struct kv_map *map, struct kv_keys *keys)
+{
+	const struct prefixed *p = map->ctx;
+	enum pl_code code;
+
+	switch (keys->kind) {
+	case KV_ONE:
+		return put_root_key(map, &keys->from);
+	case KV_PREFIX:
+		return put_root(map, &keys->from);
+	case KV_RANGE:
+		code = put_root(map, &keys->from);
+		return code != PL_OK ? code : put_root(map, &keys->to);
+	case KV_FROM:
+		if (p->end_len != 0) {
+			keys->kind = KV_RANGE;
+			keys->to = pl_span(p->end, p->end_len);
+		} /* else: every key from the root on has the root */
+		return put_root(map, &keys->from);
+	}
+	PL_UNREACHABLE("kind of keys");
+}
+
+static enum pl_code take_root(const struct kv_map *map, struct pl_span *key)
+{
+	const struct prefixed *p = map->ctx;
+
+	if (!pl_span_starts(*key, root_of(p)))
+		return PL_PROTO; /* the store answered what it was not asked */
+	*key = pl_span(key->at + p->root_len, key->len - p->root_len);
+	return PL_OK;
+}
+
+static bool under_root(const struct kv_map *map, struct pl_span key)
+{
+	return pl_span_starts(key, root_of(map->ctx));
+}
+
+static enum pl_code keep_value(const struct kv_map *map, struct pl_span *value)
+{
+	(void)map;
+	(void)value;
+	return PL_OK;
+}
+
+static struct kv_map map_in(struct prefixed *p)
+{
+	pl_arena_reset(&p->arena);
+	return (struct kv_map){.arena = &p->arena,
+	                       .key = put_root_key,
+	                       .keys = put_root_keys,
+	                       .value = keep_value,
+	                       .ctx = p};
+}
+
+static struct kv_map map_out(struct prefixed *p, struct pl_arena *arena)
+{
+	return (struct kv_map){.arena = arena,
+	                       .key = take_root,
+	                       .value = keep_value,
+	                       .lease_key = under_root,
+	                       .ctx = p};
+}
+
+static enum pl_code map_failed(struct pl_err *err, enum pl_code code, const char *what)
+{
+	return pl_err_set(err, code, "%s: %s", what,
+	                  code == PL_INVALID ? "empty key" : pl_code_name(code));
+}
+
+static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct call *call = ctx;
+	struct call was = *call;
+	struct kv_result mapped;
+	struct pl_arena arena; /* its own: done may start the next call */
+	struct kv_map map;
+	struct pl_err failed;
+	enum pl_code code;
+
+	free(call);
+	if (result == NULL) {
+		was.done(was.ctx, NULL, err);
+		return;
+	}
+	pl_arena_init(&arena, 0, 0);
+	map = map_out(was.owner, &arena);
+	code = kv_map_result(&map, result, &mapped);
+	if (code != PL_OK && was.writes) {
+		pl_err_set(&failed, PL_UNKNOWN, "applied, but the answer is lost: %s",
+		           pl_code_name(code));
+	} else if (code != PL_OK) {
+		(void)map_failed(&failed, code, "answer");
+	}
+	was.done(was.ctx, code == PL_OK ? &mapped : NULL, code == PL_OK ? NULL : &failed);
+	pl_arena_done(&arena);
+}
+
+static enum pl_code prefixed_start(struct kv *kv, const struct kv_req *req,
+                                   uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                                   struct kv_call **out, struct pl_err *err)
+{
+	struct prefixed *p = of(kv);
+	struct kv_map map = map_in(p);
+	struct kv_req mapped;
+	struct call *call;
+	enum pl_code code = kv_check_req(req, err); /* as if there were no root */
+
+	if (code != PL_OK)
+		return code;
+	code = kv_map_req(&map, req, &mapped);
+	if (code != PL_OK)
+		return map_failed(err, code, kv_op_name(req->op));
+	call = pl_malloc(sizeof *call);
+	if (call == NULL)
+		return map_failed(err, PL_NOMEM, kv_op_name(req->op));
+	*call = (struct call){
+		.owner = p, .done = done, .ctx = ctx, .writes = kv_req_writes(req)};
+	code = kv_start(p->inner, &mapped, timeout_ms, on_done, call, &call->inner, err);
+	if (code != PL_OK) {
+		free(call);
+		return code;
+	}
+	if (out != NULL)
+		*out = (struct kv_call *)(void *)call;
+	return PL_OK;
+}
+
+static void prefixed_cancel(struct kv *kv, struct kv_call *call)
+{
+	kv_cancel(of(kv)->inner, ((struct call *)(void *)call)->inner);
+}
+
+/* A note that can not be told ends the watch: a gap would go unseen. */
+static void watch_break(struct watch *watch, const struct kv_watch_note *note,
+                        enum pl_code code)
+{
+	kv_watch_fn *fn = PL_STEAL(watch->fn);
+	struct pl_err err;
+	struct kv_watch_note end = {
+		.what = KV_WATCH_END, .header = note->header, .err = &err};
+
+	(void)map_failed(&err, code, "watch");
+	kv_unwatch(watch->owner->inner, watch->inner);
+	fn(watch->ctx, &end);
+}
+
+static void on_note(void *ctx, const struct kv_watch_note *note)
+{
+	struct watch *watch = ctx;
+	struct watch was = *watch;
+	struct kv_watch_note mapped;
+	struct pl_arena arena;
+	struct kv_map map;
+	enum pl_code code;
+
+	if (note->what == KV_WATCH_END || note->count == 0) {
+		if (note->what == KV_WATCH_END)
+			free(watch);
+		if (was.fn != NULL)
+			was.fn(was.ctx, note);
+		return;
+	}
+	if (was.fn == NULL)
+		return; /* broken; its end is on its way */
+	pl_arena_init(&arena, 0, 0);
+	map = map_out(was.owner, &arena);
+	code = kv_map_note(&map, note, &mapped);
+	if (code == PL_OK)
+		was.fn(was.ctx, &mapped);
+	else
+		watch_break(watch, note, code);
+	pl_arena_done(&arena);
+}
+
+static enum pl_code prefixed_watch(struct kv *kv, const struct kv_watch_req *req,
+                                   kv_watch_fn *fn, void *ctx, struct kv_watch **out,
+                                   struct pl_err *err)
+{
+	struct prefixed *p = of(kv);
+	struct kv_map map = map_in(p);
+	struct kv_watch_req mapped = *req;
+	enum pl_code code = kv_check_watch(req, err);
+	struct watch *watch;
+
+	if (code != PL_OK)
+		return code;
+	code = put_root_keys(&map, &mapped.keys);
+	if (code != PL_OK)
+		return map_failed(err, code, "watch");
+	watch = pl_malloc(sizeof *watch);
+	if (watch == NULL)
+		return map_failed(err, PL_NOMEM, "watch");
+	*watch = (struct watch){.owner = p, .fn = fn, .ctx = ctx};
+	code = kv_watch(p->inner, &mapped, on_note, watch, &watch->inner, err);
+	if (code != PL_OK) {
+		free(watch);
+		return code;
+	}
+	if (out != NULL)
+		*out = (struct kv_watch *)(void *)watch;
+	return PL_OK;
+}
+
+static void prefixed_unwatch(struct kv *kv, struct kv_watch *watch)
+{
+	kv_unwatch(of(kv)->inner, ((struct watch *)(void *)watch)->inner);
+}
+
+static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
+                                      struct pl_err *err)
+{
+	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner, err);
+}
+
+static struct kv_limits prefixed_limits(struct kv *kv)
+{
+	return kv_limits(of(kv)->inner);
+}
+
+static size_t prefixed_room(struct kv *kv)
+{
+	return kv_room(of(kv)->inner);
+}
+
+static void prefixed_when_room(struct kv *kv, struct kv_waiter *waiter)
+{
+	kv_when_room(of(kv)->inner, waiter);
+}
+
+static uint64_t prefixed_now_ms(struct kv *kv)
+{
+	return kv_now_ms(of(kv)->inner);
+}
+
+static struct pl_timers *prefixed_timers(struct kv *kv)
+{
+	return kv_timers(of(kv)->inner);
+}
+
+static void on_closed(void *ctx)
+{
+	struct prefixed *p = ctx;
+	kv_closed_fn *closed = p->closed;
+	void *closed_ctx = p->closed_ctx;
+
+	pl_arena_done(&p->arena);
+	free(p);
+	closed(closed_ctx);
+}
+
+static void prefixed_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
+{
+	struct prefixed *p = of(kv);
+
+	p->closed = closed;
+	p->closed_ctx = ctx;
+	kv_close(p->inner, on_closed, p);
+}
+
+static const struct kv_ops prefixed_ops = {
+	.name = "prefixed",
+	.start = prefixed_start,
+	.cancel = prefixed_cancel,
+	.watch = prefixed_watch,
+	.unwatch = prefixed_unwatch,
+	.progress = prefixed_progress,
+	.limits = prefixed_limits,
+	.room = prefixed_room,
+	.when_room = prefixed_when_room,
+	.now_ms = prefixed_now_ms,
+	.timers = prefixed_timers,
+	.close = prefixed_close,
+};
+
+enum pl_code prefixed_open(struct kv *kv, struct pl_span root, struct kv **out,
+                           struct pl_err *err)
+{
+	struct prefixed *p = pl_calloc(1, sizeof *p + 2 * root.len);
+
+	if (p == NULL)
+		return pl_err_set(err, PL_NOMEM, "root " PL_SPAN_FMT, PL_SPAN_ARG(root));
+	p->kv.ops = &prefixed_ops;
+	p->inner = kv;
+	p->root_len = root.len;
+	if (root.len != 0)
+		memcpy(p->root, root.at, root.len);
+	p->end = p->root + root.len;
+	p->end_len = kv_prefix_end(root, p->end).len;
+	pl_arena_init(&p->arena, REQUEST_CHUNK, 0);
+	*out = &p->kv;
+	return PL_OK;
+}
