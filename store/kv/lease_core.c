@@ -1,0 +1,424 @@
+#include "store/kv/lease_core.h"
+
+#include <string.h>
+
+enum {
+	WATCHDOG_MAX_MS = 2000,
+	WATCHDOG_MIN_MS = 100,
+	RETRY_MIN_MS = 20,
+	RELEASE_MAX_MS = 5000,
+	PACE = 3, /* keep-alives to a TTL */
+};
+
+static const char *const state_names[] = {
+	[LEASE_IDLE] = "idle",           [LEASE_GRANTING] = "granting",
+	[LEASE_HELD] = "held",           [LEASE_DOUBT] = "doubt",
+	[LEASE_EXPIRED] = "expired",     [LEASE_LOST] = "lost",
+	[LEASE_RELEASING] = "releasing", [LEASE_RELEASED] = "released",
+};
+
+const char *lease_state_name(enum lease_state state)
+{
+	PL_ASSERT(state <= LEASE_RELEASED);
+	return state_names[state];
+}
+
+static bool holds(const struct lease_core *core)
+{
+	return core->state == LEASE_HELD || core->state == LEASE_DOUBT;
+}
+
+static void lease_check(const struct lease_core *core)
+{
+	PL_ASSERT(!holds(core) || (core->id > 0 && core->safe_until_ms > 0));
+	PL_ASSERT(core->state != LEASE_GRANTING || core->id > 0);
+	PL_ASSERT(!core->confirming || core->state == LEASE_GRANTING);
+}
+
+static struct lease_action *emit(struct lease_actions *actions,
+                                 enum lease_action_type type,
+                                 const struct lease_core *core)
+{
+	struct lease_action *action = &actions->item[actions->count];
+
+	PL_ASSERT(actions->count < LEASE_ACTIONS_MAX);
+	actions->count++;
+	*action = (struct lease_action){
+		.type = type, .id = core->id, .safe_until_ms = core->safe_until_ms};
+	return action;
+}
+
+uint64_t lease_watchdog_ms(const struct lease_core *core)
+{
+	uint64_t ms = core->ttl_ms / 4;
+
+	if (ms < WATCHDOG_MIN_MS)
+		return WATCHDOG_MIN_MS;
+	return ms > WATCHDOG_MAX_MS ? WATCHDOG_MAX_MS : ms;
+}
+
+/* A request that failed is repeated soon, then less and less soon. */
+static uint64_t retry_ms(struct lease_core *core)
+{
+	uint64_t top = lease_watchdog_ms(core), ms = RETRY_MIN_MS;
+
+	for (uint32_t i = 1; i < core->failures && ms < top; i++)
+		ms *= 2;
+	if (ms > top)
+		ms = top;
+	return ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+}
+
+static void ask(struct lease_core *core, enum lease_action_type type, uint64_t now_ms,
+                struct lease_actions *actions)
+{
+	struct lease_action *action = emit(actions, type, core);
+
+	action->seq = ++core->seq;
+	action->timeout_ms = lease_watchdog_ms(core);
+	core->asked = true;
+	core->ask_ms = now_ms + action->timeout_ms;
+}
+
+static void pick_id(struct lease_core *core)
+{
+	do
+		core->id = (int64_t)(pl_rng_next(&core->rng) & INT64_MAX);
+	while (core->id == 0);
+	core->stale_seq = core->seq;
+	core->doubtful_grant = false;
+	core->confirming = false;
+	core->safe_until_ms = 0;
+	core->failures = 0;
+	core->ttl_ms = (uint64_t)core->ttl_s * 1000;
+}
+
+static void grant_anew(struct lease_core *core, uint64_t now_ms,
+                       struct lease_actions *actions)
+{
+	core->state = LEASE_GRANTING;
+	pick_id(core);
+	ask(core, LEASE_DO_GRANT, now_ms, actions);
+}
+
+/* Never shortens what an earlier answer promised. */
+static bool extend(struct lease_core *core, const struct lease_event *event)
+{
+	uint64_t until;
+
+	PL_ASSERT(event->sent_ms <= event->now_ms && event->ttl_s > 0);
+	core->ttl_ms = (uint64_t)event->ttl_s * 1000;
+	until = event->sent_ms + core->ttl_ms;
+	until -= core->margin_ms < core->ttl_ms / 2 ? core->margin_ms : core->ttl_ms / 2;
+	if (until <= core->safe_until_ms)
+		return false;
+	core->safe_until_ms = until;
+	return true;
+}
+
+static void on_good(struct lease_core *core, const struct lease_event *event,
+                    struct lease_actions *actions)
+{
+	if (!extend(core, event) && holds(core))
+		return; /* overtaken by a later one */
+	core->asked = false;
+	core->failures = 0;
+	if (core->safe_until_ms <= event->now_ms) {
+		/* Answered, but so late that it says nothing about now. */
+		PL_ASSERT(core->state == LEASE_GRANTING);
+		core->confirming = true;
+		ask(core, LEASE_DO_KEEP, event->now_ms, actions);
+		return;
+	}
+	core->confirming = false;
+	core->state = LEASE_HELD;
+	core->ask_ms = event->sent_ms + core->ttl_ms / PACE;
+	if (core->ask_ms <= event->now_ms)
+		core->ask_ms = event->now_ms + RETRY_MIN_MS;
+	emit(actions, LEASE_TELL_HELD, core);
+}
+
+static void on_grant_failed(struct lease_core *core, const struct lease_event *event,
+                            struct lease_actions *actions)
+{
+	bool ours = core->doubtful_grant;
+
+	if (event->code == PL_EXISTS && ours) {
+		core->confirming = true;
+		ask(core, LEASE_DO_KEEP, event->now_ms, actions);
+		return;
+	}
+	if (event->code == PL_EXISTS) {
+		grant_anew(core, event->now_ms, actions);
+		return;
+	}
+	if (event->code == PL_UNKNOWN || event->code == PL_TIMEOUT)
+		core->doubtful_grant = true;
+	core->failures++;
+	core->ask_ms = event->now_ms + retry_ms(core);
+	emit(actions, LEASE_TELL_TROUBLE, core)->code = event->code;
+}
+
+static void on_keep_failed(struct lease_core *core, const struct lease_event *event,
+                           struct lease_actions *actions)
+{
+	if (event->code == PL_NOLEASE) {
+		core->state = LEASE_LOST;
+		emit(actions, LEASE_TELL_LOST, core);
+		return;
+	}
+	core->failures++;
+	core->ask_ms = event->now_ms + retry_ms(core);
+	if (core->state == LEASE_DOUBT)
+		return;
+	core->state = LEASE_DOUBT;
+	emit(actions, LEASE_TELL_DOUBT, core)->code = event->code;
+}
+
+/* The grant ran out before we learnt of it; nobody has used that lease. */
+static void on_confirm_failed(struct lease_core *core, const struct lease_event *event,
+                              struct lease_actions *actions)
+{
+	if (event->code == PL_NOLEASE) {
+		grant_anew(core, event->now_ms, actions);
+		return;
+	}
+	core->failures++;
+	core->ask_ms = event->now_ms + retry_ms(core);
+	emit(actions, LEASE_TELL_TROUBLE, core)->code = event->code;
+}
+
+static void released(struct lease_core *core, enum pl_code code,
+                     struct lease_actions *actions)
+{
+	core->state = LEASE_RELEASED;
+	core->asked = false;
+	emit(actions, LEASE_TELL_RELEASED, core)->code = code;
+}
+
+static void on_revoke_failed(struct lease_core *core, const struct lease_event *event,
+                             struct lease_actions *actions)
+{
+	if (core->state != LEASE_RELEASING)
+		return; /* of an expired lease: the store will find it itself */
+	if (event->code == PL_NOLEASE) {
+		released(core, PL_OK, actions);
+		return;
+	}
+	core->failures++;
+	core->ask_ms = event->now_ms + retry_ms(core);
+	if (core->ask_ms >= core->give_up_ms)
+		released(core, event->code, actions);
+}
+
+static void on_failed(struct lease_core *core, const struct lease_event *event,
+                      struct lease_actions *actions)
+{
+	core->asked = false;
+	switch (core->state) {
+	case LEASE_GRANTING:
+		if (core->confirming)
+			on_confirm_failed(core, event, actions);
+		else
+			on_grant_failed(core, event, actions);
+		break;
+	case LEASE_HELD:
+	case LEASE_DOUBT:
+		on_keep_failed(core, event, actions);
+		break;
+	case LEASE_RELEASING:
+		on_revoke_failed(core, event, actions);
+		break;
+	case LEASE_IDLE:
+	case LEASE_EXPIRED:
+	case LEASE_LOST:
+	case LEASE_RELEASED:
+		break;
+	}
+}
+
+/* An older keep-alive than the last is as good: what counts is when it left. */
+static bool answers(const struct lease_core *core, const struct lease_event *event)
+{
+	if (event->seq <= core->stale_seq)
+		return false; /* about a lease that we have given up */
+	switch (event->type) {
+	case LEASE_EV_GRANTED:
+		return core->state == LEASE_GRANTING && !core->confirming &&
+		       event->seq == core->seq;
+	case LEASE_EV_KEPT:
+		return holds(core) || core->confirming;
+	case LEASE_EV_REVOKED:
+		return core->state == LEASE_RELEASING && event->seq == core->seq;
+	case LEASE_EV_FAILED:
+		/* That the lease is gone is true whoever asked. */
+		return (core->asked && event->seq == core->seq) ||
+		       (holds(core) && event->code == PL_NOLEASE);
+	case LEASE_EV_START:
+	case LEASE_EV_TIMEOUT:
+	case LEASE_EV_AGAIN:
+	case LEASE_EV_RELEASE:
+		break;
+	}
+	PL_UNREACHABLE("not an answer");
+}
+
+static void on_expired(struct lease_core *core, uint64_t now_ms,
+                       struct lease_actions *actions)
+{
+	core->state = LEASE_EXPIRED;
+	emit(actions, LEASE_TELL_EXPIRED, core);
+	/* The store may go on keeping it for us; our successor must not wait. */
+	ask(core, LEASE_DO_REVOKE, now_ms, actions);
+	core->asked = false;
+}
+
+static void ask_next(struct lease_core *core, uint64_t now_ms,
+                     struct lease_actions *actions)
+{
+	switch (core->state) {
+	case LEASE_GRANTING:
+		ask(core, core->confirming ? LEASE_DO_KEEP : LEASE_DO_GRANT, now_ms,
+		    actions);
+		break;
+	case LEASE_HELD:
+	case LEASE_DOUBT:
+		ask(core, LEASE_DO_KEEP, now_ms, actions);
+		break;
+	case LEASE_RELEASING:
+		ask(core, LEASE_DO_REVOKE, now_ms, actions);
+		break;
+	case LEASE_IDLE:
+	case LEASE_EXPIRED:
+	case LEASE_LOST:
+	case LEASE_RELEASED:
+		PL_UNREACHABLE("nothing to ask");
+	}
+}
+
+static void on_timeout(struct lease_core *core, uint64_t now_ms,
+                       struct lease_actions *actions)
+{
+	if (holds(core) && now_ms >= core->safe_until_ms) {
+		on_expired(core, now_ms, actions);
+		return;
+	}
+	if (core->state == LEASE_RELEASING && now_ms >= core->give_up_ms) {
+		released(core, PL_TIMEOUT, actions);
+		return;
+	}
+	if (now_ms < core->ask_ms)
+		return;
+	if (core->asked) { /* the watchdog: not answered at all */
+		struct lease_event silence = {.now_ms = now_ms, .code = PL_TIMEOUT};
+
+		on_failed(core, &silence, actions);
+		if (core->state == LEASE_RELEASED)
+			return;
+		core->ask_ms = now_ms; /* it has waited long enough */
+	}
+	ask_next(core, now_ms, actions);
+}
+
+/* Wanted to be rid of whatever lease there may be. */
+static void on_release(struct lease_core *core, uint64_t now_ms,
+                       struct lease_actions *actions)
+{
+	bool none = core->state == LEASE_IDLE || core->state == LEASE_LOST;
+
+	if (core->state == LEASE_RELEASING || core->state == LEASE_RELEASED)
+		return;
+	if (none || (core->state == LEASE_GRANTING && core->seq == 0)) {
+		released(core, PL_OK, actions);
+		return;
+	}
+	core->state = LEASE_RELEASING;
+	core->confirming = false;
+	core->failures = 0;
+	core->give_up_ms =
+		now_ms + (core->ttl_ms < RELEASE_MAX_MS ? core->ttl_ms : RELEASE_MAX_MS);
+	ask(core, LEASE_DO_REVOKE, now_ms, actions);
+}
+
+void lease_core_init(struct lease_core *core, int64_t ttl_s, uint64_t margin_ms,
+                     uint64_t seed)
+{
+	PL_ASSERT(ttl_s > 0 && ttl_s < INT64_C(1) << 32);
+	memset(core, 0, sizeof *core);
+	core->ttl_s = ttl_s;
+	core->ttl_ms = (uint64_t)ttl_s * 1000;
+	core->margin_ms = margin_ms == 0 ? core->ttl_ms / 10 : margin_ms;
+	PL_ASSERT(core->margin_ms < core->ttl_ms / 2);
+	pl_rng_init(&core->rng, seed);
+}
+
+static void on_answer(struct lease_core *core, const struct lease_event *event,
+                      struct lease_actions *actions)
+{
+	if (!answers(core, event))
+		return; /* to a question that we have given up */
+	switch (event->type) {
+	case LEASE_EV_GRANTED:
+	case LEASE_EV_KEPT:
+		on_good(core, event, actions);
+		break;
+	case LEASE_EV_REVOKED:
+		released(core, PL_OK, actions);
+		break;
+	default:
+		on_failed(core, event, actions);
+		break;
+	}
+}
+
+void lease_step(struct lease_core *core, const struct lease_event *event,
+                struct lease_actions *actions)
+{
+	actions->count = 0;
+	lease_check(core);
+	PL_ASSERT(event->type == LEASE_EV_TIMEOUT || event->type == LEASE_EV_START ||
+	          event->now_ms < lease_deadline_ms(core));
+	switch (event->type) {
+	case LEASE_EV_START:
+		PL_ASSERT(core->state == LEASE_IDLE);
+		grant_anew(core, event->now_ms, actions);
+		break;
+	case LEASE_EV_AGAIN:
+		if (core->state == LEASE_LOST || core->state == LEASE_EXPIRED)
+			grant_anew(core, event->now_ms, actions);
+		break;
+	case LEASE_EV_TIMEOUT:
+		on_timeout(core, event->now_ms, actions);
+		break;
+	case LEASE_EV_RELEASE:
+		on_release(core, event->now_ms, actions);
+		break;
+	case LEASE_EV_GRANTED:
+	case LEASE_EV_KEPT:
+	case LEASE_EV_REVOKED:
+	case LEASE_EV_FAILED:
+		on_answer(core, event, actions);
+		break;
+	}
+	lease_check(core);
+}
+
+uint64_t lease_deadline_ms(const struct lease_core *core)
+{
+	switch (core->state) {
+	case LEASE_GRANTING:
+		return core->ask_ms;
+	case LEASE_HELD:
+	case LEASE_DOUBT:
+		return core->ask_ms < core->safe_until_ms ? core->ask_ms
+		                                          : core->safe_until_ms;
+	case LEASE_RELEASING:
+		return core->ask_ms < core->give_up_ms ? core->ask_ms : core->give_up_ms;
+	case LEASE_IDLE:
+	case LEASE_EXPIRED:
+	case LEASE_LOST:
+	case LEASE_RELEASED:
+		break;
+	}
+	return UINT64_MAX;
+}

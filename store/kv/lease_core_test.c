@@ -1,0 +1,301 @@
+#include <stdio.h>
+
+#include "store/kv/lease_core.h"
+#include "tests/harness/t.h"
+
+static const char *const action_names[] = {
+	[LEASE_DO_GRANT] = "grant",         [LEASE_DO_KEEP] = "keep alive",
+	[LEASE_DO_REVOKE] = "revoke",       [LEASE_TELL_HELD] = "HELD",
+	[LEASE_TELL_DOUBT] = "DOUBT",       [LEASE_TELL_EXPIRED] = "EXPIRED",
+	[LEASE_TELL_LOST] = "LOST",         [LEASE_TELL_TROUBLE] = "trouble",
+	[LEASE_TELL_RELEASED] = "RELEASED",
+};
+
+static char story[16384];
+static size_t story_len;
+static struct lease_core core;
+static int64_t first_id;
+
+#define SAY(...)      \
+	(story_len += \
+	 (size_t)snprintf(story + story_len, sizeof story - story_len, __VA_ARGS__))
+
+static void say_action(const struct lease_action *a)
+{
+	SAY("          -> %s", action_names[a->type]);
+	if (a->type <= LEASE_DO_REVOKE)
+		SAY(" #%u of %s id, within %" PRIu64 " ms", a->seq,
+		    a->id == first_id ? "the first" : "another", a->timeout_ms);
+	if (a->type == LEASE_TELL_HELD || a->type == LEASE_TELL_DOUBT)
+		SAY(" until %" PRIu64, a->safe_until_ms);
+	if (a->type == LEASE_TELL_DOUBT || a->type >= LEASE_TELL_TROUBLE)
+		SAY(" (%s)", pl_code_name(a->code));
+	SAY("\n");
+}
+
+static void tell(const char *what, struct lease_event event)
+{
+	struct lease_actions actions;
+
+	lease_step(&core, &event, &actions);
+	if (first_id == 0)
+		first_id = core.id;
+	SAY("[%6" PRIu64 "] %s\n", event.now_ms, what);
+	for (unsigned i = 0; i < actions.count; i++)
+		say_action(&actions.item[i]);
+	if (lease_deadline_ms(&core) == UINT64_MAX)
+		SAY("          %s\n", lease_state_name(core.state));
+	else
+		SAY("          %s, next at %" PRIu64 "\n", lease_state_name(core.state),
+		    lease_deadline_ms(&core));
+}
+
+static void due(const char *what)
+{
+	tell(what, (struct lease_event){.type = LEASE_EV_TIMEOUT,
+	                                .now_ms = lease_deadline_ms(&core)});
+}
+
+/* A first lease of 6 s, asked for at 1000 and granted at 1040. */
+static void begin(void)
+{
+	lease_core_init(&core, 6, 500, 7);
+	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	tell("granted", (struct lease_event){.type = LEASE_EV_GRANTED,
+	                                     .now_ms = 1040,
+	                                     .sent_ms = 1000,
+	                                     .seq = 1,
+	                                     .ttl_s = 6});
+}
+
+T_CASE(normal_life)
+{
+	begin();
+	due("a third of the TTL is over");
+	tell("kept", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                  .now_ms = 3010,
+	                                  .sent_ms = 3001,
+	                                  .seq = 2,
+	                                  .ttl_s = 6});
+	due("another third");
+	tell("kept", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                  .now_ms = 5020,
+	                                  .sent_ms = 5002,
+	                                  .seq = 3,
+	                                  .ttl_s = 6});
+	tell("release", (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 6000});
+	tell("revoked",
+	     (struct lease_event){.type = LEASE_EV_REVOKED, .now_ms = 6015, .seq = 4});
+	t_golden("lease/normal_life.txt", story);
+}
+
+/* The store falls silent: doubt, retries, and an end by our own clock. What
+ * arrives afterwards is not believed, and another lease begins clean. */
+T_CASE(store_silent)
+{
+	begin();
+	while (core.state != LEASE_EXPIRED)
+		due("silence");
+	T_TRUE(core.safe_until_ms == 6500);
+	tell("a keep-alive answered after all",
+	     (struct lease_event){.type = LEASE_EV_KEPT,
+	                          .now_ms = 6600,
+	                          .sent_ms = 5900,
+	                          .seq = core.seq - 1,
+	                          .ttl_s = 6});
+	T_EQ(core.state, LEASE_EXPIRED);
+	tell("again", (struct lease_event){.type = LEASE_EV_AGAIN, .now_ms = 7000});
+	tell("an old keep-alive answered", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                        .now_ms = 7010,
+	                                                        .sent_ms = 6400,
+	                                                        .seq = 3,
+	                                                        .ttl_s = 6});
+	T_EQ(core.state, LEASE_GRANTING);
+	tell("an old keep-alive found no lease",
+	     (struct lease_event){.type = LEASE_EV_FAILED,
+	                          .now_ms = 7020,
+	                          .seq = 3,
+	                          .code = PL_NOLEASE});
+	tell("granted", (struct lease_event){.type = LEASE_EV_GRANTED,
+	                                     .now_ms = 7030,
+	                                     .sent_ms = 7001,
+	                                     .seq = core.seq,
+	                                     .ttl_s = 6});
+	t_golden("lease/store_silent.txt", story);
+}
+
+/* One member does not answer, the next one does: doubt comes and goes. An answer
+ * counts from when its request left, however late it comes. */
+T_CASE(doubt_comes_and_goes)
+{
+	begin();
+	due("a third of the TTL is over");
+	due("not answered in time");
+	tell("the second answered", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                 .now_ms = 4600,
+	                                                 .sent_ms = 4500,
+	                                                 .seq = 3,
+	                                                 .ttl_s = 6});
+	T_EQ(core.state, LEASE_HELD);
+	T_EQ(core.safe_until_ms, 4500 + 6000 - 500);
+	tell("the first answered too", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                    .now_ms = 4700,
+	                                                    .sent_ms = 3000,
+	                                                    .seq = 2,
+	                                                    .ttl_s = 6});
+	T_EQ(core.safe_until_ms, 4500 + 6000 - 500);
+	due("time to keep it");
+	tell("connection refused",
+	     (struct lease_event){.type = LEASE_EV_FAILED,
+	                          .now_ms = lease_deadline_ms(&core) - 1490,
+	                          .seq = core.seq,
+	                          .code = PL_UNAVAIL});
+	due("quick retry");
+	t_golden("lease/doubt.txt", story);
+}
+
+T_CASE(store_says_gone)
+{
+	begin();
+	due("a third of the TTL is over");
+	tell("no such lease", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                           .now_ms = 3020,
+	                                           .seq = 2,
+	                                           .code = PL_NOLEASE});
+	tell("again", (struct lease_event){.type = LEASE_EV_AGAIN, .now_ms = 3020});
+	tell("release before it is granted",
+	     (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 3030});
+	tell("nothing to revoke", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                               .now_ms = 3040,
+	                                               .seq = core.seq,
+	                                               .code = PL_NOLEASE});
+	t_golden("lease/gone.txt", story);
+}
+
+/* Stopped for longer than the TTL, with good news waiting: the clock goes first. */
+T_CASE(pause_beyond_the_ttl)
+{
+	begin();
+	due("a third of the TTL is over");
+	tell("wakes up", (struct lease_event){.type = LEASE_EV_TIMEOUT, .now_ms = 60000});
+	T_EQ(core.state, LEASE_EXPIRED);
+	tell("an answer that waited", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                   .now_ms = 60000,
+	                                                   .sent_ms = 3000,
+	                                                   .seq = 2,
+	                                                   .ttl_s = 6});
+	T_EQ(core.state, LEASE_EXPIRED);
+	t_golden("lease/pause.txt", story);
+}
+
+/* The grant's answer is lost. Asking again with the same id finds it there. */
+T_CASE(grant_unknown)
+{
+	lease_core_init(&core, 6, 500, 7);
+	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	tell("unknown", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                     .now_ms = 1500,
+	                                     .seq = 1,
+	                                     .code = PL_UNKNOWN});
+	due("once more");
+	tell("exists", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                    .now_ms = 1540,
+	                                    .seq = 2,
+	                                    .code = PL_EXISTS});
+	T_EQ(core.state, LEASE_GRANTING);
+	tell("kept", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                  .now_ms = 1560,
+	                                  .sent_ms = 1545,
+	                                  .seq = 3,
+	                                  .ttl_s = 6});
+	T_EQ(core.state, LEASE_HELD);
+	T_EQ(core.id, first_id);
+	t_golden("lease/grant_unknown.txt", story);
+}
+
+/* An id that exists at the first try belongs to somebody else. */
+T_CASE(grant_collides)
+{
+	lease_core_init(&core, 6, 500, 7);
+	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	tell("exists", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                    .now_ms = 1010,
+	                                    .seq = 1,
+	                                    .code = PL_EXISTS});
+	T_TRUE(core.id != first_id);
+	T_EQ(core.state, LEASE_GRANTING);
+}
+
+/* A grant that was answered after its own TTL says nothing: a keep-alive must. */
+T_CASE(grant_answered_too_late)
+{
+	lease_core_init(&core, 6, 500, 7);
+	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	tell("granted, long ago", (struct lease_event){.type = LEASE_EV_GRANTED,
+	                                               .now_ms = 2400,
+	                                               .sent_ms = 1000,
+	                                               .seq = 1,
+	                                               .ttl_s = 1});
+	T_EQ(core.state, LEASE_GRANTING);
+	tell("gone", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                  .now_ms = 2410,
+	                                  .seq = 2,
+	                                  .code = PL_NOLEASE});
+	T_EQ(core.state, LEASE_GRANTING);
+	T_TRUE(core.id != first_id);
+}
+
+T_CASE(release_gives_up)
+{
+	begin();
+	tell("release", (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 1100});
+	while (core.state != LEASE_RELEASED)
+		due("silence");
+	T_TRUE(lease_deadline_ms(&core) == UINT64_MAX);
+	t_golden("lease/release_gives_up.txt", story);
+}
+
+/* Random answers at random times: never two requests of a lease that is not
+ * held any more, never good news after the end, always a deadline or an end. */
+T_CASE(random_life)
+{
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		struct pl_rng rng;
+		struct lease_actions actions;
+		uint64_t now = 10;
+
+		pl_rng_init(&rng, seed);
+		lease_core_init(&core, 2, 0, seed);
+		lease_step(&core,
+		           &(struct lease_event){.type = LEASE_EV_START, .now_ms = now},
+		           &actions);
+		for (unsigned i = 0; i < 60; i++) {
+			struct lease_event event = {.ttl_s = 2};
+			enum lease_state before = core.state;
+			uint64_t safe = core.safe_until_ms;
+
+			now += pl_rng_below(&rng, 400);
+			if (now >= lease_deadline_ms(&core)) {
+				event.type = LEASE_EV_TIMEOUT;
+			} else {
+				event.type = (enum lease_event_type)pl_rng_between(
+					&rng, LEASE_EV_GRANTED, LEASE_EV_AGAIN);
+				if (event.type == LEASE_EV_TIMEOUT)
+					continue;
+			}
+			event.now_ms = now;
+			event.sent_ms = now - pl_rng_below(&rng, now < 300 ? now : 300);
+			event.seq = core.seq - (uint32_t)pl_rng_below(&rng, 2);
+			event.code =
+				(enum pl_code)pl_rng_between(&rng, 1, PL_CODE_COUNT - 1);
+			lease_step(&core, &event, &actions);
+			if (before == LEASE_EXPIRED || before == LEASE_LOST)
+				T_TRUE(core.state == before ||
+				       event.type == LEASE_EV_AGAIN);
+			if (before == LEASE_HELD && core.state == LEASE_HELD)
+				T_TRUE(core.safe_until_ms >= safe);
+			if (core.state == LEASE_HELD || core.state == LEASE_DOUBT)
+				T_TRUE(now < core.safe_until_ms);
+		}
+	}
+}

@@ -1,0 +1,311 @@
+#include "store/kv/relist_core.h"
+
+#include <string.h>
+
+#define NEVER UINT64_MAX
+
+enum {
+	CHECK_DEFAULT_MS = 10000,
+	STALL_DEFAULT_MS = 10000,
+	BACKOFF_MIN_MS = 50,
+	BACKOFF_MAX_MS = 5000,
+};
+
+static struct relist_action *emit(struct relist_actions *actions,
+                                  enum relist_action_type type)
+{
+	struct relist_action *action = &actions->item[actions->count];
+
+	PL_ASSERT(actions->count < RELIST_ACTIONS_MAX);
+	actions->count++;
+	*action = (struct relist_action){.type = type};
+	return action;
+}
+
+static void core_check(const struct relist_core *core)
+{
+	PL_ASSERT(core->list_revision <= core->seen_revision);
+	PL_ASSERT(
+		core->state != RELIST_WATCHING ||
+		(core->list_revision > 0 && core->watch_revision >= core->list_revision));
+}
+
+/* Half fixed, half by chance, so that many clients do not come back as one. */
+static uint64_t backoff_ms(struct relist_core *core)
+{
+	uint64_t ms = BACKOFF_MIN_MS;
+
+	for (uint32_t i = 1; i < core->failures && ms < BACKOFF_MAX_MS; i++)
+		ms *= 2;
+	if (ms > BACKOFF_MAX_MS)
+		ms = BACKOFF_MAX_MS;
+	return ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+}
+
+static void fetch(struct relist_core *core, struct relist_actions *actions)
+{
+	core->state = RELIST_LISTING;
+	core->fetch_at_ms = NEVER;
+	emit(actions, RELIST_DO_FETCH)->revision = core->list_revision;
+}
+
+/* From the first page again: at once, unless it is the second time in a row. */
+static void lose(struct relist_core *core, enum pl_code code, uint64_t now_ms,
+                 struct relist_actions *actions)
+{
+	if (core->state == RELIST_WATCHING)
+		emit(actions, RELIST_DO_UNWATCH);
+	core->list_revision = 0;
+	if (code == PL_REWOUND) {
+		core->seen_revision = 0;
+		core->cluster_id = 0;
+	}
+	if (core->failures++ == 0) {
+		fetch(core, actions);
+	} else {
+		core->state = RELIST_LISTING;
+		core->fetch_at_ms = now_ms + backoff_ms(core);
+	}
+	emit(actions, RELIST_TELL_LOST)->code = code;
+}
+
+/* Takes what a linearizable read says about the store; false: another store. */
+static bool same_store(struct relist_core *core, const struct relist_event *event)
+{
+	if (core->cluster_id != 0 && event->cluster_id != core->cluster_id)
+		return false;
+	if (event->revision < core->seen_revision)
+		return false;
+	core->cluster_id = event->cluster_id;
+	core->seen_revision = event->revision;
+	return true;
+}
+
+static void watch_begin(struct relist_core *core, uint64_t now_ms,
+                        struct relist_actions *actions)
+{
+	core->state = RELIST_WATCHING;
+	core->watch_revision = core->list_revision;
+	core->was_ready = false;
+	core->check_at_ms = now_ms + core->check_ms;
+	core->stall_at_ms = NEVER;
+	core->want_revision = 0;
+	emit(actions, RELIST_DO_WATCH)->revision = core->list_revision + 1;
+}
+
+static void on_page(struct relist_core *core, const struct relist_event *event,
+                    struct relist_actions *actions)
+{
+	bool first = core->list_revision == 0;
+
+	if (!same_store(core, event)) {
+		lose(core, PL_REWOUND, event->now_ms, actions);
+		return;
+	}
+	if (first)
+		core->list_revision = event->revision;
+	if (event->more)
+		fetch(core, actions);
+	else
+		watch_begin(core, event->now_ms, actions);
+	if (first)
+		emit(actions, RELIST_TELL_BEGIN)->revision = core->list_revision;
+	emit(actions, RELIST_TELL_PAGE);
+	if (!event->more)
+		emit(actions, RELIST_TELL_END)->revision = core->list_revision;
+}
+
+static void on_page_failed(struct relist_core *core, const struct relist_event *event,
+                           struct relist_actions *actions)
+{
+	if (core->list_revision != 0 && event->code == PL_COMPACTED) {
+		lose(core, PL_COMPACTED, event->now_ms, actions);
+		return;
+	}
+	if (core->list_revision != 0 && event->code == PL_FUTURE) {
+		lose(core, PL_REWOUND, event->now_ms, actions);
+		return;
+	}
+	core->failures++;
+	core->fetch_at_ms = event->now_ms + backoff_ms(core);
+	emit(actions, RELIST_TELL_TROUBLE)->code = event->code;
+}
+
+static bool other_cluster(const struct relist_core *core,
+                          const struct relist_event *event)
+{
+	return event->cluster_id != 0 && core->cluster_id != 0 &&
+	       event->cluster_id != core->cluster_id;
+}
+
+/* What was seen in a watch is committed: reads may be held to it. */
+static void caught_up(struct relist_core *core, const struct relist_event *event)
+{
+	core->watch_revision = event->revision;
+	if (event->revision > core->seen_revision)
+		core->seen_revision = event->revision;
+	if (event->revision >= core->want_revision)
+		core->stall_at_ms = NEVER;
+	else /* behind, but moving */
+		core->stall_at_ms = event->now_ms + core->stall_ms;
+}
+
+static void on_events(struct relist_core *core, const struct relist_event *event,
+                      struct relist_actions *actions)
+{
+	if (other_cluster(core, event) || event->revision <= core->watch_revision) {
+		lose(core, PL_REWOUND, event->now_ms, actions);
+		return;
+	}
+	core->failures = 0;
+	caught_up(core, event);
+	emit(actions, RELIST_TELL_EVENTS);
+}
+
+static void on_progress(struct relist_core *core, const struct relist_event *event,
+                        struct relist_actions *actions)
+{
+	if (other_cluster(core, event)) {
+		lose(core, PL_REWOUND, event->now_ms, actions);
+		return;
+	}
+	if (event->revision < core->watch_revision)
+		return; /* a member that lags; what we have was told in order */
+	core->failures = 0;
+	caught_up(core, event);
+	emit(actions, RELIST_TELL_PROGRESS)->revision = event->revision;
+}
+
+static void on_ready(struct relist_core *core, const struct relist_event *event,
+                     struct relist_actions *actions)
+{
+	if (other_cluster(core, event)) {
+		lose(core, PL_REWOUND, event->now_ms, actions);
+		return;
+	}
+	if (core->was_ready && core->check_at_ms != NEVER)
+		core->check_at_ms = event->now_ms; /* who knows what it was resumed on */
+	core->was_ready = true;
+}
+
+static void on_checked(struct relist_core *core, const struct relist_event *event,
+                       struct relist_actions *actions)
+{
+	core->check_at_ms = event->now_ms + core->check_ms;
+	if (!same_store(core, event)) {
+		lose(core, PL_REWOUND, event->now_ms, actions);
+		return;
+	}
+	if (event->revision <= core->watch_revision) {
+		core->failures = 0;
+		return;
+	}
+	core->want_revision = event->revision;
+	if (core->stall_at_ms == NEVER)
+		core->stall_at_ms = event->now_ms + core->stall_ms;
+	emit(actions, RELIST_DO_PROGRESS);
+}
+
+static void on_timeout(struct relist_core *core, uint64_t now_ms,
+                       struct relist_actions *actions)
+{
+	if (core->state == RELIST_LISTING && now_ms >= core->fetch_at_ms) {
+		fetch(core, actions);
+		return;
+	}
+	if (core->state != RELIST_WATCHING)
+		return;
+	if (now_ms >= core->stall_at_ms) {
+		lose(core, PL_TIMEOUT, now_ms, actions);
+		return;
+	}
+	if (now_ms >= core->check_at_ms) {
+		core->check_at_ms = NEVER;
+		emit(actions, RELIST_DO_CHECK);
+	}
+}
+
+static void on_watching(struct relist_core *core, const struct relist_event *event,
+                        struct relist_actions *actions)
+{
+	switch (event->type) {
+	case RELIST_EV_READY:
+		on_ready(core, event, actions);
+		break;
+	case RELIST_EV_EVENTS:
+		on_events(core, event, actions);
+		break;
+	case RELIST_EV_PROGRESS:
+		on_progress(core, event, actions);
+		break;
+	case RELIST_EV_ENDED:
+		lose(core, event->code, event->now_ms, actions);
+		break;
+	case RELIST_EV_CHECKED:
+		on_checked(core, event, actions);
+		break;
+	case RELIST_EV_CHECK_FAILED:
+		core->check_at_ms = event->now_ms + backoff_ms(core) + core->check_ms / 4;
+		emit(actions, RELIST_TELL_TROUBLE)->code = event->code;
+		break;
+	default:
+		PL_UNREACHABLE("not about a watch");
+	}
+}
+
+void relist_core_init(struct relist_core *core, uint64_t check_ms, uint64_t stall_ms,
+                      uint64_t seed)
+{
+	memset(core, 0, sizeof *core);
+	core->check_ms = check_ms == 0 ? CHECK_DEFAULT_MS : check_ms;
+	core->stall_ms = stall_ms == 0 ? STALL_DEFAULT_MS : stall_ms;
+	pl_rng_init(&core->rng, seed);
+}
+
+void relist_step(struct relist_core *core, const struct relist_event *event,
+                 struct relist_actions *actions)
+{
+	actions->count = 0;
+	core_check(core);
+	switch (event->type) {
+	case RELIST_EV_START:
+		PL_ASSERT(core->state == RELIST_IDLE);
+		fetch(core, actions);
+		break;
+	case RELIST_EV_PAGE:
+		PL_ASSERT(core->state == RELIST_LISTING && core->fetch_at_ms == NEVER);
+		on_page(core, event, actions);
+		break;
+	case RELIST_EV_PAGE_FAILED:
+		PL_ASSERT(core->state == RELIST_LISTING && core->fetch_at_ms == NEVER);
+		on_page_failed(core, event, actions);
+		break;
+	case RELIST_EV_TIMEOUT:
+		on_timeout(core, event->now_ms, actions);
+		break;
+	case RELIST_EV_READY:
+	case RELIST_EV_EVENTS:
+	case RELIST_EV_PROGRESS:
+	case RELIST_EV_ENDED:
+	case RELIST_EV_CHECKED:
+	case RELIST_EV_CHECK_FAILED:
+		PL_ASSERT(core->state == RELIST_WATCHING);
+		on_watching(core, event, actions);
+		break;
+	}
+	core_check(core);
+}
+
+uint64_t relist_deadline_ms(const struct relist_core *core)
+{
+	switch (core->state) {
+	case RELIST_IDLE:
+		break;
+	case RELIST_LISTING:
+		return core->fetch_at_ms;
+	case RELIST_WATCHING:
+		return core->check_at_ms < core->stall_at_ms ? core->check_at_ms
+		                                             : core->stall_at_ms;
+	}
+	return NEVER;
+}

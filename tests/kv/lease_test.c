@@ -1,0 +1,320 @@
+#include "store/base/fault.h"
+#include "store/base/rng.h"
+#include "store/kv/faulty.h"
+#include "store/kv/lease.h"
+#include "store/memkv/kit.h"
+
+static struct kit kit;
+static struct lease *lease;
+static struct lease_note last;
+static unsigned notes[LEASE_RELEASED + 1];
+
+static void on_note(void *ctx, const struct lease_note *note)
+{
+	(void)ctx;
+	last = *note;
+	notes[note->state]++;
+	if (note->state == LEASE_HELD || note->state == LEASE_DOUBT)
+		T_TRUE(note->safe_until_ms > kit.now_ms);
+	if (note->state == LEASE_RELEASED)
+		lease = NULL;
+}
+
+static void run(uint64_t now_ms)
+{
+	while (memkv_next_ms(kit.mem) <= now_ms) {
+		if (memkv_next_ms(kit.mem) > kit.now_ms)
+			kit.now_ms = memkv_next_ms(kit.mem);
+		kit_run(&kit, kit.now_ms);
+	}
+	kit_run(&kit, now_ms);
+}
+
+static void begin(const struct faulty_rule *rules, size_t count, uint64_t seed)
+{
+	struct lease_opts opts = {.ttl_s = 6, .seed = seed + 1};
+
+	memset(notes, 0, sizeof notes);
+	kit_open(&kit, NULL);
+	T_EQ(faulty_open(kit.kv, seed, rules, count, &kit.kv, NULL), PL_OK);
+	T_EQ(lease_open(kit.kv, &opts, on_note, NULL, &lease, NULL), PL_OK);
+	T_EQ(lease_id(lease), 0);
+}
+
+static void end(void)
+{
+	if (lease != NULL)
+		lease_release(lease);
+	run(kit.now_ms + 20000);
+	T_TRUE(lease == NULL);
+	T_EQ(notes[LEASE_RELEASED], 1);
+	kit_close(&kit);
+}
+
+T_CASE(kept_and_released)
+{
+	int64_t id;
+
+	begin(NULL, 0, 1);
+	run(0);
+	T_EQ(last.state, LEASE_HELD);
+	T_EQ(last.safe_until_ms, 6000 - 600);
+	id = last.id;
+	T_EQ(lease_id(lease), id);
+	run(60000);
+	T_EQ(last.state, LEASE_HELD);
+	T_EQ(last.id, id);
+	T_TRUE(notes[LEASE_HELD] >= 29 && notes[LEASE_HELD] <= 33);
+	T_EQ(notes[LEASE_DOUBT], 0);
+	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_OK);
+	lease_release(lease);
+	run(60000);
+	T_EQ(last.state, LEASE_RELEASED);
+	T_EQ(last.code, PL_OK);
+	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_NOLEASE);
+	end();
+}
+
+T_CASE(lost_and_again)
+{
+	int64_t id;
+
+	begin(NULL, 0, 1);
+	run(100);
+	id = last.id;
+	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, id, 0), PL_OK);
+	run(2500);
+	T_EQ(last.state, LEASE_LOST);
+	T_EQ(lease_id(lease), 0);
+	run(10000);
+	T_EQ(last.state, LEASE_LOST);
+	lease_again(lease);
+	run(10000);
+	T_EQ(last.state, LEASE_HELD);
+	T_TRUE(last.id != id);
+	end();
+}
+
+/* Keep-alives are not answered: doubt, then the end by our own clock, before the
+ * store's. */
+T_CASE(silence)
+{
+	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER,
+	                           .ops = 1u << KV_LEASE_KEEP,
+	                           .per_mille = 1000};
+
+	begin(&rule, 1, 1);
+	run(5399);
+	T_EQ(last.state, LEASE_DOUBT);
+	T_TRUE(lease_id(lease) != 0);
+	run(5400);
+	T_EQ(last.state, LEASE_EXPIRED);
+	T_EQ(notes[LEASE_HELD], 1);
+	T_EQ(notes[LEASE_DOUBT], 1);
+	faulty_calm(kit.kv, true);
+	lease_again(lease);
+	run(5500);
+	T_EQ(last.state, LEASE_HELD);
+	end();
+}
+
+/* The grant works but its answer is lost: the retry ends up with the same lease. */
+T_CASE(unknown_grant)
+{
+	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER,
+	                           .ops = 1u << KV_LEASE_GRANT,
+	                           .per_mille = 1000,
+	                           .count = 1};
+
+	begin(&rule, 1, 1);
+	run(200);
+	T_EQ(notes[LEASE_GRANTING], 1);
+	T_EQ(last.state, LEASE_HELD);
+	T_EQ(kit_lease(&kit, KV_LEASE_TTL, last.id, 0), PL_OK);
+	end();
+}
+
+/* A process that stood still wakes up with an answer waiting. */
+/* A kv of which the test holds every string: one call at a time, answered when and
+ * how it likes, whatever the timers say. */
+static struct fake {
+	struct kv kv;
+	struct pl_timers timers;
+	uint64_t now_ms;
+	struct kv_req req;
+	uint64_t sent_ms;
+	kv_done_fn *done;
+	void *ctx;
+} fake;
+
+static enum pl_code fake_start(struct kv *kv, const struct kv_req *req,
+                               uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                               struct kv_call **out, struct pl_err *err)
+{
+	(void)kv;
+	(void)timeout_ms;
+	(void)err;
+	fake.req = *req;
+	fake.sent_ms = fake.now_ms;
+	fake.done = done;
+	fake.ctx = ctx;
+	*out = NULL;
+	return PL_OK;
+}
+
+static void fake_cancel(struct kv *kv, struct kv_call *call)
+{
+	(void)kv;
+	(void)call;
+}
+
+static uint64_t fake_now_ms(struct kv *kv)
+{
+	(void)kv;
+	return fake.now_ms;
+}
+
+static struct pl_timers *fake_timers(struct kv *kv)
+{
+	(void)kv;
+	return &fake.timers;
+}
+
+static const struct kv_ops fake_ops = {.name = "fake",
+                                       .start = fake_start,
+                                       .cancel = fake_cancel,
+                                       .now_ms = fake_now_ms,
+                                       .timers = fake_timers};
+
+static void fake_answer(void)
+{
+	struct kv_result result = {
+		.op = fake.req.op, .sent_ms = fake.sent_ms, .lease = {.ttl_s = 6}};
+
+	fake.done(fake.ctx, &result, NULL);
+}
+
+/* A process that stood still wakes up, and its socket speaks before its timers:
+ * the clock is heard first all the same. */
+T_CASE(paused)
+{
+	struct lease_opts opts = {.ttl_s = 6, .seed = 1};
+
+	memset(notes, 0, sizeof notes);
+	fake.kv.ops = &fake_ops;
+	pl_timers_init(&fake.timers, NULL, NULL);
+	T_EQ(lease_open(&fake.kv, &opts, on_note, NULL, &lease, NULL), PL_OK);
+	pl_timers_run(&fake.timers, 0);
+	fake_answer();
+	T_EQ(last.state, LEASE_HELD);
+	fake.now_ms = 2000;
+	pl_timers_run(&fake.timers, 2000);
+	T_EQ(fake.req.op, KV_LEASE_KEEP);
+	fake.now_ms = 5400; /* the keep-alive left at 2000, and would be good news */
+	T_EQ(lease_id(lease), 0);
+	fake_answer();
+	T_EQ(last.state, LEASE_EXPIRED);
+	T_EQ(notes[LEASE_HELD], 1);
+	T_EQ(fake.req.op, KV_LEASE_REVOKE);
+	fake_answer();
+	lease_release(lease);
+	pl_timers_run(&fake.timers, 5400);
+	fake_answer();
+	pl_timers_run(&fake.timers, 5400);
+	T_TRUE(lease == NULL);
+	pl_timers_done(&fake.timers);
+}
+
+T_CASE(abandoned)
+{
+	int64_t id;
+
+	begin(NULL, 0, 1);
+	run(100);
+	id = last.id;
+	lease_abandon(lease);
+	run(100);
+	T_EQ(last.state, LEASE_RELEASED);
+	T_EQ(last.code, PL_CANCELED);
+	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_OK);
+	end();
+}
+
+T_CASE(refused_options)
+{
+	struct lease_opts opts = {.ttl_s = 0};
+
+	kit_open(&kit, NULL);
+	T_EQ(lease_open(kit.kv, &opts, on_note, NULL, &lease, NULL), PL_INVALID);
+	opts = (struct lease_opts){.ttl_s = 1, .margin_ms = 500};
+	T_EQ(lease_open(kit.kv, &opts, on_note, NULL, &lease, NULL), PL_INVALID);
+	kit_close(&kit);
+}
+
+/* Whatever fails: while we believe in the lease, the store has it. Asked of the
+ * store behind the faults, just before safe_until and at every step. */
+static void random_life(uint64_t seed)
+{
+	struct faulty_rule rules[] = {
+		{.what = FAULTY_SLOW_REQUEST, .per_mille = 200, .delay_max_ms = 2500},
+		{.what = FAULTY_SLOW_ANSWER, .per_mille = 200, .delay_max_ms = 2500},
+		{.what = FAULTY_LOSE_ANSWER, .per_mille = 150},
+		{.what = FAULTY_APPLY_LATE, .per_mille = 100, .delay_max_ms = 9000},
+		{.what = FAULTY_REFUSE, .per_mille = 150, .code = PL_UNAVAIL},
+		{.what = FAULTY_REFUSE, .per_mille = 50, .code = PL_BUSY}};
+	struct kv *plain, *faulty;
+	struct pl_rng rng;
+
+	begin(rules, 6, seed);
+	T_EQ(memkv_session(kit.mem, &plain, NULL), PL_OK);
+	pl_rng_init(&rng, seed);
+	faulty = kit.kv;
+	for (unsigned i = 0; i < 100; i++) {
+		uint64_t at = kit.now_ms + pl_rng_below(&rng, 1500);
+
+		run(at);
+		if (lease_id(lease) != 0) {
+			kit.kv = plain;
+			T_EQ(kit_lease(&kit, KV_LEASE_TTL, lease_id(lease), 0), PL_OK);
+			kit.kv = faulty;
+		}
+		if (last.state == LEASE_LOST || last.state == LEASE_EXPIRED)
+			lease_again(lease);
+	}
+	faulty_calm(kit.kv, true);
+	run(kit.now_ms + 15000);
+	if (last.state != LEASE_HELD) {
+		lease_again(lease);
+		run(kit.now_ms + 10000);
+	}
+	T_EQ(last.state, LEASE_HELD);
+	kit_close_session(&kit, plain);
+	end();
+}
+
+T_CASE(random_lives)
+{
+	for (uint64_t seed = 0; seed < 100; seed++)
+		random_life(seed);
+}
+
+/* Any allocation may fail once: it comes through all the same. */
+T_CASE(no_memory)
+{
+	for (uint64_t nth = 1; nth < 60; nth++) {
+		struct lease_opts opts = {.ttl_s = 6, .seed = 5};
+
+		memset(notes, 0, sizeof notes);
+		kit_open(&kit, NULL);
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		if (lease_open(kit.kv, &opts, on_note, NULL, &lease, NULL) != PL_OK) {
+			kit_close(&kit);
+			continue;
+		}
+		run(6000);
+		pl_fault_arm(PL_FAULT_ALLOC, 0);
+		run(12000);
+		T_EQ(last.state, LEASE_HELD);
+		end();
+	}
+}

@@ -1,0 +1,517 @@
+#include "store/base/fault.h"
+#include "store/base/rng.h"
+#include "store/kv/faulty.h"
+#include "store/kv/prefixed.h"
+#include "store/kv/relist.h"
+#include "store/memkv/kit.h"
+
+/* A mirror as a user keeps one: per key, by revision, swept at END. Keys are
+ * "p/0" to "p/63", values numbers. */
+enum { KEYS = 64, STORY_SIZE = 8192 };
+
+struct slot {
+	int64_t revision; /* of the last change; 0: never seen */
+	int64_t value;    /* -1: absent */
+	bool swept;
+};
+
+struct mirror {
+	struct slot slot[KEYS];
+	struct slot next[KEYS]; /* the list under way */
+	bool listing, complete, stopped;
+	unsigned lists, losts, pages;
+	enum pl_code lost;
+	int64_t told_revision;
+	char story[STORY_SIZE];
+	size_t story_len;
+	struct relist *relist;
+	unsigned stop_at; /* stops itself at this note */
+	unsigned notes;
+};
+
+static struct kit kit;
+static struct kv *plain;
+static struct mirror m;
+/* The truth, written down as it is made. */
+static int64_t history[4096][2]; /* by revision: key or -1, value */
+
+static int key_index(struct pl_span key)
+{
+	T_TRUE(key.len >= 3 && key.len <= 4);
+	return key.len == 3 ? key.at[2] - '0' : (key.at[2] - '0') * 10 + key.at[3] - '0';
+}
+
+static int64_t value_of(struct pl_span value)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < value.len; i++)
+		n = n * 10 + value.at[i] - '0';
+	return n;
+}
+
+static void take_page(const struct relist_note *note)
+{
+	T_TRUE(m.listing);
+	m.pages++;
+	for (size_t i = 0; i < note->count; i++) {
+		const struct kv_record *record = &note->records[i];
+		struct slot *slot = &m.next[key_index(record->key)];
+
+		T_EQ(slot->revision, 0); /* no key twice in a list */
+		T_TRUE(record->mod_revision <= note->revision);
+		slot->revision = record->mod_revision;
+		slot->value = value_of(record->value);
+	}
+}
+
+static void take_events(const struct relist_note *note)
+{
+	T_TRUE(m.complete);
+	T_TRUE(note->revision > m.told_revision);
+	/* No revision of ours in between may be missing. */
+	for (int64_t r = m.told_revision + 1; r < note->revision && r < 4096; r++)
+		T_TRUE(history[r][0] < 0);
+	m.told_revision = note->revision;
+	for (size_t i = 0; i < note->count; i++) {
+		const struct kv_event *event = &note->events[i];
+		struct slot *slot = &m.slot[key_index(event->record.key)];
+
+		T_TRUE(event->record.mod_revision > slot->revision);
+		slot->revision = event->record.mod_revision;
+		slot->value = event->is_delete ? -1 : value_of(event->record.value);
+	}
+}
+
+static void take_note(const struct relist_note *note)
+{
+	switch (note->what) {
+	case RELIST_BEGIN:
+		m.listing = true;
+		m.complete = false;
+		m.lists++;
+		for (int i = 0; i < KEYS; i++)
+			m.next[i] = (struct slot){.value = -1};
+		break;
+	case RELIST_PAGE:
+		take_page(note);
+		break;
+	case RELIST_END:
+		T_TRUE(m.listing);
+		memcpy(m.slot, m.next, sizeof m.slot);
+		m.listing = false;
+		m.complete = true;
+		m.told_revision = note->revision;
+		break;
+	case RELIST_EVENTS:
+		take_events(note);
+		break;
+	case RELIST_PROGRESS:
+		T_TRUE(m.complete);
+		break;
+	case RELIST_LOST:
+		m.losts++;
+		m.lost = note->err->code;
+		m.complete = false;
+		m.listing = false;
+		break;
+	case RELIST_TROUBLE:
+		T_TRUE(note->err->code != PL_OK);
+		break;
+	case RELIST_STOPPED:
+		m.stopped = true;
+		break;
+	}
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	(void)ctx;
+	T_TRUE(!m.stopped);
+	if (m.stop_at != 0 && m.notes >= m.stop_at)
+		T_EQ(note->what, RELIST_STOPPED);
+	if (m.story_len + 80 < sizeof m.story)
+		m.story_len += (size_t)snprintf(
+			m.story + m.story_len, sizeof m.story - m.story_len,
+			"%s@%" PRId64 " ", relist_what_name(note->what), note->revision);
+	take_note(note);
+	if (++m.notes == m.stop_at)
+		relist_stop(m.relist);
+}
+
+static void run(uint64_t now_ms)
+{
+	while (memkv_next_ms(kit.mem) <= now_ms) {
+		if (memkv_next_ms(kit.mem) > kit.now_ms)
+			kit.now_ms = memkv_next_ms(kit.mem);
+		kit_run(&kit, kit.now_ms);
+	}
+	kit_run(&kit, now_ms);
+}
+
+static void open_with(uint64_t seed, const struct faulty_rule *rules, size_t count)
+{
+	memset(&m, 0, sizeof m);
+	memset(history, 0xff, sizeof history);
+	kit_open(&kit, NULL);
+	T_EQ(memkv_session(kit.mem, &plain, NULL), PL_OK);
+	T_EQ(faulty_open(kit.kv, seed, rules, count, &kit.kv, NULL), PL_OK);
+}
+
+static void follow(struct kv_keys keys, uint32_t page_keys)
+{
+	struct relist_opts opts = {.keys = keys,
+	                           .page_keys = page_keys,
+	                           .call_timeout_ms = 1000,
+	                           .check_ms = 2000,
+	                           .stall_ms = 1000,
+	                           .seed = 3};
+
+	T_EQ(relist_open(kit.kv, &opts, on_note, NULL, &m.relist, NULL), PL_OK);
+}
+
+static void close_all(void)
+{
+	if (!m.stopped && m.relist != NULL) {
+		relist_stop(m.relist);
+		run(kit.now_ms + 5000);
+		T_TRUE(m.stopped);
+	}
+	kit_close_session(&kit, plain);
+	kit_close(&kit);
+}
+
+/* Straight to the store, past the faults. */
+static enum pl_code direct(const struct kv_req *req)
+{
+	struct kv *faulty = kit.kv;
+	enum pl_code code;
+
+	kit.kv = plain;
+	code = kit_call(&kit, req);
+	kit.kv = faulty;
+	return code;
+}
+
+static int64_t set(unsigned key, int64_t value)
+{
+	char name[16], text[16];
+	struct kv_req req;
+
+	(void)snprintf(name, sizeof name, "p/%u", key);
+	(void)snprintf(text, sizeof text, "%" PRId64, value);
+	req = value < 0 ? kv_op_delete(kv_key(pl_span_str(name)))
+	                : kv_op_put(pl_span_str(name), pl_span_str(text));
+	T_EQ(direct(&req), PL_OK);
+	if (value >= 0 || kit.result.del.deleted != 0) {
+		history[kit.result.header.revision][0] = key;
+		history[kit.result.header.revision][1] = value;
+	}
+	return kit.result.header.revision;
+}
+
+static void compact(int64_t revision)
+{
+	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = revision}};
+	enum pl_code code = revision > 0 ? direct(&req) : PL_OK;
+
+	T_TRUE(code == PL_OK || code == PL_COMPACTED);
+}
+
+static void mirror_is_true(void)
+{
+	struct kv_req req = kv_op_get(kv_prefix(kit_key("p/")));
+	unsigned live = 0;
+
+	T_TRUE(m.complete);
+	T_EQ(direct(&req), PL_OK);
+	for (size_t i = 0; i < kit.result.get.count; i++) {
+		const struct kv_record *record = &kit.result.get.records[i];
+		const struct slot *slot = &m.slot[key_index(record->key)];
+
+		T_EQ(slot->revision, record->mod_revision);
+		T_EQ(slot->value, value_of(record->value));
+	}
+	for (unsigned i = 0; i < KEYS; i++)
+		live += m.slot[i].value >= 0;
+	T_EQ(live, kit.result.get.count);
+}
+
+T_CASE(lists_then_watches)
+{
+	open_with(1, NULL, 0);
+	for (unsigned i = 0; i < 10; i++)
+		(void)set(i, i);
+	follow(kv_prefix(kit_key("p/")), 4);
+	T_EQ(m.notes, 0);
+	run(10);
+	T_STR(m.story, "begin@11 page@11 page@11 page@11 end@11 ");
+	(void)set(3, 33);
+	(void)set(4, -1);
+	run(20);
+	T_STR(m.story, "begin@11 page@11 page@11 page@11 end@11 events@12 events@13 ");
+	mirror_is_true();
+	run(60000);
+	T_EQ(m.losts, 0);
+	close_all();
+}
+
+T_CASE(all_kinds_of_keys)
+{
+	struct kv_keys keys[] = {kv_all_keys(), kv_from(kit_key("p")),
+	                         kv_range(kit_key("p/"), kit_key("p0")),
+	                         kv_prefix(kit_key("p/"))};
+
+	for (unsigned i = 0; i < 4; i++) {
+		open_with(1, NULL, 0);
+		for (unsigned k = 0; k < 20; k++)
+			(void)set(k, k);
+		follow(keys[i], 3);
+		run(10);
+		T_EQ(m.pages, 7);
+		(void)set(1, 77);
+		run(20);
+		mirror_is_true();
+		close_all();
+	}
+	open_with(1, NULL, 0);
+	(void)set(1, 1);
+	(void)set(2, 2);
+	follow(kv_key(kit_key("p/1")), 3);
+	run(10);
+	(void)set(2, 3);
+	memset(history, 0xff, sizeof history); /* of keys that nobody follows here */
+	(void)set(1, 4);
+	run(20);
+	T_STR(m.story, "begin@3 page@3 end@3 events@5 ");
+	close_all();
+}
+
+/* Compacted between two pages: the list is void and begins again. */
+T_CASE(compacted_between_pages)
+{
+	struct faulty_rule slow = {.what = FAULTY_SLOW_REQUEST,
+	                           .ops = 1u << KV_GET,
+	                           .per_mille = 1000,
+	                           .delay_min_ms = 100,
+	                           .delay_max_ms = 100};
+
+	open_with(1, &slow, 1);
+	for (unsigned i = 0; i < 10; i++)
+		(void)set(i, i);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(150);
+	compact(set(5, 55));
+	run(2000);
+	T_EQ(m.losts, 1);
+	T_EQ(m.lost, PL_COMPACTED);
+	T_EQ(m.lists, 2);
+	mirror_is_true();
+	close_all();
+}
+
+/* A watch that stands still and lets its revisions be compacted away. */
+T_CASE(stalled_watch)
+{
+	struct faulty_rule stall = {
+		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
+
+	open_with(1, &stall, 1);
+	(void)set(1, 1);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(100);
+	(void)set(1, 2);
+	run(4000);
+	T_EQ(m.losts, 1);
+	T_EQ(m.lost, PL_TIMEOUT);
+	mirror_is_true();
+	close_all();
+}
+
+T_CASE(watch_ends)
+{
+	struct faulty_rule end = {.what = FAULTY_END_WATCH,
+	                          .per_mille = 1000,
+	                          .count = 3,
+	                          .code = PL_COMPACTED};
+
+	open_with(1, &end, 1);
+	(void)set(1, 1);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(4000);
+	T_EQ(m.losts, 3);
+	(void)set(1, 2);
+	run(4000);
+	mirror_is_true();
+	close_all();
+}
+
+/* Restored from a backup: the revision goes back, and the watch does not say so. */
+T_CASE(restored_store)
+{
+	struct memkv_snapshot *backup;
+
+	open_with(1, NULL, 0);
+	for (unsigned i = 0; i < 5; i++)
+		(void)set(i, i);
+	T_EQ(memkv_save(kit.mem, &backup, NULL), PL_OK);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(100);
+	for (unsigned i = 0; i < 5; i++)
+		(void)set(i, 100 + i);
+	run(200);
+	mirror_is_true();
+	T_EQ(memkv_restore(kit.mem, backup, NULL), PL_OK);
+	memset(history, 0xff, sizeof history);
+	run(10000);
+	T_EQ(m.losts, 1);
+	T_EQ(m.lost, PL_REWOUND);
+	mirror_is_true();
+	memkv_snapshot_free(backup);
+	close_all();
+}
+
+T_CASE(errors_are_retried)
+{
+	struct faulty_rule refuse[] = {
+		{.what = FAULTY_REFUSE,
+	         .per_mille = 1000,
+	         .count = 4,
+	         .code = PL_UNAVAIL},
+		{.what = FAULTY_REFUSE, .per_mille = 1000, .count = 8, .code = PL_BUSY}};
+
+	open_with(1, refuse, 2);
+	(void)set(1, 1);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(60000);
+	T_EQ(m.lists, 1);
+	T_EQ(m.losts, 0);
+	mirror_is_true();
+	close_all();
+}
+
+/* Stopped in any of its notes: nothing but STOPPED follows. */
+T_CASE(stopped_in_a_note)
+{
+	for (unsigned at = 1; at < 8; at++) {
+		open_with(1, NULL, 0);
+		for (unsigned i = 0; i < 10; i++)
+			(void)set(i, i);
+		m.stop_at = at;
+		follow(kv_prefix(kit_key("p/")), 4);
+		run(10);
+		(void)set(1, 5);
+		(void)set(1, 6);
+		run(20);
+		T_TRUE(m.stopped);
+		T_EQ(m.notes, at + 1);
+		close_all();
+	}
+}
+
+T_CASE(stopped_at_once)
+{
+	open_with(1, NULL, 0);
+	follow(kv_all_keys(), 0);
+	relist_stop(m.relist);
+	T_TRUE(!m.stopped);
+	run(0);
+	T_STR(m.story, "stopped@0 ");
+	close_all();
+}
+
+/* Whatever fails on the way, what is told is without a gap, and in the end the
+ * mirror equals the store. */
+static unsigned random_life(uint64_t seed)
+{
+	struct faulty_rule rules[] = {
+		{.what = FAULTY_SLOW_REQUEST, .per_mille = 200, .delay_max_ms = 1500},
+		{.what = FAULTY_SLOW_ANSWER, .per_mille = 200, .delay_max_ms = 1500},
+		{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
+		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_UNAVAIL},
+		{.what = FAULTY_REFUSE, .per_mille = 50, .code = PL_BUSY},
+		{.what = FAULTY_SLOW_NOTE, .per_mille = 100, .delay_max_ms = 800},
+		{.what = FAULTY_STALL_WATCH, .per_mille = 10},
+		{.what = FAULTY_END_WATCH, .per_mille = 10, .code = PL_COMPACTED},
+		{.what = FAULTY_END_WATCH, .per_mille = 10, .code = PL_REWOUND}};
+	struct pl_rng rng;
+	int64_t revision = 1;
+
+	open_with(seed, rules, sizeof rules / sizeof rules[0]);
+	pl_rng_init(&rng, seed);
+	follow(kv_prefix(kit_key("p/")), (uint32_t)pl_rng_between(&rng, 3, 40));
+	for (unsigned i = 0; i < 400; i++) {
+		int64_t value = (int64_t)i;
+
+		if (pl_rng_below(&rng, 5) == 0)
+			value = -1;
+		revision = set((unsigned)pl_rng_below(&rng, KEYS), value);
+		if (pl_rng_below(&rng, 40) == 0)
+			compact(revision - (int64_t)pl_rng_below(&rng, 10));
+		if (pl_rng_below(&rng, 3) == 0)
+			run(kit.now_ms + pl_rng_below(&rng, 300));
+	}
+	faulty_calm(kit.kv, true);
+	run(kit.now_ms + 30000);
+	mirror_is_true();
+	close_all();
+	return m.losts;
+}
+
+T_CASE(random_lives)
+{
+	unsigned losts = 0;
+
+	for (uint64_t seed = 0; seed < 80; seed++)
+		losts += random_life(seed);
+	T_TRUE(losts > 80); /* or the faults are too few to show anything */
+}
+
+T_CASE(no_memory)
+{
+	for (uint64_t nth = 1; nth < 120; nth++) {
+		struct relist_opts opts = {.keys = kv_prefix(kit_key("p/")),
+		                           .page_keys = 2,
+		                           .call_timeout_ms = 1000,
+		                           .check_ms = 2000,
+		                           .stall_ms = 1000,
+		                           .seed = 3};
+
+		open_with(1, NULL, 0);
+		for (unsigned i = 0; i < 5; i++)
+			(void)set(i, i);
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		if (relist_open(kit.kv, &opts, on_note, NULL, &m.relist, NULL) == PL_OK)
+			run(20000);
+		pl_fault_arm(PL_FAULT_ALLOC, 0);
+		if (m.relist != NULL) {
+			run(60000);
+			mirror_is_true();
+		}
+		close_all();
+	}
+}
+
+/* Under a root everything works as without it. */
+T_CASE(under_a_root)
+{
+	struct kv_req other = kv_op_put(kit_key("p/0"), kit_key("outside"));
+	struct kv *all = NULL;
+
+	open_with(1, NULL, 0);
+	T_EQ(memkv_session(kit.mem, &all, NULL), PL_OK);
+	T_EQ(prefixed_open(kit.kv, kit_key("root/"), &kit.kv, NULL), PL_OK);
+	T_EQ(prefixed_open(plain, kit_key("root/"), &plain, NULL), PL_OK);
+	for (unsigned i = 0; i < 10; i++)
+		(void)set(i, i);
+	T_EQ(kv_start(all, &other, 1000, kit_on_done, &kit, NULL, NULL), PL_OK);
+	follow(kv_all_keys(), 4);
+	run(100);
+	(void)set(7, 70);
+	T_EQ(kv_start(all, &other, 1000, kit_on_done, &kit, NULL, NULL), PL_OK);
+	run(9000);
+	T_EQ(m.losts, 0);
+	mirror_is_true();
+	kit_close_session(&kit, all);
+	close_all();
+}
