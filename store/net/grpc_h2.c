@@ -4,6 +4,7 @@
  * nghttp2 finds the call by its stream's user data, which is cleared as soon as
  * the call has ended: whatever still arrives for the stream is dropped here.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ enum {
 	HEADER_LIST_MAX = 64 * 1024,
 	FRAME_HEAD_SIZE = 9,
 	NV_MAX = 10,
+	RESERVE_SIZE = 64 * 1024,
 };
 
 static struct grpc_call *call_of(nghttp2_session *h2, int32_t stream_id)
@@ -267,10 +269,22 @@ static void *h2_calloc(size_t count, size_t size, void *ctx)
 	return pl_calloc(count, size);
 }
 
+/* nghttp2 1.52 frees a request's body item twice when the queue for it can not
+ * grow. So this one growth is served from a reserve, and the session ends. */
 static void *h2_realloc(void *at, size_t size, void *ctx)
 {
-	(void)ctx;
-	return pl_realloc(at, size);
+	struct grpc_session *session = ctx;
+	void *moved = pl_realloc(at, size);
+	size_t old;
+
+	if (moved != NULL || size > RESERVE_SIZE || session->reserve == NULL)
+		return moved;
+	moved = PL_STEAL(session->reserve);
+	old = at == NULL ? 0 : malloc_usable_size(at);
+	memcpy(moved, at == NULL ? moved : at, old < size ? old : size);
+	free(at);
+	pl_err_set(&session->why, PL_NOMEM, "HTTP/2 session");
+	return moved;
 }
 
 static void set_callbacks(nghttp2_session_callbacks *cbs)
@@ -287,7 +301,7 @@ static void set_callbacks(nghttp2_session_callbacks *cbs)
 
 static int h2_make(struct grpc_session *session)
 {
-	nghttp2_mem mem = {NULL, h2_malloc, h2_free, h2_calloc, h2_realloc};
+	nghttp2_mem mem = {session, h2_malloc, h2_free, h2_calloc, h2_realloc};
 	nghttp2_session_callbacks *cbs = NULL;
 	nghttp2_option *option = NULL;
 	int rc = nghttp2_session_callbacks_new(&cbs);
@@ -316,8 +330,10 @@ enum pl_code grpc_h2_new(struct grpc_session *session, struct pl_err *err)
 		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADER_LIST_MAX},
 		{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
 	};
-	int rc = h2_make(session);
+	int rc;
 
+	session->reserve = pl_malloc(RESERVE_SIZE);
+	rc = session->reserve == NULL ? NGHTTP2_ERR_NOMEM : h2_make(session);
 	if (rc == 0)
 		rc = nghttp2_submit_settings(session->h2, NGHTTP2_FLAG_NONE, settings,
 		                             sizeof settings / sizeof *settings);

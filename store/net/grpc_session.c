@@ -90,6 +90,7 @@ void grpc_session_done(struct grpc_session *session)
 	pl_timer_done(&session->ping_timer);
 	pl_buf_done(&session->out);
 	free(session->authority);
+	free(session->reserve);
 	session->authority = NULL;
 	session->h2 = NULL;
 	session->timers = NULL;
@@ -152,6 +153,13 @@ static bool can_submit(const struct grpc_session *session)
 			       session->h2, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
 }
 
+static int h2_send(struct grpc_session *session)
+{
+	int rc = nghttp2_session_send(session->h2);
+
+	return rc == 0 && session->why.code == PL_NOMEM ? NGHTTP2_ERR_NOMEM : rc;
+}
+
 /* One request after the other, whole: the server can begin with the first while
  * the last is still being written here. */
 enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
@@ -160,7 +168,7 @@ enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 	int rc;
 
 	PL_ASSERT(!session->dead);
-	rc = nghttp2_session_send(session->h2);
+	rc = h2_send(session);
 	while (rc == 0 && can_submit(session)) {
 		if (session->streams == 0) {
 			grpc_ping_busy(&session->ping, true,
@@ -171,7 +179,7 @@ enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 		code = grpc_h2_submit(session, first_call(&session->waiting), err);
 		if (code != PL_OK)
 			return code;
-		rc = nghttp2_session_send(session->h2);
+		rc = h2_send(session);
 	}
 	return rc != 0 ? h2_failed(session, rc, err) : PL_OK;
 }

@@ -48,6 +48,7 @@ struct grpc_session_fns {
 
 struct grpc_session {
 	nghttp2_session *h2;
+	void *reserve;            /* memory for nghttp2 when there is none left */
 	struct pl_timers *timers; /* borrowed */
 	struct grpc_session_fns fns;
 	void *ctx;

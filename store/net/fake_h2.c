@@ -1,0 +1,506 @@
+#include "store/net/fake_h2.h"
+
+#include <nghttp2/nghttp2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+
+enum { PREFIX = 5 };
+
+struct bytes {
+	uint8_t *at;
+	size_t len, from, cap;
+};
+
+struct stream {
+	struct stream *next;
+	struct fake_h2 *fake;
+	int32_t id;
+	enum fake_act act;
+	unsigned number;
+	struct bytes in, out;
+	bool ended;    /* the answer's last byte is in out */
+	bool trailers; /* grpc-status follows */
+	bool answered;
+};
+
+struct fake_h2 {
+	nghttp2_session *h2;
+	struct fake_opts opts;
+	struct stream *streams;
+	struct bytes out;
+	struct fake_call calls[FAKE_CALLS_MAX];
+	unsigned pings;
+	bool pings_answered;
+};
+
+#define FAKE_NAME(name, words) #name,
+static const char *const act_names[FAKE_ACT_COUNT] = {FAKE_MAP(FAKE_NAME)};
+
+const char *fake_act_name(enum fake_act act)
+{
+	return act_names[act];
+}
+
+static void bytes_add(struct bytes *bytes, const void *at, size_t len)
+{
+	if (len == 0)
+		return;
+	if (bytes->len + len > bytes->cap) {
+		bytes->cap = 2 * (bytes->len + len);
+		bytes->at = realloc(bytes->at, bytes->cap);
+		PL_ASSERT(bytes->at != NULL);
+	}
+	memcpy(bytes->at + bytes->len, at, len);
+	bytes->len += len;
+}
+
+static void message_add(struct bytes *bytes, uint8_t flags, const void *at, size_t len)
+{
+	uint8_t prefix[PREFIX] = {flags, (uint8_t)(len >> 24), (uint8_t)(len >> 16),
+	                          (uint8_t)(len >> 8), (uint8_t)len};
+
+	bytes_add(bytes, prefix, sizeof prefix);
+	bytes_add(bytes, at, len);
+}
+
+static nghttp2_nv field(const char *name, const char *value)
+{
+	return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value,
+	                    strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
+
+static struct fake_call *call_of(const struct stream *stream)
+{
+	return &stream->fake->calls[stream->number];
+}
+
+static void trailers_send(struct stream *stream)
+{
+	nghttp2_nv nv[] = {
+		field("grpc-status", stream->act == FAKE_badstatus ? "x" : "0"),
+		field("grpc-message", "")};
+
+	call_of(stream)->answers++;
+	(void)nghttp2_submit_trailer(stream->fake->h2, stream->id, nv, 2);
+}
+
+static ssize_t on_answer_read(nghttp2_session *h2, int32_t id, uint8_t *to, size_t size,
+                              uint32_t *flags, nghttp2_data_source *source, void *ctx)
+{
+	struct stream *stream = source->ptr;
+	size_t left = stream->out.len - stream->out.from;
+	size_t count = left < size ? left : size;
+
+	(void)h2;
+	(void)id;
+	(void)ctx;
+	if (stream->act == FAKE_frag && count > 1)
+		count = 1;
+	if (count == 0 && !stream->ended)
+		return NGHTTP2_ERR_DEFERRED;
+	if (count > 0)
+		memcpy(to, stream->out.at + stream->out.from, count);
+	stream->out.from += count;
+	if (stream->ended && count == left) {
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		if (stream->trailers) {
+			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+			trailers_send(stream);
+		}
+	}
+	return (ssize_t)count;
+}
+
+static void head_send(struct stream *stream, const char *status, const char *type)
+{
+	nghttp2_data_provider provider = {.source = {.ptr = stream},
+	                                  .read_callback = on_answer_read};
+	nghttp2_nv nv[] = {field(":status", status), field("content-type", type)};
+
+	if (stream->answered)
+		return;
+	stream->answered = true;
+	(void)nghttp2_submit_response(stream->fake->h2, stream->id, nv, 2, &provider);
+}
+
+static void error_send(struct stream *stream)
+{
+	nghttp2_nv nv[] = {field(":status", "200"),
+	                   field("content-type", "application/grpc"),
+	                   field("grpc-status", "3"),
+	                   field("grpc-message", "key %22a%25b%22 is bad%0a\xc3\xa4")};
+
+	stream->answered = true;
+	call_of(stream)->answers++;
+	(void)nghttp2_submit_response(stream->fake->h2, stream->id, nv, 4, NULL);
+}
+
+static void reset_send(struct stream *stream, uint32_t error)
+{
+	(void)nghttp2_submit_rst_stream(stream->fake->h2, NGHTTP2_FLAG_NONE, stream->id,
+	                                error);
+}
+
+static void hints_send(struct stream *stream)
+{
+	nghttp2_nv nv[] = {field(":status", "103"), field("link", "nowhere")};
+
+	(void)nghttp2_submit_headers(stream->fake->h2, NGHTTP2_FLAG_NONE, stream->id,
+	                             NULL, nv, 2, NULL);
+}
+
+static void echo(struct stream *stream)
+{
+	bytes_add(&stream->out, stream->in.at, stream->in.len);
+}
+
+static void big_make(struct stream *stream)
+{
+	size_t size = stream->fake->opts.big_size;
+	uint8_t *at = malloc(size + 1);
+
+	PL_ASSERT(at != NULL);
+	for (size_t i = 0; i < size; i++)
+		at[i] = (uint8_t)(i * 31 + (i >> 10));
+	message_add(&stream->out, 0, at, size);
+	free(at);
+}
+
+/* What the answer's DATA frames hold. */
+static void body_make(struct stream *stream)
+{
+	uint32_t size = stream->fake->opts.big_size;
+	uint8_t claim[PREFIX] = {0, (uint8_t)(size >> 24), (uint8_t)(size >> 16),
+	                         (uint8_t)(size >> 8), (uint8_t)size};
+
+	switch (stream->act) {
+	case FAKE_big:
+		big_make(stream);
+		break;
+	case FAKE_lie:
+		bytes_add(&stream->out,
+		          "\0\xff\xff\xff\xff"
+		          "abc",
+		          PREFIX + 3);
+		break;
+	case FAKE_claim:
+		bytes_add(&stream->out, claim, sizeof claim);
+		bytes_add(&stream->out, "abc", 3);
+		break;
+	case FAKE_half:
+		bytes_add(&stream->out, stream->in.at, stream->in.len / 2);
+		break;
+	case FAKE_two:
+		echo(stream);
+		echo(stream);
+		break;
+	case FAKE_packed:
+		message_add(&stream->out, 1, "abc", 3);
+		break;
+	case FAKE_garbage:
+		bytes_add(&stream->out, "Internal Server Error", 21);
+		break;
+	case FAKE_none:
+		break;
+	default: /* the others give back what they got */
+		echo(stream);
+		break;
+	}
+}
+
+static void answer(struct stream *stream)
+{
+	const char *type =
+		stream->act == FAKE_text ? "text/plain" : "application/grpc+proto";
+
+	if (stream->act == FAKE_away)
+		fake_h2_goaway(stream->fake, stream->id, NGHTTP2_NO_ERROR, "");
+	if (stream->act == FAKE_early_hints)
+		hints_send(stream);
+	body_make(stream);
+	stream->ended = stream->act != FAKE_claim;
+	stream->trailers = stream->act != FAKE_nostatus;
+	if (stream->act == FAKE_html)
+		head_send(stream, "404", "text/html");
+	else if (stream->act == FAKE_proxy)
+		head_send(stream, "503", "text/html");
+	else
+		head_send(stream, "200", type);
+}
+
+/* --- in ------------------------------------------------------------------ */
+
+static void path_take(struct stream *stream, const char *path)
+{
+	const char *slash = strchr(path + 1, '/');
+	size_t len = slash == NULL ? strlen(path + 1) : (size_t)(slash - path - 1);
+
+	stream->act = FAKE_error;
+	for (unsigned i = 0; i < FAKE_ACT_COUNT; i++) {
+		if (strlen(act_names[i]) == len &&
+		    memcmp(act_names[i], path + 1, len) == 0)
+			stream->act = (enum fake_act)i;
+	}
+	stream->number = slash == NULL ? 0 : (unsigned)strtoul(slash + 1, NULL, 10);
+	PL_ASSERT(stream->number < FAKE_CALLS_MAX);
+	call_of(stream)->heads++;
+}
+
+static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
+{
+	struct fake_h2 *fake = ctx;
+	struct stream *stream = calloc(1, sizeof *stream);
+
+	PL_ASSERT(stream != NULL);
+	stream->fake = fake;
+	stream->id = frame->hd.stream_id;
+	stream->next = fake->streams;
+	fake->streams = stream;
+	return nghttp2_session_set_stream_user_data(h2, stream->id, stream);
+}
+
+static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t name_len, const uint8_t *value, size_t value_len,
+                     uint8_t flags, void *ctx)
+{
+	struct stream *stream =
+		nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
+	const char *key = (const char *)name, *text = (const char *)value;
+
+	(void)name_len;
+	(void)value_len;
+	(void)flags;
+	(void)ctx;
+	if (strcmp(key, ":path") == 0)
+		path_take(stream, text);
+	if (strcmp(key, "grpc-timeout") == 0)
+		(void)snprintf(call_of(stream)->timeout, 16, "%s", text);
+	if (strcmp(key, "authorization") == 0)
+		(void)snprintf(call_of(stream)->token, 32, "%s", text);
+	if (strcmp(key, "hasleader") == 0)
+		call_of(stream)->leader = strcmp(text, "true") == 0;
+	return 0;
+}
+
+static void headers_came(struct stream *stream)
+{
+	if (stream->act == FAKE_refuse)
+		reset_send(stream, NGHTTP2_REFUSED_STREAM);
+	if (stream->act == FAKE_early) {
+		message_add(&stream->out, 0, "early", 5);
+		stream->ended = stream->trailers = true;
+		head_send(stream, "200", "application/grpc");
+	}
+}
+
+static void request_came(struct stream *stream)
+{
+	call_of(stream)->wholes++;
+	switch (stream->act) {
+	case FAKE_silent:
+	case FAKE_refuse:
+	case FAKE_early:
+	case FAKE_stream:
+	case FAKE_stream_end:
+		break;
+	case FAKE_reset:
+		reset_send(stream, NGHTTP2_INTERNAL_ERROR);
+		break;
+	case FAKE_error:
+		error_send(stream);
+		break;
+	default: /* all the others answer with a body */
+		answer(stream);
+		break;
+	}
+}
+
+static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t *data,
+                   size_t len, void *ctx)
+{
+	struct stream *stream = nghttp2_session_get_stream_user_data(h2, id);
+
+	(void)flags;
+	(void)ctx;
+	if (stream == NULL)
+		return 0;
+	if (stream->act != FAKE_stream && stream->act != FAKE_stream_end) {
+		bytes_add(&stream->in, data, len);
+		return 0;
+	}
+	call_of(stream)->wholes++;
+	bytes_add(&stream->out, data, len);
+	if (stream->act == FAKE_stream_end)
+		stream->ended = stream->trailers = true;
+	if (stream->answered)
+		(void)nghttp2_session_resume_data(h2, id);
+	else
+		head_send(stream, "200", "application/grpc");
+	return 0;
+}
+
+static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
+{
+	struct fake_h2 *fake = ctx;
+	struct stream *stream = NULL;
+
+	if (frame->hd.stream_id != 0)
+		stream = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
+	if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
+		fake->pings++;
+		if (fake->pings_answered)
+			(void)nghttp2_submit_ping(h2, NGHTTP2_FLAG_ACK,
+			                          frame->ping.opaque_data);
+	}
+	if (stream == NULL)
+		return 0;
+	if (frame->hd.type == NGHTTP2_RST_STREAM)
+		call_of(stream)->resets++;
+	if (frame->hd.type == NGHTTP2_HEADERS)
+		headers_came(stream);
+	if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
+	    (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
+		request_came(stream);
+	return 0;
+}
+
+static void stream_free(struct stream *stream)
+{
+	free(stream->in.at);
+	free(stream->out.at);
+	free(stream);
+}
+
+static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t error, void *ctx)
+{
+	struct fake_h2 *fake = ctx;
+
+	(void)error;
+	(void)nghttp2_session_set_stream_user_data(h2, id, NULL);
+	for (struct stream **at = &fake->streams; *at != NULL; at = &(*at)->next) {
+		struct stream *stream = *at;
+
+		if (stream->id == id) {
+			*at = stream->next;
+			stream_free(stream);
+			break;
+		}
+	}
+	return 0;
+}
+
+/* --- life ---------------------------------------------------------------- */
+
+struct fake_h2 *fake_h2_new(const struct fake_opts *opts)
+{
+	nghttp2_settings_entry settings[2] = {
+		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, opts->window},
+		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, opts->max_streams},
+	};
+	struct fake_h2 *fake = calloc(1, sizeof *fake);
+	nghttp2_session_callbacks *cbs = NULL;
+	nghttp2_option *option = NULL;
+	int rc;
+
+	PL_ASSERT(fake != NULL && nghttp2_session_callbacks_new(&cbs) == 0 &&
+	          nghttp2_option_new(&option) == 0);
+	fake->opts = *opts;
+	fake->pings_answered = true;
+	nghttp2_option_set_no_auto_ping_ack(option, 1);
+	nghttp2_session_callbacks_set_on_begin_headers_callback(cbs, on_begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(cbs, on_header);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cbs, on_data);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(cbs, on_frame);
+	nghttp2_session_callbacks_set_on_stream_close_callback(cbs, on_stream_close);
+	rc = nghttp2_session_server_new2(&fake->h2, cbs, fake, option);
+	PL_ASSERT(rc == 0);
+	nghttp2_option_del(option);
+	nghttp2_session_callbacks_del(cbs);
+	rc = nghttp2_submit_settings(fake->h2, NGHTTP2_FLAG_NONE, settings,
+	                             opts->max_streams == 0 ? 1 : 2);
+	PL_ASSERT(rc == 0);
+	return fake;
+}
+
+void fake_h2_free(struct fake_h2 *fake)
+{
+	if (fake == NULL)
+		return;
+	nghttp2_session_del(fake->h2);
+	while (fake->streams != NULL) {
+		struct stream *stream = fake->streams;
+
+		fake->streams = stream->next;
+		stream_free(stream);
+	}
+	free(fake->out.at);
+	free(fake);
+}
+
+bool fake_h2_feed(struct fake_h2 *fake, struct pl_span data)
+{
+	return nghttp2_session_mem_recv(fake->h2, data.at, data.len) >= 0;
+}
+
+static void out_collect(struct fake_h2 *fake)
+{
+	const uint8_t *at;
+	ssize_t len;
+
+	for (;;) {
+		len = nghttp2_session_mem_send(fake->h2, &at);
+		if (len <= 0)
+			return;
+		bytes_add(&fake->out, at, (size_t)len);
+	}
+}
+
+size_t fake_h2_take(struct fake_h2 *fake, uint8_t *to, size_t size)
+{
+	struct bytes *out = &fake->out;
+	size_t count;
+
+	if (out->from == out->len) {
+		out->from = out->len = 0;
+		out_collect(fake);
+	}
+	count = out->len - out->from < size ? out->len - out->from : size;
+	if (count > 0)
+		memcpy(to, out->at + out->from, count);
+	out->from += count;
+	return count;
+}
+
+const struct fake_call *fake_h2_call(const struct fake_h2 *fake, unsigned number)
+{
+	PL_ASSERT(number < FAKE_CALLS_MAX);
+	return &fake->calls[number];
+}
+
+unsigned fake_h2_pings(const struct fake_h2 *fake)
+{
+	return fake->pings;
+}
+
+void fake_h2_window(struct fake_h2 *fake, uint32_t window)
+{
+	nghttp2_settings_entry settings[] = {
+		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window}};
+
+	(void)nghttp2_submit_settings(fake->h2, NGHTTP2_FLAG_NONE, settings, 1);
+}
+
+void fake_h2_goaway(struct fake_h2 *fake, int32_t last_stream_id, uint32_t error,
+                    const char *text)
+{
+	(void)nghttp2_submit_goaway(fake->h2, NGHTTP2_FLAG_NONE, last_stream_id, error,
+	                            (const uint8_t *)text, strlen(text));
+}
+
+void fake_h2_ping_answers(struct fake_h2 *fake, bool answers)
+{
+	fake->pings_answered = answers;
+}

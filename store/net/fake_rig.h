@@ -1,0 +1,72 @@
+/*
+ * Tests only: a gRPC session and the fake server joined by memory, on virtual
+ * time. Bytes move when the test says, in pieces of any size, and the connection
+ * can be cut after any byte.
+ */
+#ifndef STORE_NET_FAKE_RIG_H
+#define STORE_NET_FAKE_RIG_H
+
+#include "store/net/fake_h2.h"
+#include "store/net/grpc_session.h"
+
+enum { RIG_CALLS_MAX = FAKE_CALLS_MAX, RIG_TEXT_SIZE = 240 };
+
+/* What a call came to. */
+struct rig_call {
+	struct rig *rig;
+	struct grpc_call *call; /* NULL: ended, or never started */
+	enum fake_act act;
+	unsigned number;
+	unsigned ended; /* times that on_end was called: must be 1 */
+	enum grpc_fate fate;
+	enum pl_code code;
+	uint32_t status;
+	uint64_t sent_ms;
+	char text[RIG_TEXT_SIZE]; /* the server's, or the error's */
+	size_t message_len;       /* of the answer, or of the last one of a stream */
+	uint32_t message_sum;
+	unsigned messages;
+	bool cancel_at_message; /* on_message cancels the call */
+};
+
+struct rig {
+	struct pl_timers timers;
+	uint64_t now_ms;
+	struct grpc_session session;
+	struct fake_h2 *server;
+	struct rig_call calls[RIG_CALLS_MAX];
+	unsigned call_count;
+	size_t chunk;              /* bytes a step moves each way */
+	uint64_t up, down;         /* bytes moved so far */
+	uint64_t cut_up, cut_down; /* the connection dies after so many */
+	bool dead;
+	bool ready; /* on_up was called */
+	struct pl_err why;
+};
+
+/* Defaults: 1 MiB messages, no limits, no PINGs, whole pieces, never cut. */
+PL_NODISCARD enum pl_code rig_init(struct rig *rig, const struct fake_opts *fake,
+                                   const struct grpc_session_opts *opts);
+/* Ends what is left, checks that each call ended once, frees everything. */
+void rig_done(struct rig *rig);
+
+/* Starts "/<act>/<number>" with a message of len bytes; numbers count from 0.
+ * NULL when starting failed. */
+struct rig_call *rig_call(struct rig *rig, enum fake_act act, size_t len);
+struct rig_call *rig_call_at(struct rig *rig, enum fake_act act, size_t len,
+                             uint64_t deadline_ms, const char *token);
+bool rig_send(struct rig_call *call, size_t len); /* streams */
+
+/* One piece each way, and the delivery of what came of it. False: nothing moved. */
+bool rig_step(struct rig *rig);
+void rig_run(struct rig *rig); /* until nothing moves */
+void rig_tick(struct rig *rig, uint64_t now_ms);
+void rig_die(struct rig *rig);
+
+/* What must hold between the fates that the client tells and what the server
+ * saw, for every call that has ended. */
+void rig_check(const struct rig *rig);
+
+bool rig_is_stream(enum fake_act act);
+
+#endif

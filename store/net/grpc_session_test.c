@@ -1,0 +1,588 @@
+/* Calls over a session joined to the fake server by memory: see fake_rig.h. */
+#include <stdio.h>
+
+#include "store/base/fault.h"
+#include "store/net/fake_rig.h"
+#include "tests/harness/t.h"
+
+static struct rig rig;
+
+static struct rig_call *call_run(enum fake_act act, size_t len)
+{
+	struct rig_call *call = rig_call(&rig, act, len);
+
+	T_TRUE(call != NULL);
+	rig_run(&rig);
+	return call;
+}
+
+static void expect(const struct rig_call *call, enum grpc_fate fate, enum pl_code code,
+                   const char *words)
+{
+	T_EQ(call->ended, 1);
+	T_EQ(call->fate, fate);
+	T_STR(pl_code_name(call->code), pl_code_name(code));
+	if (strstr(call->text, words) == NULL)
+		T_STR(call->text, words);
+}
+
+static void open_rig(void)
+{
+	T_OK(rig_init(&rig, NULL, NULL), NULL);
+}
+
+T_CASE(a_unary_call_brings_its_answer)
+{
+	struct rig_call *call;
+
+	open_rig();
+	call = call_run(FAKE_ok, 300);
+	T_TRUE(rig.ready);
+	expect(call, GRPC_ANSWERED, PL_OK, "");
+	T_EQ(call->status, GRPC_OK);
+	T_EQ(call->message_len, 300);
+	T_EQ(call->sent_ms, 1000);
+	T_STR(fake_h2_call(rig.server, 0)->timeout, "5000m");
+	T_EQ(grpc_session_unsent(&rig.session), 0);
+	call = call_run(FAKE_ok, 0);
+	T_EQ(call->message_len, 0);
+	T_EQ(call->status, GRPC_OK);
+	rig_done(&rig);
+}
+
+T_CASE(metadata_goes_along)
+{
+	open_rig();
+	T_TRUE(rig_call_at(&rig, FAKE_ok, 1, 1000 + 123456, "secret.7") != NULL);
+	rig_run(&rig);
+	T_STR(fake_h2_call(rig.server, 0)->timeout, "124000m");
+	T_STR(fake_h2_call(rig.server, 0)->token, "secret.7");
+	T_TRUE(fake_h2_call(rig.server, 0)->leader);
+	T_TRUE(rig_call_at(&rig, FAKE_ok, 1, 5000, "evil\r\nx: y") == NULL);
+	rig_done(&rig);
+}
+
+T_CASE(each_kind_of_answer_ends_as_it_should)
+{
+	static const struct {
+		enum fake_act act;
+		enum grpc_fate fate;
+		enum pl_code code;
+		const char *words;
+	} rows[] = {
+		{FAKE_error, GRPC_ANSWERED, PL_OK, "key \"a%b\" is bad \xc3\xa4"},
+		{FAKE_frag, GRPC_ANSWERED, PL_OK, ""},
+		{FAKE_early, GRPC_ANSWERED, PL_OK, ""},
+		{FAKE_early_hints, GRPC_ANSWERED, PL_OK, ""},
+		{FAKE_big, GRPC_ANSWERED, PL_OK, ""},
+		{FAKE_refuse, GRPC_UNSENT, PL_UNAVAIL, "REFUSED_STREAM"},
+		{FAKE_reset, GRPC_MAYBE, PL_UNAVAIL, "INTERNAL_ERROR"},
+		{FAKE_lie, GRPC_MAYBE, PL_LIMIT, "4294967295 bytes, at most 1048576"},
+		{FAKE_half, GRPC_MAYBE, PL_PROTO, "within a message"},
+		{FAKE_two, GRPC_MAYBE, PL_PROTO, "behind the message"},
+		{FAKE_none, GRPC_MAYBE, PL_PROTO, "without a message"},
+		{FAKE_nostatus, GRPC_MAYBE, PL_PROTO, "without grpc-status"},
+		{FAKE_badstatus, GRPC_MAYBE, PL_PROTO, "malformed grpc-status"},
+		{FAKE_html, GRPC_MAYBE, PL_PROTO, "HTTP status 404"},
+		{FAKE_proxy, GRPC_MAYBE, PL_UNAVAIL, "HTTP status 503"},
+		{FAKE_text, GRPC_MAYBE, PL_PROTO, "content-type"},
+		{FAKE_packed, GRPC_MAYBE, PL_PROTO, "compressed"},
+		{FAKE_garbage, GRPC_MAYBE, PL_PROTO, "not a gRPC message: flags 0x49"},
+	};
+
+	for (size_t chunk = 1; chunk <= 1000; chunk = chunk * 7 + 3) {
+		open_rig();
+		rig.chunk = chunk;
+		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+			expect(call_run(rows[i].act, 100), rows[i].fate, rows[i].code,
+			       rows[i].words);
+		/* And the connection is as good as before. */
+		T_TRUE(!rig.dead && rig.session.streams == 0);
+		expect(call_run(FAKE_ok, 10), GRPC_ANSWERED, PL_OK, "");
+		rig_done(&rig);
+	}
+}
+
+T_CASE(a_large_answer_arrives_whole_in_pieces_of_any_size)
+{
+	static const size_t chunks[] = {1, 9, 1000, 16384, 70000, SIZE_MAX};
+	uint32_t first = 0;
+
+	for (unsigned i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+		struct rig_call *call;
+
+		open_rig();
+		rig.chunk = chunks[i];
+		call = call_run(FAKE_big, 1);
+		T_EQ(call->message_len, 100000);
+		T_TRUE(i == 0 || call->message_sum == first);
+		first = call->message_sum;
+		rig_done(&rig);
+	}
+}
+
+T_CASE_SECONDS(a_huge_message_costs_its_size_and_is_given_back, 60)
+{
+	struct fake_opts fake = {.window = 65535, .big_size = 96 << 20};
+	struct grpc_session_opts opts = {
+		.scheme = "http", .authority = "x", .message_max = 100 << 20};
+	struct rig_call *call;
+
+	T_OK(rig_init(&rig, &fake, &opts), NULL);
+	call = call_run(FAKE_big, 1);
+	T_EQ(call->message_len, 96 << 20);
+	T_EQ(call->status, GRPC_OK);
+	rig_done(&rig);
+}
+
+T_CASE(a_claimed_length_allocates_nothing)
+{
+	struct fake_opts fake = {.window = 65535, .big_size = 900 << 20};
+	struct grpc_session_opts opts = {
+		.scheme = "http", .authority = "x", .message_max = 1 << 30};
+	struct rig_call *call;
+
+	T_OK(rig_init(&rig, &fake, &opts), NULL);
+	call = call_run(FAKE_claim, 1);
+	T_EQ(call->ended, 0);
+	T_TRUE(call->call->decoder.body.cap < 4096);
+	rig_tick(&rig, 6000);
+	expect(call, GRPC_MAYBE, PL_TIMEOUT, "no answer in time");
+	rig_done(&rig);
+}
+
+T_CASE(streams_send_and_receive_while_open)
+{
+	struct rig_call *call;
+
+	open_rig();
+	call = call_run(FAKE_stream, 10);
+	T_EQ(call->messages, 1);
+	for (unsigned i = 1; i <= 5; i++) {
+		T_TRUE(rig_send(call, i * 1000));
+		T_TRUE(rig_send(call, 7)); /* behind one that waits */
+		rig_run(&rig);
+		T_EQ(call->messages, 1 + 2 * i);
+		T_EQ(call->message_len, 7);
+	}
+	T_EQ(grpc_session_unsent(&rig.session), 0);
+	grpc_call_cancel(call->call);
+	T_EQ(call->ended, 0); /* not inside cancel */
+	rig_run(&rig);
+	expect(call, GRPC_MAYBE, PL_CANCELED, "/stream/0");
+	T_EQ(fake_h2_call(rig.server, 0)->resets, 1);
+	rig_done(&rig);
+}
+
+T_CASE(a_stream_that_the_server_ends_frees_its_place)
+{
+	struct rig_call *call;
+
+	open_rig();
+	call = call_run(FAKE_stream_end, 10);
+	expect(call, GRPC_ANSWERED, PL_OK, "");
+	T_EQ(call->messages, 1);
+	T_EQ(rig.session.streams, 0);
+	rig_done(&rig);
+}
+
+T_CASE(a_stream_may_be_cancelled_from_its_own_message)
+{
+	struct rig_call *call;
+
+	open_rig();
+	call = rig_call(&rig, FAKE_stream, 10);
+	call->cancel_at_message = true;
+	T_TRUE(rig_send(call, 10));
+	rig_run(&rig);
+	expect(call, GRPC_MAYBE, PL_CANCELED, "");
+	T_EQ(call->messages, 1);
+	rig_done(&rig);
+}
+
+T_CASE(a_stream_refuses_more_than_it_may_hold_back)
+{
+	struct fake_opts fake = {.window = 0};
+	struct rig_call *call;
+	unsigned sent = 0;
+
+	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	call = call_run(FAKE_stream, 10);
+	while (rig_send(call, 1 << 20))
+		sent++;
+	T_EQ(sent, 4);
+	T_TRUE(grpc_session_unsent(&rig.session) > 4 << 20);
+	fake_h2_window(rig.server, 1 << 20);
+	rig_run(&rig);
+	T_EQ(grpc_session_unsent(&rig.session), 0);
+	rig_done(&rig);
+}
+
+T_CASE(a_closed_window_holds_a_request_back_until_its_deadline)
+{
+	struct fake_opts fake = {.window = 0};
+	struct rig_call *call;
+
+	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	call = call_run(FAKE_ok, 1000);
+	T_EQ(call->ended, 0);
+	rig_tick(&rig, 5999);
+	T_EQ(call->ended, 0);
+	rig_tick(&rig, 6000);
+	expect(call, GRPC_MAYBE, PL_TIMEOUT, "no answer in time");
+	T_EQ(call->sent_ms, 0);
+	T_EQ(grpc_session_unsent(&rig.session), 0);
+	fake_h2_window(rig.server, 1000);
+	rig_run(&rig);
+	T_EQ(fake_h2_call(rig.server, 0)->wholes, 0);
+	T_EQ(fake_h2_call(rig.server, 0)->resets, 1);
+	rig_done(&rig);
+}
+
+T_CASE(more_calls_than_the_server_takes_wait_their_turn)
+{
+	struct fake_opts fake = {.window = 65535, .max_streams = 3};
+
+	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	for (unsigned i = 0; i < 3; i++)
+		T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
+	for (unsigned i = 0; i < 10; i++)
+		T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
+	rig_run(&rig);
+	T_EQ(fake_h2_call(rig.server, 2)->heads, 1);
+	T_EQ(fake_h2_call(rig.server, 3)->heads, 0);
+	grpc_call_cancel(rig.calls[12].call);
+	rig_run(&rig);
+	expect(&rig.calls[12], GRPC_UNSENT, PL_CANCELED, "");
+	grpc_call_cancel(rig.calls[1].call);
+	rig_run(&rig);
+	for (unsigned i = 3; i < 12; i++)
+		expect(&rig.calls[i], GRPC_ANSWERED, PL_OK, "");
+	rig_done(&rig);
+}
+
+T_CASE(what_waits_when_the_connection_dies_is_unsent)
+{
+	struct fake_opts fake = {.window = 65535, .max_streams = 1};
+
+	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
+	T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
+	rig_run(&rig);
+	rig_die(&rig);
+	expect(&rig.calls[0], GRPC_MAYBE, PL_UNAVAIL, "cut");
+	expect(&rig.calls[1], GRPC_UNSENT, PL_UNAVAIL, "cut");
+	rig_done(&rig);
+}
+
+T_CASE(a_deadline_before_the_server_speaks_is_unsent)
+{
+	struct rig_call *call;
+
+	open_rig();
+	call = rig_call(&rig, FAKE_ok, 10);
+	rig_tick(&rig, 6000);
+	expect(call, GRPC_UNSENT, PL_TIMEOUT, "could not be sent");
+	rig_done(&rig);
+}
+
+/* --- the end of the connection ------------------------------------------- */
+
+T_CASE(goaway_lets_earlier_calls_end_and_refuses_later_ones)
+{
+	open_rig();
+	rig_run(&rig);
+	T_TRUE(rig_call(&rig, FAKE_away, 10) != NULL);
+	T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
+	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
+	rig_run(&rig);
+	T_TRUE(rig.session.away && rig.dead);
+	expect(&rig.calls[0], GRPC_ANSWERED, PL_OK, "");
+	expect(&rig.calls[1], GRPC_UNSENT, PL_UNAVAIL, "going away");
+	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "going away");
+	T_TRUE(rig_call(&rig, FAKE_ok, 10) == NULL);
+	rig_done(&rig);
+}
+
+T_CASE(goaway_waits_for_the_calls_before_it)
+{
+	open_rig();
+	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
+	rig_run(&rig);
+	fake_h2_goaway(rig.server, INT32_MAX, NGHTTP2_NO_ERROR, "");
+	rig_run(&rig);
+	T_TRUE(rig.session.away && !rig.dead);
+	T_EQ(rig.calls[0].ended, 0);
+	rig_tick(&rig, 6000);
+	rig_run(&rig);
+	T_TRUE(rig.dead);
+	T_STR(rig.why.msg, "server is going away");
+	rig_done(&rig);
+}
+
+T_CASE(goaway_says_why)
+{
+	open_rig();
+	rig_run(&rig);
+	fake_h2_goaway(rig.server, 0, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");
+	rig_run(&rig);
+	T_TRUE(rig.dead);
+	T_STR(rig.why.msg,
+	      "server closes the connection: ENHANCE_YOUR_CALM, too_many_pings");
+	rig_done(&rig);
+}
+
+/* Everything that can be under way at once, for the cuts below. */
+static void mix_start(void)
+{
+	struct rig_call *stream;
+
+	(void)rig_call(&rig, FAKE_ok, 20);
+	(void)rig_call(&rig, FAKE_error, 20);
+	(void)rig_call(&rig, FAKE_frag, 5);
+	(void)rig_call(&rig, FAKE_refuse, 5);
+	(void)rig_call(&rig, FAKE_reset, 5);
+	(void)rig_call(&rig, FAKE_silent, 5);
+	(void)rig_call(&rig, FAKE_ok, 40);
+	stream = rig_call(&rig, FAKE_stream, 5);
+	if (stream != NULL)
+		(void)rig_send(stream, 9);
+	(void)rig_call(&rig, FAKE_early, 20);
+}
+
+static void cut_check(bool up, uint64_t at)
+{
+	open_rig();
+	rig.chunk = 13;
+	if (up)
+		rig.cut_up = at;
+	else
+		rig.cut_down = at;
+	mix_start();
+	rig_run(&rig);
+	if (up && at <= 24) /* the client's preface holds no call */
+		for (unsigned i = 0; i < rig.call_count; i++)
+			T_EQ(rig.calls[i].fate, GRPC_UNSENT);
+	rig_done(&rig);
+}
+
+T_CASE_SECONDS(cut_after_every_byte_each_call_ends_once_with_the_right_fate, 60)
+{
+	uint64_t up, down;
+
+	open_rig();
+	mix_start();
+	rig_run(&rig);
+	up = rig.up;
+	down = rig.down;
+	rig_done(&rig);
+	T_TRUE(up > 300 && down > 300);
+	for (uint64_t at = 0; at <= up; at++)
+		cut_check(true, at);
+	for (uint64_t at = 0; at <= down; at++)
+		cut_check(false, at);
+}
+
+/* A call whose first byte has not been handed over is unsent, one whose first
+ * byte has is not: at each place where the bytes can stop. */
+T_CASE(unsent_turns_into_maybe_with_the_first_byte_of_the_headers)
+{
+	bool maybe_before = false;
+	uint64_t head;
+
+	open_rig();
+	rig_run(&rig);
+	head = rig.up;
+	rig_done(&rig);
+	for (uint64_t at = head; at < head + 60; at++) {
+		bool maybe;
+
+		open_rig();
+		rig_run(&rig);
+		rig.cut_up = at;
+		(void)rig_call(&rig, FAKE_silent, 20);
+		rig_run(&rig);
+		rig_die(&rig);
+		maybe = rig.calls[0].fate == GRPC_MAYBE;
+		T_TRUE(maybe || !maybe_before);
+		T_EQ(maybe, at > head);
+		maybe_before = maybe;
+		rig_done(&rig);
+	}
+}
+
+T_CASE_SECONDS(cancelled_at_every_point_each_call_ends_once, 60)
+{
+	for (unsigned which = 0; which < 9; which++) {
+		bool ended = false;
+
+		for (unsigned steps = 0; !ended; steps++) {
+			unsigned left = steps;
+
+			open_rig();
+			rig.chunk = 29;
+			mix_start();
+			while (left > 0 && rig_step(&rig))
+				left--;
+			/* Nothing moves any more: all points were tried. */
+			ended = left > 0;
+			if (rig.calls[which].call != NULL) {
+				grpc_call_cancel(rig.calls[which].call);
+				grpc_call_cancel(rig.calls[which].call);
+				T_EQ(rig.calls[which].ended, 0);
+			}
+			rig_run(&rig);
+			T_EQ(rig.calls[which].ended, 1);
+			rig_done(&rig);
+		}
+	}
+}
+
+T_CASE_SECONDS(torture_every_allocation_fails_once, 60)
+{
+	for (uint64_t nth = 1;; nth++) {
+		bool fired;
+
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		if (rig_init(&rig, NULL, NULL) == PL_OK) {
+			rig.chunk = 97;
+			mix_start();
+			(void)rig_call(&rig, FAKE_big, 5);
+			rig_run(&rig);
+			rig_done(&rig);
+		}
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		if (!fired) {
+			T_TRUE(nth > 50);
+			return;
+		}
+	}
+}
+
+/* --- servers that are something else -------------------------------------- */
+
+static void feed_refused(const char *bytes, size_t len, enum pl_code code,
+                         const char *words)
+{
+	struct pl_err err;
+
+	for (size_t piece = 1; piece <= len; piece += len - 1) {
+		enum pl_code got = PL_OK;
+
+		open_rig();
+		for (size_t at = 0; got == PL_OK && at < len; at += piece)
+			got = grpc_session_feed(&rig.session, pl_span(bytes + at, piece),
+			                        &err);
+		T_EQ(got, code);
+		if (piece == len && strstr(err.msg, words) == NULL)
+			T_STR(err.msg, words);
+		rig_done(&rig);
+	}
+}
+
+T_CASE(other_servers_are_recognised_by_their_first_bytes)
+{
+	feed_refused("HTTP/1.1 400 Bad Request\r\n", 26, PL_PROTO, "answers in HTTP/1");
+	feed_refused("SSH-2.0-OpenSSH_9.2\r\n", 21, PL_PROTO, "'SSH-2.0-OpenSSH_9.2");
+	feed_refused("\0\0\0\x04\x01\0\0\0\0", 9, PL_PROTO, "not an HTTP/2 server");
+	feed_refused("\0\0\0\x01\x04\0\0\0\0", 9, PL_PROTO, "not an HTTP/2 server");
+}
+
+T_CASE(a_server_of_TLS_is_recognised)
+{
+	struct pl_err err;
+
+	open_rig();
+	T_CODE(grpc_session_feed(&rig.session, pl_span("\x15\x03\x01\0\x02\x02\x46", 7),
+	                         &err),
+	       PL_TLS, NULL);
+	T_STR(err.msg, "server speaks TLS: use https");
+	rig_done(&rig);
+}
+
+T_CASE(broken_http2_ends_the_connection)
+{
+	/* A frame on a stream that nobody opened. */
+	static const uint8_t evil[] = {0, 0, 1, 0, 1, 0, 0, 0, 9, 'x'};
+	struct pl_err err;
+
+	open_rig();
+	(void)rig_call(&rig, FAKE_silent, 3);
+	rig_run(&rig);
+	(void)!grpc_session_feed(&rig.session, pl_span(evil, sizeof evil), &err);
+	rig_run(&rig);
+	T_TRUE(rig.dead);
+	T_EQ(rig.why.code, PL_PROTO);
+	expect(&rig.calls[0], GRPC_MAYBE, PL_PROTO, "HTTP/2");
+	rig_done(&rig);
+}
+
+/* --- silence -------------------------------------------------------------- */
+
+static void open_pinging(void)
+{
+	struct grpc_session_opts opts = {.scheme = "http",
+	                                 .authority = "x",
+	                                 .message_max = 1000,
+	                                 .ping_idle_ms = 1000,
+	                                 .ping_gap_ms = 700,
+	                                 .ping_timeout_ms = 300};
+
+	T_OK(rig_init(&rig, NULL, &opts), NULL);
+	rig_run(&rig);
+}
+
+T_CASE(a_silent_server_is_pinged_while_calls_wait)
+{
+	open_pinging();
+	rig_tick(&rig, 5000);
+	rig_run(&rig);
+	T_EQ(fake_h2_pings(rig.server), 0); /* nobody waits for anything */
+	(void)rig_call(&rig, FAKE_stream, 3);
+	rig_run(&rig);
+	for (unsigned i = 1; i <= 4; i++) {
+		rig_tick(&rig, 5000 + i * 1000);
+		rig_run(&rig);
+		T_EQ(fake_h2_pings(rig.server), i);
+	}
+	T_TRUE(!rig.dead);
+	rig_done(&rig);
+}
+
+T_CASE(a_ping_without_answer_ends_the_connection)
+{
+	open_pinging();
+	(void)rig_call(&rig, FAKE_stream, 3);
+	rig_run(&rig);
+	fake_h2_ping_answers(rig.server, false);
+	rig_tick(&rig, 2000);
+	rig_run(&rig);
+	T_EQ(fake_h2_pings(rig.server), 1);
+	rig_tick(&rig, 2299);
+	rig_tick(&rig, 2300); /* looks once more at the socket */
+	rig_run(&rig);
+	T_TRUE(!rig.dead);
+	rig_tick(&rig, 2301);
+	rig_run(&rig);
+	T_TRUE(rig.dead);
+	expect(&rig.calls[0], GRPC_MAYBE, PL_TIMEOUT, "server has gone silent");
+	rig_done(&rig);
+}
+
+T_CASE(probes_keep_their_distance)
+{
+	open_pinging();
+	grpc_session_probe(&rig.session);
+	rig_tick(&rig, 1000);
+	rig_run(&rig);
+	T_EQ(fake_h2_pings(rig.server), 1);
+	grpc_session_probe(&rig.session);
+	rig_tick(&rig, 1699);
+	rig_run(&rig);
+	T_EQ(fake_h2_pings(rig.server), 1);
+	rig_tick(&rig, 1700);
+	rig_run(&rig);
+	T_EQ(fake_h2_pings(rig.server), 2);
+	rig_done(&rig);
+}
