@@ -7,20 +7,6 @@
 #include "store/etcd/codec_internal.h"
 
 enum {
-	/* ResponseHeader */
-	HDR_CLUSTER = WIRE_TAG(1, WIRE_VARINT),
-	HDR_MEMBER = WIRE_TAG(2, WIRE_VARINT),
-	HDR_REVISION = WIRE_TAG(3, WIRE_VARINT),
-	HDR_TERM = WIRE_TAG(4, WIRE_VARINT),
-	HDR_FIELDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4,
-	/* KeyValue */
-	KV_KEY = WIRE_TAG(1, WIRE_BYTES),
-	KV_CREATE = WIRE_TAG(2, WIRE_VARINT),
-	KV_MOD = WIRE_TAG(3, WIRE_VARINT),
-	KV_VER = WIRE_TAG(4, WIRE_VARINT),
-	KV_VAL = WIRE_TAG(5, WIRE_BYTES),
-	KV_LSE = WIRE_TAG(6, WIRE_VARINT),
-	KV_FIELDS = 0x7e,
 	/* every response */
 	ANS_HEADER = WIRE_TAG(1, WIRE_BYTES),
 	/* RangeResponse */
@@ -51,87 +37,9 @@ enum {
 struct answer {
 	const struct codec_in *in;
 	struct pl_span bytes;
-	struct kv_header *header; /* NULL: nested, nobody looks at it */
+	struct kv_header header; /* nobody looks at that of a nested answer */
 	bool has_header;
 };
-
-enum pl_code codec_bad(const struct codec_in *in, const char *why)
-{
-	return pl_err_set(in->err, PL_PROTO, "%s answer: %s", in->what, why);
-}
-
-enum pl_code codec_nomem(const struct codec_in *in)
-{
-	return pl_err_set(in->err, PL_NOMEM, "%s answer: no memory to decode it",
-	                  in->what);
-}
-
-enum pl_code codec_read_header(const struct codec_in *in, struct pl_span bytes,
-                               struct kv_header *header)
-{
-	struct wire_reader reader = wire_reader(bytes);
-	struct wire_field field;
-
-	while (wire_next(&reader, &field)) {
-		switch (field.tag) {
-		case HDR_CLUSTER:
-			header->cluster_id = field.number;
-			break;
-		case HDR_MEMBER:
-			header->member_id = field.number;
-			break;
-		case HDR_REVISION:
-			header->revision = (int64_t)field.number;
-			break;
-		case HDR_TERM:
-			header->raft_term = field.number;
-			break;
-		default:
-			reader.bad |= wire_tag_in(field.tag, HDR_FIELDS);
-		}
-	}
-	if (reader.bad || header->revision < 0)
-		return codec_bad(in, "malformed header");
-	return PL_OK;
-}
-
-bool codec_read_record(struct pl_span bytes, struct kv_record *record)
-{
-	struct wire_reader reader = wire_reader(bytes);
-	struct wire_field field;
-
-	while (wire_next(&reader, &field)) {
-		switch (field.tag) {
-		case KV_KEY:
-			record->key = field.bytes;
-			break;
-		case KV_CREATE:
-			record->create_revision = (int64_t)field.number;
-			break;
-		case KV_MOD:
-			record->mod_revision = (int64_t)field.number;
-			break;
-		case KV_VER:
-			record->version = (int64_t)field.number;
-			break;
-		case KV_VAL:
-			record->value = field.bytes;
-			break;
-		case KV_LSE:
-			record->lease = (int64_t)field.number;
-			break;
-		default:
-			reader.bad |= wire_tag_in(field.tag, KV_FIELDS);
-		}
-	}
-	return !reader.bad;
-}
-
-bool codec_record_ok(const struct kv_record *record)
-{
-	return record->key.len != 0 && record->create_revision > 0 &&
-	       record->mod_revision >= record->create_revision && record->version > 0;
-}
 
 /* The next record, in an array that has room for it. */
 static enum pl_code record_add(const struct codec_in *in, struct pl_span bytes,
@@ -161,10 +69,10 @@ static enum pl_code answer_other(struct answer *answer, const struct wire_field 
                                  uint32_t known)
 {
 	if (field->tag == ANS_HEADER) {
+		if (answer->has_header)
+			return codec_bad(answer->in, "two headers");
 		answer->has_header = true;
-		if (answer->header == NULL)
-			return PL_OK;
-		return codec_read_header(answer->in, field->bytes, answer->header);
+		return codec_read_header(answer->in, field->bytes, &answer->header);
 	}
 	if (wire_tag_in(field->tag, known))
 		return codec_bad(answer->in, "field of the wrong type");
@@ -189,6 +97,7 @@ static enum pl_code get_read(struct answer *answer, struct kv_get_result *out)
 	while (code == PL_OK && wire_next(&reader, &field)) {
 		switch (field.tag) {
 		case GET_RECORDS:
+			PL_ASSERT(out->count < room);
 			code = record_add(in, field.bytes, &records[out->count++]);
 			break;
 		case GET_MORE:
@@ -221,6 +130,8 @@ static enum pl_code put_read(struct answer *answer, struct kv_put_result *out)
 			code = answer_other(answer, &field, PUT_FIELDS);
 			continue;
 		}
+		if (out->prev != NULL)
+			return codec_bad(in, "two previous records");
 		prev = pl_arena_alloc(in->arena, sizeof *prev);
 		if (prev == NULL)
 			return codec_nomem(in);
@@ -253,6 +164,7 @@ static enum pl_code delete_read(struct answer *answer, struct kv_delete_result *
 			out->deleted = (int64_t)field.number;
 			break;
 		case DEL_PREV:
+			PL_ASSERT(out->prev_count < room);
 			code = record_add(in, field.bytes, &records[out->prev_count++]);
 			break;
 		default:
@@ -266,7 +178,7 @@ static enum pl_code delete_read(struct answer *answer, struct kv_delete_result *
 	return code;
 }
 
-/* Nested transactions bring their own frame; depth bounds them. */
+/* NOLINTBEGIN(misc-no-recursion): depth bounds it, whatever a server sends. */
 static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
                              unsigned depth, struct kv_txn_result *out);
 
@@ -356,14 +268,19 @@ static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
 	*out = (struct kv_txn_result){.results = results};
 	code = txn_branch(answer, out);
 	codec_expect(shape, out->succeeded, &expect);
-	while (code == PL_OK && wire_next(&reader, &field))
-		if (field.tag == TXN_RESULTS)
-			code = result_read(in, field.bytes, &expect, depth + 1,
-			                   &results[out->count++]);
+	while (code == PL_OK && wire_next(&reader, &field)) {
+		if (field.tag != TXN_RESULTS)
+			continue;
+		PL_ASSERT(out->count < room);
+		code = result_read(in, field.bytes, &expect, depth + 1,
+		                   &results[out->count++]);
+	}
 	if (code == PL_OK && !codec_expect_done(&expect))
 		code = codec_bad(in, "fewer results than were asked for");
 	return code;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 static enum pl_code decode(struct answer *answer, struct wire_reader *shape,
                            struct kv_result *result)
@@ -396,7 +313,7 @@ enum pl_code codec_decode(enum kv_op op, struct pl_span shape, struct pl_span by
 	struct codec_in in = {.arena = arena, .what = kv_op_name(op), .err = err};
 	struct wire_reader shape_reader = wire_reader(shape);
 	struct kv_result decoded = {.op = op};
-	struct answer answer = {.in = &in, .bytes = bytes, .header = &decoded.header};
+	struct answer answer = {.in = &in, .bytes = bytes};
 	enum pl_code code;
 
 	if (op > KV_TXN)
@@ -406,6 +323,7 @@ enum pl_code codec_decode(enum kv_op op, struct pl_span shape, struct pl_span by
 		return code;
 	if (!answer.has_header)
 		return codec_bad(&in, "no header");
+	decoded.header = answer.header;
 	*result = decoded;
 	return PL_OK;
 }

@@ -1,8 +1,8 @@
 /*
  * Requests on keys, written directly: a pass that sums up sizes, then one that
- * writes. A transaction of 512 compares and puts of 256 bytes costs BENCH_DIRECT ns a
- * pair; filling protobuf-c's structures and packing them costs BENCH_PB ns, and it
- * would be the largest single cost of the client's hot path.
+ * writes. A transaction of 512 compares and puts of 256 bytes costs 37 ns a pair;
+ * filling protobuf-c's structures and packing them costs 183 ns, and it would be
+ * the largest single cost of the client's hot path.
  */
 #include "store/etcd/codec_internal.h"
 
@@ -185,6 +185,7 @@ static uint8_t *compare_write(uint8_t *at, const struct kv_compare *compare)
 	return codec_range_end(at, CMP_END, &range);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): requests are checked for their depth before. */
 static size_t txn_size(const struct kv_txn *txn);
 static uint8_t *txn_write(uint8_t *at, const struct kv_txn *txn);
 
@@ -280,9 +281,12 @@ static uint8_t *txn_write(uint8_t *at, const struct kv_txn *txn)
 	return list_write(at, TXN_OTHERWISE, txn->otherwise, txn->otherwise_count);
 }
 
+/* NOLINTEND(misc-no-recursion) */
+
 enum pl_code codec_reserve(struct pl_buf *out, size_t size, struct pl_err *err)
 {
-	enum pl_code code = pl_buf_reserve(out, size);
+	/* Also for nothing: an empty message is written somewhere, not at NULL. */
+	enum pl_code code = pl_buf_reserve(out, size == 0 ? 1 : size);
 
 	if (code == PL_LIMIT)
 		return pl_err_set(err, code,

@@ -2,6 +2,8 @@
 
 #include "store/kv/check.h"
 
+/* NOLINTBEGIN(misc-no-recursion): KV_TXN_DEPTH_MAX bounds it. */
+
 static void *take(struct pl_arena *arena, size_t count, size_t size)
 {
 	void *at = pl_arena_zalloc(arena, count == 0 ? 1 : count, size);
@@ -286,3 +288,5 @@ struct codec_watch codec_gen_watch(struct pl_rng *rng, struct pl_arena *arena)
 	watch.events = events;
 	return watch;
 }
+
+/* NOLINTEND(misc-no-recursion) */

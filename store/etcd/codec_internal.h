@@ -73,7 +73,7 @@ PL_NODISCARD enum pl_code codec_read_header(const struct codec_in *in,
 PL_NODISCARD enum pl_code codec_pb_decode(const struct codec_in *in, enum kv_op op,
                                           struct pl_span bytes, struct kv_result *result);
 
-/* Adds to what record holds already: a field that comes again replaces. */
+/* Into a record that is all zero. */
 bool codec_read_record(struct pl_span bytes, struct kv_record *record);
 /* Of a stored key, that is, not of a deletion. */
 bool codec_record_ok(const struct kv_record *record);

@@ -188,9 +188,9 @@ static enum pl_code keys_read(const struct codec_in *in,
 	if (keys == NULL)
 		return codec_nomem(in);
 	for (size_t i = 0; i < got->n_keys; i++) {
-		keys[i] = pl_span(got->keys[i].data, got->keys[i].len);
-		if (keys[i].len == 0)
+		if (got->keys[i].len == 0)
 			return codec_bad(in, "empty key");
+		keys[i] = pl_span(got->keys[i].data, got->keys[i].len);
 	}
 	out->keys = keys;
 	out->key_count = got->n_keys;
@@ -226,7 +226,7 @@ static enum pl_code ttl_read(const struct codec_in *in, struct pl_span bytes,
 static enum pl_code keep_read(const struct codec_in *in, struct pl_span bytes,
                               struct kv_result *out)
 {
-	struct codec_keep keep;
+	struct codec_keep keep = {0};
 	enum pl_code code = codec_keep_decode(bytes, &keep, in->err);
 
 	if (code != PL_OK)
@@ -343,6 +343,7 @@ enum pl_code codec_keep_decode(struct pl_span bytes, struct codec_keep *out,
 	while (code == PL_OK && wire_next(&reader, &field)) {
 		switch (field.tag) {
 		case WIRE_TAG(1, WIRE_BYTES):
+			reader.bad |= has_header;
 			has_header = true;
 			code = codec_read_header(&in, field.bytes, &keep.header);
 			break;

@@ -6,6 +6,11 @@
 #include "rpc.pb-c.h"
 #include "store/kv/keys.h"
 
+/* NOLINTBEGIN(misc-no-recursion,bugprone-sizeof-expression): trees of pointers, as
+ * protobuf-c has them. */
+
+enum { MEMORY_CHUNK = 65536 };
+
 /* A test's own arena: given back at the end of each call. */
 static struct pl_arena memory;
 
@@ -14,7 +19,7 @@ static void *take(size_t count, size_t size)
 	void *at;
 
 	if (memory.chunk_size == 0)
-		pl_arena_init(&memory, 64 * 1024, 0);
+		pl_arena_init(&memory, MEMORY_CHUNK, 0);
 	at = pl_arena_zalloc(&memory, count == 0 ? 1 : count, size);
 	PL_ASSERT(at != NULL);
 	return at;
@@ -42,7 +47,7 @@ static ProtobufCBinaryData bytes_of(struct pl_span span)
 
 	if (span.len != 0) {
 		if (memory.chunk_size == 0)
-			pl_arena_init(&memory, 64 * 1024, 0);
+			pl_arena_init(&memory, MEMORY_CHUNK, 0);
 		copy = pl_arena_dup(&memory, span);
 		PL_ASSERT(copy.at != NULL);
 	}
@@ -432,3 +437,5 @@ bool codec_ref_watch_again(struct pl_span bytes, struct pl_buf *out)
 {
 	return again(&epb__watch_response__descriptor, bytes, out);
 }
+
+/* NOLINTEND(misc-no-recursion,bugprone-sizeof-expression) */

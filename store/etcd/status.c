@@ -229,7 +229,8 @@ static const char *visible(struct pl_span text, char *out, size_t size)
 	size_t len = text.len < size - 1 ? text.len : size - 1;
 
 	for (size_t i = 0; i < len; i++)
-		out[i] = text.at[i] >= ' ' && text.at[i] <= '~' ? (char)text.at[i] : '?';
+		out[i] =
+			(char)(text.at[i] >= ' ' && text.at[i] <= '~' ? text.at[i] : '?');
 	out[len] = 0;
 	return out;
 }

@@ -1,13 +1,11 @@
 #include "store/etcd/wire.h"
 
-enum { VARINT_BYTES_MAX = 10 };
-
-bool wire_read_varint_slow(struct wire_reader *reader, uint64_t *out)
+bool wire_read_long_varint(struct wire_reader *reader, unsigned bytes_max, uint64_t *out)
 {
 	const uint8_t *at = reader->at;
 	uint64_t value = 0;
 
-	for (unsigned i = 0; i < VARINT_BYTES_MAX && at != reader->end; i++) {
+	for (unsigned i = 0; i < bytes_max && at != reader->end; i++) {
 		uint8_t byte = *at++;
 
 		value |= (uint64_t)(byte & 0x7f) << (7 * i);

@@ -98,7 +98,9 @@ static inline struct wire_reader wire_reader(struct pl_span span)
 	return (struct wire_reader){.at = at, .end = at + span.len};
 }
 
-bool wire_read_varint_slow(struct wire_reader *reader, uint64_t *out);
+enum { WIRE_VARINT_MAX = 10, WIRE_VARINT32_MAX = 5 }; /* bytes */
+
+bool wire_read_long_varint(struct wire_reader *reader, unsigned bytes_max, uint64_t *out);
 bool wire_skip_fixed(struct wire_reader *reader, struct wire_field *field);
 
 static inline bool wire_read_varint(struct wire_reader *reader, uint64_t *out)
@@ -107,7 +109,17 @@ static inline bool wire_read_varint(struct wire_reader *reader, uint64_t *out)
 		*out = *reader->at++;
 		return true;
 	}
-	return wire_read_varint_slow(reader, out);
+	return wire_read_long_varint(reader, WIRE_VARINT_MAX, out);
+}
+
+/* A tag or a length. */
+static inline bool wire_read_varint32(struct wire_reader *reader, uint64_t *out)
+{
+	if (reader->at != reader->end && *reader->at < 0x80) {
+		*out = *reader->at++;
+		return true;
+	}
+	return wire_read_long_varint(reader, WIRE_VARINT32_MAX, out);
 }
 
 /* False at the end, and when bad is set. */
@@ -115,7 +127,7 @@ static inline bool wire_next(struct wire_reader *reader, struct wire_field *fiel
 {
 	uint64_t value;
 
-	if (reader->at == reader->end || !wire_read_varint(reader, &value))
+	if (reader->at == reader->end || !wire_read_varint32(reader, &value))
 		return false;
 	if (value >> 3 == 0 || value > UINT32_MAX) {
 		reader->bad = true;
@@ -126,7 +138,7 @@ static inline bool wire_next(struct wire_reader *reader, struct wire_field *fiel
 		return wire_read_varint(reader, &field->number);
 	if ((value & 7) != WIRE_BYTES)
 		return wire_skip_fixed(reader, field);
-	if (!wire_read_varint(reader, &value))
+	if (!wire_read_varint32(reader, &value))
 		return false;
 	if (value > (uint64_t)(reader->end - reader->at)) {
 		reader->bad = true;
