@@ -167,8 +167,7 @@ static size_t print_decimal(char *out, uint64_t value, uint64_t scale)
 	value %= scale;
 	if (value > 0)
 		out[len++] = '.';
-	while (value > 0) {
-		scale /= 10;
+	for (scale /= 10; value > 0 && scale > 0; scale /= 10) {
 		out[len++] = (char)('0' + value / scale);
 		value %= scale;
 	}

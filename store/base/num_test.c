@@ -157,6 +157,7 @@ T_CASE(quotes_are_safe_to_print)
 
 T_CASE(quotes_are_cut_between_characters)
 {
+	struct pl_span smile = PL_SPAN_LIT("😀");
 	char text[300];
 
 	memset(text, 'a', sizeof text);
@@ -168,7 +169,7 @@ T_CASE(quotes_are_cut_between_characters)
 		T_TRUE(out[want - 1] == '\'' && (len <= 69 || out[want - 2] == '.'));
 	}
 	for (size_t i = 0; i + 4 <= sizeof text; i += 4)
-		memcpy(text + i, "😀", 4);
+		memcpy(text + i, smile.at, smile.len);
 	for (size_t from = 0; from < 8; from++) {
 		const char *out = quoted(pl_span(text, 64 + from * 4));
 		size_t len = strlen(out);

@@ -1,0 +1,310 @@
+/*
+ * One table describes every key, and both directions read it: a key is a list of
+ * steps, each a fixed word, a partition, a version or a name.
+ */
+#include "store/keys/keys.h"
+
+#include "store/base/quote.h"
+#include "store/keys/names.h"
+
+enum { STEPS_MAX = 5, PARTITION_DIGITS = 4, VERSION_DIGITS = 10 };
+
+enum field { END, WORD, PARTITION, VERSION, SCOPE, NAME };
+
+struct step {
+	enum field field;
+	enum names_kind names; /* SCOPE and NAME */
+	const char *word;      /* WORD */
+};
+
+#define W(text)                               \
+	{                                     \
+		.field = WORD, .word = (text) \
+	}
+#define P                          \
+	{                          \
+		.field = PARTITION \
+	}
+#define V                        \
+	{                        \
+		.field = VERSION \
+	}
+#define S(kind)                                       \
+	{                                             \
+		.field = SCOPE, .names = NAMES_##kind \
+	}
+#define N(kind)                                      \
+	{                                            \
+		.field = NAME, .names = NAMES_##kind \
+	}
+
+static const struct shape {
+	const char *name;
+	struct step step[STEPS_MAX + 1];
+} shapes[KEYS_KIND_COUNT] = {
+	[KEYS_META] = {"meta", {W("placet"), W("meta")}},
+	[KEYS_CLUSTER] = {"cluster", {W("clusters"), N(CLUSTER)}},
+	[KEYS_NODE] = {"node", {W("nodes"), P, S(CLUSTER), N(NODE)}},
+	[KEYS_ALLOC] = {"alloc", {W("alloc"), P, S(CLUSTER), N(NODE)}},
+	[KEYS_SPEC] = {"spec", {W("schedules"), P, S(NAMESPACE), N(POD), W("spec")}},
+	[KEYS_STATE] = {"state", {W("schedules"), P, S(NAMESPACE), N(POD), W("state")}},
+	[KEYS_REGISTRY_GLOBAL] = {"global registry", {W("groups"), W("registry")}},
+	[KEYS_REGISTRY] = {"registry", {W("groups"), S(NAMESPACE), W("registry")}},
+	[KEYS_GROUP] = {"group", {W("groups"), S(NAMESPACE), N(TERM)}},
+	[KEYS_SHARD] = {"shard", {W("shards"), N(SHARD)}},
+	[KEYS_OWNER] = {"owner", {W("partitions"), P, W("owner")}},
+	[KEYS_DIGEST] = {"digest", {W("digests"), N(SHARD)}},
+	[KEYS_CONFIG_CURRENT] = {"current configuration",
+                                 {W("config"), N(CONFIG), W("current")}},
+	[KEYS_CONFIG] = {"configuration", {W("config"), N(CONFIG), V}},
+	[KEYS_LEADER] = {"leader", {W("leader"), N(ROLE)}},
+};
+
+const char *keys_kind_name(enum keys_kind kind)
+{
+	PL_ASSERT((unsigned)kind < KEYS_KIND_COUNT);
+	return shapes[kind].name;
+}
+
+static void add(struct keys_text *out, struct pl_span text)
+{
+	PL_ASSERT(text.len < sizeof out->at - out->len); /* names were checked */
+	memcpy(out->at + out->len, text.at, text.len);
+	out->len += text.len;
+	out->at[out->len] = 0;
+}
+
+static void add_number(struct keys_text *out, uint64_t value, unsigned digits)
+{
+	uint8_t text[VERSION_DIGITS];
+
+	for (unsigned i = digits; i-- > 0; value /= 10)
+		text[i] = (uint8_t)('0' + value % 10);
+	add(out, pl_span(text, digits));
+}
+
+static enum pl_code check_partition(uint64_t partition, struct pl_err *err)
+{
+	if (partition < KEYS_PARTITIONS_MAX)
+		return PL_OK;
+	return pl_err_set(err, PL_INVALID, "partition %llu: want at most %d",
+	                  (unsigned long long)partition, KEYS_PARTITIONS_MAX - 1);
+}
+
+static enum pl_code add_step(struct keys_text *out, const struct step *step,
+                             const struct keys_id *id, struct pl_err *err)
+{
+	struct pl_span name = step->field == SCOPE ? id->scope : id->name;
+	enum pl_code code = PL_OK;
+
+	switch (step->field) {
+	case WORD:
+		add(out, pl_span_str(step->word));
+		return PL_OK;
+	case PARTITION:
+		code = check_partition(id->partition, err);
+		if (code == PL_OK)
+			add_number(out, id->partition, PARTITION_DIGITS);
+		return code;
+	case VERSION:
+		if (id->version > KEYS_VERSION_MAX)
+			return pl_err_set(err, PL_INVALID, "version %llu: too large",
+			                  (unsigned long long)id->version);
+		add_number(out, id->version, VERSION_DIGITS);
+		return PL_OK;
+	case SCOPE:
+	case NAME:
+		code = names_check(step->names, name, err);
+		if (code == PL_OK)
+			add(out, name);
+		return code;
+	case END:
+		break;
+	}
+	PL_UNREACHABLE("key step");
+}
+
+static enum pl_code build(const struct keys_id *id, unsigned levels,
+                          struct keys_text *out, struct pl_err *err)
+{
+	const struct step *step = shapes[id->kind].step;
+
+	out->len = 0;
+	out->at[0] = 0;
+	for (unsigned i = 0; i < levels; i++) {
+		enum pl_code code;
+
+		PL_ASSERT(step[i].field != END);
+		add(out, PL_SPAN_LIT("/"));
+		code = add_step(out, &step[i], id, err);
+		if (code != PL_OK)
+			return code;
+	}
+	return PL_OK;
+}
+
+static unsigned levels_of(enum keys_kind kind)
+{
+	unsigned levels = 0;
+
+	while (shapes[kind].step[levels].field != END)
+		levels++;
+	return levels;
+}
+
+enum pl_code keys_build(const struct keys_id *id, struct keys_text *out,
+                        struct pl_err *err)
+{
+	PL_ASSERT((unsigned)id->kind < KEYS_KIND_COUNT);
+	return build(id, levels_of(id->kind), out, err);
+}
+
+enum pl_code keys_prefix(const struct keys_id *id, unsigned levels, struct keys_text *out,
+                         struct pl_err *err)
+{
+	enum pl_code code;
+
+	PL_ASSERT((unsigned)id->kind < KEYS_KIND_COUNT);
+	PL_ASSERT(levels > 0 && levels < levels_of(id->kind));
+	code = build(id, levels, out, err);
+	if (code == PL_OK)
+		add(out, PL_SPAN_LIT("/"));
+	return code;
+}
+
+/* A key cut at its slashes. */
+struct pieces {
+	struct pl_span at[STEPS_MAX];
+	unsigned count;
+};
+
+static bool split(struct pl_span key, struct pieces *out)
+{
+	const uint8_t *end = key.at + key.len;
+
+	out->count = 0;
+	if (key.len == 0 || key.at[0] != '/')
+		return false;
+	for (const uint8_t *at = key.at; at < end;) {
+		const uint8_t *from = at + 1;
+		const uint8_t *slash = memchr(from, '/', (size_t)(end - from));
+
+		if (out->count == STEPS_MAX)
+			return false;
+		at = slash == NULL ? end : slash;
+		out->at[out->count++] = pl_span(from, (size_t)(at - from));
+	}
+	return true;
+}
+
+static bool fits(const struct shape *shape, const struct pieces *pieces)
+{
+	for (unsigned i = 0; i < pieces->count; i++) {
+		const struct step *step = &shape->step[i];
+
+		if (step->field == END)
+			return false;
+		if (step->field == WORD &&
+		    !pl_span_eq(pieces->at[i], pl_span_str(step->word)))
+			return false;
+	}
+	return shape->step[pieces->count].field == END;
+}
+
+/* Exactly that many digits. */
+static bool read_number(struct pl_span text, unsigned digits, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	if (text.len != digits)
+		return false;
+	for (unsigned i = 0; i < digits; i++) {
+		if (text.at[i] < '0' || text.at[i] > '9')
+			return false;
+		value = value * 10 + (uint64_t)(text.at[i] - '0');
+	}
+	*out = value;
+	return true;
+}
+
+static enum pl_code parse_partition(struct pl_span text, struct keys_id *out,
+                                    struct pl_err *err)
+{
+	char quoted[PL_QUOTE_SIZE];
+	uint64_t value = 0;
+	enum pl_code code;
+
+	if (!read_number(text, PARTITION_DIGITS, &value))
+		return pl_err_set(err, PL_INVALID, "partition %s: want four digits",
+		                  pl_quote(text, quoted));
+	code = check_partition(value, err);
+	out->partition = (uint32_t)value;
+	return code;
+}
+
+static enum pl_code parse_step(const struct step *step, struct pl_span text,
+                               struct keys_id *out, struct pl_err *err)
+{
+	char quoted[PL_QUOTE_SIZE];
+
+	switch (step->field) {
+	case WORD:
+		return PL_OK; /* compared by fits() */
+	case PARTITION:
+		return parse_partition(text, out, err);
+	case VERSION:
+		if (read_number(text, VERSION_DIGITS, &out->version))
+			return PL_OK;
+		return pl_err_set(err, PL_INVALID, "version %s: want ten digits",
+		                  pl_quote(text, quoted));
+	case SCOPE:
+		out->scope = text;
+		return names_check(step->names, text, err);
+	case NAME:
+		out->name = text;
+		return names_check(step->names, text, err);
+	case END:
+		break;
+	}
+	PL_UNREACHABLE("key step");
+}
+
+static enum pl_code parse_pieces(const struct pieces *pieces, struct keys_id *out,
+                                 struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	for (unsigned i = 0; i < pieces->count && code == PL_OK; i++)
+		code = parse_step(&shapes[out->kind].step[i], pieces->at[i], out, err);
+	return code;
+}
+
+static enum pl_code not_ours(struct pl_span key, struct pl_err *err)
+{
+	char quoted[PL_QUOTE_SIZE];
+
+	return pl_err_set(err, PL_INVALID, "key %s: not one of Placet's",
+	                  pl_quote(key, quoted));
+}
+
+enum pl_code keys_parse(struct pl_span key, struct keys_id *out, struct pl_err *err)
+{
+	struct pieces pieces;
+	char quoted[PL_QUOTE_SIZE];
+	struct pl_err why = {0};
+
+	if (!split(key, &pieces))
+		return not_ours(key, err);
+	for (unsigned i = 0; i < KEYS_KIND_COUNT; i++) {
+		struct keys_id id = {.kind = (enum keys_kind)i};
+
+		if (!fits(&shapes[id.kind], &pieces))
+			continue;
+		if (parse_pieces(&pieces, &id, &why) != PL_OK)
+			return pl_err_set(err, PL_INVALID, "key %s: %s",
+			                  pl_quote(key, quoted), why.msg);
+		*out = id;
+		return PL_OK;
+	}
+	return not_ours(key, err);
+}
