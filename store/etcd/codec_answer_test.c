@@ -245,6 +245,11 @@ T_CASE(what_is_no_answer_is_malformed)
 		{KV_GET, BYTES("\x0a\x00\x12\x00"), "get answer: impossible record"},
 		{KV_GET, BYTES("\x0a\x00\x12\x02\x0a\x05"),
 	         "get answer: malformed record"},
+		/* no version; changed before it was created */
+		{KV_GET, BYTES("\x0a\x00\x12\x07\x0a\x01k\x10\x01\x18\x01"),
+	         "get answer: impossible record"},
+		{KV_GET, BYTES("\x0a\x00\x12\x09\x0a\x01k\x10\x02\x18\x01\x20\x01"),
+	         "get answer: impossible record"},
 		{KV_GET, BYTES("\x0a\x00\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
 	         "get answer: impossible count"},
 		{KV_GET, BYTES("\x0a\x0b\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
