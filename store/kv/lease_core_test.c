@@ -121,6 +121,18 @@ T_CASE(store_silent)
 	                                     .sent_ms = 7001,
 	                                     .seq = core.seq,
 	                                     .ttl_s = 6});
+	tell("an old keep-alive found no lease",
+	     (struct lease_event){.type = LEASE_EV_FAILED,
+	                          .now_ms = 7040,
+	                          .seq = 4,
+	                          .code = PL_NOLEASE});
+	T_EQ(core.state, LEASE_HELD);
+	tell("an old keep-alive answered", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                        .now_ms = 7050,
+	                                                        .sent_ms = 7035,
+	                                                        .seq = 4,
+	                                                        .ttl_s = 6});
+	T_EQ(core.safe_until_ms, 7001 + 6000 - 500);
 	t_golden("lease/store_silent.txt", story);
 }
 
