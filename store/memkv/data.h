@@ -55,6 +55,12 @@ static inline bool mem_is_delete(const struct mem_version *version)
 	return version->version == 0;
 }
 
+/* Its share of the store's size, as the quota counts: 96 bytes, key and value. */
+static inline uint64_t mem_version_cost(const struct mem_version *version)
+{
+	return 96 + version->key->node.key.len + version->len;
+}
+
 struct mem_version **mem_versions(struct mem_key *key);
 struct mem_version *mem_newest(struct mem_key *key); /* NULL: none at all */
 

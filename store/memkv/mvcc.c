@@ -5,8 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
-/* A version's share of the store's size beside its key and value. */
-enum { VERSION_OVERHEAD = 96, HITS_KEPT = 65536, VECTOR_MIN = 64 };
+enum { HITS_KEPT = 65536, VECTOR_MIN = 64 };
 
 static bool due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
 {
@@ -28,14 +27,9 @@ static struct mem_key *key_of(const struct omap_node *node)
 	return PL_CONTAINER_OF((uintptr_t)node, struct mem_key, node);
 }
 
-static uint64_t version_bytes(const struct mem_version *version)
-{
-	return VERSION_OVERHEAD + version->key->node.key.len + version->len;
-}
-
 static void version_drop(struct mvcc *mvcc, struct mem_version *version)
 {
-	mvcc->bytes -= version_bytes(version);
+	mvcc->bytes -= mem_version_cost(version);
 	mem_version_unref(version);
 }
 
@@ -190,7 +184,7 @@ static enum pl_code change_add(struct mvcc *mvcc, struct mem_version *version)
 		mem_version_unref(version);
 		return code;
 	}
-	mvcc->bytes += version_bytes(version);
+	mvcc->bytes += mem_version_cost(version);
 	mvcc->changes[mvcc->change_count++] = version;
 	return PL_OK;
 }
@@ -271,7 +265,7 @@ enum pl_code mvcc_load(struct mvcc *mvcc, const struct mem_version *from,
 			key_remove(mvcc, key);
 		return code;
 	}
-	mvcc->bytes += version_bytes(version);
+	mvcc->bytes += mem_version_cost(version);
 	lease_attach(key, version->lease == 0 ? NULL : lease_find(mvcc, version->lease));
 	*out = version;
 	return PL_OK;
