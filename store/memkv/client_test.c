@@ -1,0 +1,644 @@
+/* The rules of the kv interface: when callbacks come, and in which order. */
+#include <stdlib.h>
+
+#include "store/base/clock.h"
+#include "store/base/fault.h"
+#include "store/memkv/impl.h"
+#include "store/memkv/kit.h"
+
+#define KEY(text) kv_key(PL_SPAN_LIT(text))
+#define S(text) PL_SPAN_LIT(text)
+
+static struct kit kit;
+static struct kit_watch watch[2];
+
+/* -- order ------------------------------------------------------------- */
+
+static char story[512];
+
+/* A name, as a context. */
+static char *named(const char *text)
+{
+	static char names[32][16];
+	static unsigned count;
+
+	T_TRUE(count < 32);
+	(void)snprintf(names[count], sizeof names[count], "%s", text);
+	return names[count++];
+}
+
+static void tell(const char *what)
+{
+	size_t len = strlen(story);
+
+	(void)snprintf(story + len, sizeof story - len, "%s%s", len == 0 ? "" : " ",
+	               what);
+}
+
+static void on_named(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof text, "%s:%s", (const char *)ctx,
+	               err == NULL ? "ok" : pl_code_name(err->code));
+	T_TRUE((result == NULL) == (err != NULL));
+	tell(text);
+}
+
+static void on_named_note(void *ctx, const struct kv_watch_note *note)
+{
+	char text[64];
+	static const char *const what[] = {"ready", "events", "progress", "end"};
+
+	(void)snprintf(text, sizeof text, "%s:%s@%d", (const char *)ctx, what[note->what],
+	               (int)note->revision);
+	tell(text);
+}
+
+static void on_timer(void *ctx)
+{
+	tell(ctx);
+}
+
+static void start_put(struct kv *kv, const char *key, char *name, struct kv_call **out)
+{
+	struct kv_put put = {.key = pl_span_str(key), .value = S("1")};
+
+	T_EQ(kv_put(kv, &put, 1000, on_named, name, out, &kit.err), PL_OK);
+}
+
+static struct kv_watch *start_watch(struct kv *kv, struct kv_keys keys, char *name)
+{
+	struct kv_watch *started;
+	struct kv_watch_req req = {.keys = keys};
+
+	T_EQ(kv_watch(kv, &req, on_named_note, name, &started, &kit.err), PL_OK);
+	return started;
+}
+
+T_CASE(notes_come_before_the_answer_of_their_write)
+{
+	struct kv *other;
+	struct pl_timer timer = {0};
+
+	kit_open(&kit, NULL);
+	T_EQ(memkv_session(kit.mem, &other, &kit.err), PL_OK);
+	T_EQ(pl_timer_init(&timer, kv_timers(kit.kv), on_timer, named("timer")), PL_OK);
+	pl_timer_set(&timer, 2000);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 1, 2), PL_OK);
+	(void)start_watch(kit.kv, KEY("b"), named("w1"));
+	(void)start_watch(other, kv_all_keys(), named("w2"));
+	start_put(kit.kv, "b", named("put1"), NULL);
+	start_put(other, "a", named("put2"), NULL);
+	T_STR(story, "");
+	T_EQ(memkv_next_ms(kit.mem), 0);
+	kit_run(&kit, 0);
+	T_STR(story, "w1:ready@1 w2:ready@1 w2:events@2 w1:events@2 put1:ok "
+	             "w2:events@3 put2:ok");
+	story[0] = 0;
+	T_EQ(memkv_next_ms(kit.mem), 2000);
+	T_EQ(kit_call(&kit,
+	              &(struct kv_req){.op = KV_PUT, .put = {.key = S("l"), .lease = 1}}),
+	     PL_OK);
+	kit_run(&kit, 5000);
+	T_STR(story, "w2:events@4 timer w2:events@5");
+	T_EQ(kv_now_ms(kit.kv), 5000);
+	pl_timer_done(&timer);
+	kit_close_session(&kit, other);
+	kit_close(&kit);
+}
+
+T_CASE(canceled_writes_have_happened_and_reads_have_not)
+{
+	struct kv_get get = {.keys = KEY("a")};
+	struct kv_call *call[3];
+
+	kit_open(&kit, NULL);
+	start_put(kit.kv, "a", named("put"), &call[0]);
+	T_EQ(kv_get(kit.kv, &get, 1000, on_named, named("get"), &call[1], &kit.err),
+	     PL_OK);
+	T_EQ(kv_get(kit.kv, &get, 1000, on_named, named("again"), &call[2], &kit.err),
+	     PL_OK);
+	kv_cancel(kit.kv, call[0]);
+	kv_cancel(kit.kv, call[1]);
+	kit_run(&kit, 0);
+	T_STR(story, "put:outcome unknown get:canceled again:ok");
+	T_EQ(kit_get_at(&kit, KEY("a"), 0), PL_OK);
+	T_STR(kit_show(&kit), "a=1");
+	kit_close(&kit);
+}
+
+T_CASE(closing_ends_what_the_session_started_and_nothing_else)
+{
+	struct kv *other;
+	bool closed = false;
+
+	kit_open(&kit, NULL);
+	T_EQ(memkv_session(kit.mem, &other, &kit.err), PL_OK);
+	(void)start_watch(kit.kv, kv_all_keys(), named("mine"));
+	(void)start_watch(other, kv_all_keys(), named("other"));
+	kit_run(&kit, 0);
+	story[0] = 0;
+	start_put(other, "a", named("put"), NULL);
+	kv_close(other, kit_on_closed, &closed);
+	T_EQ(kv_put(other, &(struct kv_put){.key = S("b")}, 1, on_named, named("late"),
+	            NULL, &kit.err),
+	     PL_CANCELED);
+	T_TRUE(!closed);
+	kit_run(&kit, 0);
+	T_TRUE(closed);
+	T_STR(story, "mine:events@2 put:outcome unknown other:end@2");
+	kit_close(&kit);
+}
+
+/* Something new from each callback: nothing is called inside anything else. */
+static unsigned depth, rounds;
+
+static void on_again(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	(void)result;
+	T_TRUE(err == NULL && depth == 0);
+	depth++;
+	if (++rounds < 1000)
+		T_EQ(kv_put(kit.kv, &(struct kv_put){.key = S("k")}, 1000, on_again, ctx,
+		            NULL, &kit.err),
+		     PL_OK);
+	depth--;
+}
+
+T_CASE(steps_bound_a_client_that_never_rests)
+{
+	kit_open(&kit, NULL);
+	T_EQ(kv_put(kit.kv, &(struct kv_put){.key = S("k")}, 1000, on_again, NULL, NULL,
+	            &kit.err),
+	     PL_OK);
+	T_TRUE(memkv_step(kit.mem, 7, 10));
+	T_EQ(rounds, 10);
+	T_EQ(kv_now_ms(kit.kv), 0); /* time waits */
+	T_TRUE(!memkv_step(kit.mem, 7, SIZE_MAX));
+	T_EQ(rounds, 1000);
+	T_EQ(kv_now_ms(kit.kv), 7);
+	kit_close(&kit);
+}
+
+/* -- room -------------------------------------------------------------- */
+
+static unsigned woken;
+static struct kv_waiter waiter[3];
+
+static void on_room(void *ctx)
+{
+	unsigned which = *(unsigned *)ctx;
+	struct kv_put put = {.key = S("k"), .value = S("0123456789")};
+
+	T_EQ(woken++, which);
+	if (kv_put(kit.kv, &put, 1000, on_named, named("late"), NULL, &kit.err) != PL_OK)
+		tell("refused");
+}
+
+T_CASE(room_is_bounded_and_waiters_come_in_order)
+{
+	static unsigned name[3] = {0, 1, 2};
+	struct kv_put put = {.key = S("k"), .value = S("0123456789")};
+	unsigned started = 0;
+	enum pl_code code = PL_OK;
+
+	kit_open(&kit, &(struct memkv_opts){.room_bytes = 200});
+	T_EQ(kv_room(kit.kv), 200);
+	while (code == PL_OK) {
+		code = kv_put(kit.kv, &put, 1000, on_named, named("put"), NULL, &kit.err);
+		started += code == PL_OK;
+	}
+	T_EQ(code, PL_BUSY);
+	T_EQ(started, 2);
+	T_EQ(kv_room(kit.kv), 50);
+	for (unsigned i = 0; i < 3; i++) {
+		waiter[i] = (struct kv_waiter){.fn = on_room, .ctx = &name[i]};
+		pl_list_init(&waiter[i].link);
+		kv_when_room(kit.kv, &waiter[i]);
+	}
+	pl_list_del(&waiter[2].link); /* called off */
+	T_EQ(woken, 0);
+	kit_run(&kit, 0);
+	T_EQ(woken, 2);
+	T_STR(story, "put:ok put:ok late:ok late:ok");
+	story[0] = 0;
+	kv_when_room(kit.kv, &waiter[2]);
+	kit_close(&kit);
+	T_EQ(woken, 3);
+	T_STR(story, "refused"); /* woken by the close */
+}
+
+/* -- limits ------------------------------------------------------------ */
+
+T_CASE(requests_over_the_limits_are_refused_at_once)
+{
+	static uint8_t big[70000];
+	struct kv_req ops[5], inner = {.op = KV_TXN}, outer = {.op = KV_TXN};
+	struct kv_put put = {.key = S("k"), .value = pl_span(big, sizeof big)};
+
+	kit_open(&kit,
+	         &(struct memkv_opts){.txn_ops_max = 4, .request_bytes_max = 65536});
+	T_EQ(kv_limits(kit.kv).txn_ops, 4);
+	T_EQ(kv_limits(kit.kv).request_bytes, 65536);
+	for (unsigned i = 0; i < 5; i++)
+		ops[i] = kv_op_get(KEY("k"));
+	inner.txn.then = ops;
+	inner.txn.then_count = 5;
+	T_EQ(kit_call(&kit, &inner), PL_LIMIT);
+	inner.txn.then_count = 4;
+	T_EQ(kit_call(&kit, &inner), PL_OK);
+	/* What the outer one has, the inner one may not use again. */
+	outer.txn.then = &inner;
+	outer.txn.then_count = 1;
+	T_EQ(kit_call(&kit, &outer), PL_LIMIT);
+	inner.txn.then_count = 3;
+	T_EQ(kit_call(&kit, &outer), PL_OK);
+	T_EQ(kv_put(kit.kv, &put, 1000, kit_on_done, &kit, NULL, &kit.err), PL_LIMIT);
+	put.value.len = 65000;
+	T_EQ(kv_put(kit.kv, &put, 1000, kit_on_done, &kit, NULL, &kit.err), PL_OK);
+	kit_run(&kit, 0);
+	kit_close(&kit);
+}
+
+T_CASE(what_means_nothing_is_invalid)
+{
+	const struct kv_req bad[] = {
+		{.op = KV_GET},
+		{.op = KV_PUT},
+		{.op = KV_DELETE},
+		{.op = KV_GET, .get = {.keys = {.kind = KV_RANGE, .from = S("a")}}},
+		{.op = KV_PUT,
+	         .put = {.key = S("a"), .value = S("1"), .keep_value = true}},
+		{.op = KV_PUT, .put = {.key = S("a"), .lease = 1, .keep_lease = true}},
+		{.op = KV_LEASE_GRANT, .lease = {.ttl_s = 0}},
+		{.op = KV_LEASE_GRANT, .lease = {.ttl_s = 9000000001}},
+		{.op = KV_COMPACT},
+		{.op = KV_OP_COUNT},
+	};
+	struct kv_req twice[] = {kv_op_put(S("a"), S("1")), kv_op_put(S("a"), S("2"))};
+	struct kv_req txn = {.op = KV_TXN, .txn = {.then = twice, .then_count = 2}};
+
+	kit_open(&kit, NULL);
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+		T_EQ(kit_call(&kit, &bad[i]), PL_INVALID);
+	T_EQ(kit_call(&kit, &txn), PL_INVALID);
+	T_EQ(kit_watch(&kit, &watch[0],
+	               &(struct kv_watch_req){.keys = kv_range(S("b"), S("a"))}),
+	     PL_INVALID);
+	T_EQ(kit_get_at(&kit, kv_all_keys(), 0), PL_OK);
+	T_EQ(kit.result.header.revision, 1);
+	kit_close(&kit);
+}
+
+T_CASE(a_full_store_takes_writes_again_after_compaction)
+{
+	struct kv_req put = kv_op_put(S("key"), S("value"));
+	struct kv_req status = {.op = KV_STATUS};
+	enum pl_code code = PL_OK;
+
+	kit_open(&kit, &(struct memkv_opts){.quota_bytes = 4096});
+	while (code == PL_OK)
+		code = kit_call(&kit, &put);
+	T_EQ(code, PL_NOSPACE);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 1, 5), PL_OK); /* small enough */
+	T_EQ(kit_call(&kit, &status), PL_OK);
+	T_STR(kit.result.status.version, "3.4.23");
+	T_TRUE(kit.result.status.alarm_nospace);
+	T_TRUE(kit.result.status.db_bytes > 3000);
+	T_EQ(kit_compact(&kit, kit.result.header.revision), PL_OK);
+	T_EQ(kit_call(&kit, &put), PL_OK);
+	T_EQ(kit_delete(&kit, kv_all_keys()), 1);
+	T_EQ(kit_compact(&kit, kit.result.header.revision), PL_OK);
+	T_EQ(kit_call(&kit, &status), PL_OK);
+	T_EQ(kit.result.status.db_bytes, 0);
+	T_TRUE(!kit.result.status.alarm_nospace);
+	kit_close(&kit);
+}
+
+/* -- leases ------------------------------------------------------------ */
+
+T_CASE(keys_outlive_their_lease_by_the_delay_and_can_not_be_saved)
+{
+	struct kv_req put = kv_op_put_leased(S("a"), S("1"), 1);
+
+	kit_open(&kit, &(struct memkv_opts){.expiry_delay_ms = 300, .min_ttl_s = 1});
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 1, 1), PL_OK);
+	T_EQ(kit_call(&kit, &put), PL_OK);
+	kit_run(&kit, 1299);
+	T_EQ(kit_lease(&kit, KV_LEASE_KEEP, 1, 0), PL_NOLEASE);
+	T_EQ(kit_get_at(&kit, KEY("a"), 0), PL_OK);
+	T_STR(kit_show(&kit), "a=1");
+	kit_run(&kit, 1300);
+	T_EQ(kit_get_at(&kit, KEY("a"), 0), PL_OK);
+	T_STR(kit_show(&kit), "");
+	kit_close(&kit);
+}
+
+T_CASE(the_store_chooses_lease_ids)
+{
+	int64_t id;
+
+	kit_open(&kit, NULL);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 0, 10), PL_OK);
+	id = kit.result.lease.id;
+	T_TRUE(id > 0);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 0, 10), PL_OK);
+	T_TRUE(kit.result.lease.id != id);
+	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_OK);
+	T_EQ(kit.result.lease.ttl_s, 10);
+	kit_close(&kit);
+}
+
+T_CASE(leases_run_out_later_without_memory)
+{
+	struct kv_req put = kv_op_put_leased(S("a"), S("1"), 1);
+
+	kit_open(&kit, NULL);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 1, 2), PL_OK);
+	T_EQ(kit_call(&kit, &put), PL_OK);
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	kit_run(&kit, 2000);
+	mvcc_audit(kit.mem->mvcc);
+	T_EQ(kit_get_at(&kit, KEY("a"), 0), PL_OK);
+	T_STR(kit_show(&kit), "a=1");
+	kit_run(&kit, 2500);
+	T_EQ(kit_get_at(&kit, KEY("a"), 0), PL_OK);
+	T_STR(kit_show(&kit), "");
+	kit_close(&kit);
+}
+
+/* -- watches ----------------------------------------------------------- */
+
+T_CASE(progress_comes_behind_what_has_happened)
+{
+	kit_open(&kit, NULL);
+	T_EQ(kit_watch(&kit, &watch[0], &(struct kv_watch_req){.keys = KEY("a")}), PL_OK);
+	start_put(kit.kv, "a", named("put"), NULL);
+	start_put(kit.kv, "b", named("put"), NULL);
+	T_EQ(kv_progress(kit.kv, watch[0].watch, &kit.err), PL_OK);
+	start_put(kit.kv, "a", named("put"), NULL);
+	kit_run(&kit, 0);
+	T_STR(kit_told(&watch[0]), "ready@1 put a=1@2 progress@3 put a=1@4");
+	kit_close(&kit);
+}
+
+T_CASE(a_watch_from_the_future_waits_for_it)
+{
+	kit_open(&kit, NULL);
+	T_EQ(kit_watch(&kit, &watch[0],
+	               &(struct kv_watch_req){.keys = KEY("a"), .from_revision = 4}),
+	     PL_OK);
+	for (int i = 0; i < 4; i++)
+		(void)kit_put(&kit, "a", (const char *[]){"1", "2", "3", "4"}[i]);
+	T_STR(kit_told(&watch[0]), "ready@3 put a=3@4 put a=4@5");
+	kit_close(&kit);
+}
+
+static struct kit_watch *to_unwatch;
+
+static void on_note_unwatch(void *ctx, const struct kv_watch_note *note)
+{
+	kit_on_note(ctx, note);
+	if (note->what == KV_WATCH_EVENTS && to_unwatch->watch != NULL)
+		kv_unwatch(kit.kv, to_unwatch->watch);
+}
+
+T_CASE(a_watch_may_end_itself_while_it_reads_the_past)
+{
+	struct kv_watch_req req = {.keys = KEY("a"), .from_revision = 2};
+
+	kit_open(&kit, NULL);
+	for (int i = 0; i < 3; i++)
+		(void)kit_put(&kit, "a", "1");
+	watch[0].kit = &kit;
+	to_unwatch = &watch[0];
+	T_EQ(kv_watch(kit.kv, &req, on_note_unwatch, &watch[0], &watch[0].watch,
+	              &kit.err),
+	     PL_OK);
+	kit_run(&kit, 0);
+	T_STR(kit_told(&watch[0]), "ready@1 put a=1@2 end(canceled)");
+	kit_close(&kit);
+}
+
+static void on_note_compact(void *ctx, const struct kv_watch_note *note)
+{
+	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = 4}};
+
+	kit_on_note(ctx, note);
+	if (note->what == KV_WATCH_EVENTS && note->revision == 2)
+		T_EQ(kv_start(kit.kv, &req, 1000, on_named, named("compact"), NULL,
+		              &kit.err),
+		     PL_OK);
+}
+
+T_CASE(a_compaction_overtakes_a_watch_that_reads_the_past)
+{
+	struct kv_watch_req req = {.keys = KEY("a"), .from_revision = 2};
+
+	kit_open(&kit, NULL);
+	for (int i = 0; i < 4; i++)
+		(void)kit_put(&kit, "a", "1");
+	watch[0].kit = &kit;
+	T_EQ(kv_watch(kit.kv, &req, on_note_compact, &watch[0], &watch[0].watch,
+	              &kit.err),
+	     PL_OK);
+	kit_run(&kit, 0);
+	T_EQ(watch[0].note[2].compact_revision, 4);
+	T_STR(kit_told(&watch[0]), "ready@1 put a=1@2 end(revision compacted)");
+	kit_close(&kit);
+}
+
+static void on_note_only(void *ctx, const struct kv_watch_note *note)
+{
+	*(enum pl_code *)ctx = note->err == NULL ? PL_OK : note->err->code;
+}
+
+T_CASE(a_watch_without_memory_for_its_past_ends)
+{
+	struct kv_watch_req req = {.keys = KEY("a"), .from_revision = 2};
+	struct kv_watch *started;
+	enum pl_code code = PL_OK;
+
+	kit_open(&kit, NULL);
+	(void)kit_put(&kit, "a", "1");
+	T_EQ(kv_watch(kit.kv, &req, on_note_only, &code, &started, &kit.err), PL_OK);
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	kit_run(&kit, 0);
+	T_EQ(code, PL_NOMEM);
+	kit_close(&kit);
+}
+
+/* -- backups ----------------------------------------------------------- */
+
+static void fill(void)
+{
+	struct kv_req put = kv_op_put_leased(S("l"), S("1"), 5);
+
+	(void)kit_put(&kit, "a", "1");
+	(void)kit_put(&kit, "b", "1");
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 5, 10), PL_OK);
+	T_EQ(kit_call(&kit, &put), PL_OK);
+	(void)kit_delete(&kit, KEY("b"));
+	T_EQ(kit_compact(&kit, 3), PL_OK);
+}
+
+T_CASE(a_restored_store_is_what_it_was)
+{
+	struct memkv_snapshot *snapshot;
+
+	kit_open(&kit, NULL);
+	fill();
+	T_EQ(memkv_save(kit.mem, &snapshot, &kit.err), PL_OK);
+	T_EQ(kit_watch(&kit, &watch[0], &(struct kv_watch_req){.keys = kv_all_keys()}),
+	     PL_OK);
+	for (int i = 0; i < 3; i++)
+		(void)kit_put(&kit, "a", "2");
+	T_EQ(kit_compact(&kit, 8), PL_OK);
+	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, 5, 0), PL_OK);
+	(void)kit_told(&watch[0]);
+	T_EQ(memkv_restore(kit.mem, snapshot, &kit.err), PL_OK);
+	mvcc_audit(kit.mem->mvcc);
+	memkv_snapshot_free(snapshot);
+	T_EQ(kit_get_at(&kit, kv_all_keys(), 0), PL_OK);
+	T_STR(kit_show(&kit), "a=1 l=1");
+	T_EQ(kit.result.header.revision, 5);
+	T_EQ(kit_get_at(&kit, kv_all_keys(), 3), PL_OK);
+	T_STR(kit_show(&kit), "a=1 b=1");
+	T_EQ(kit_get_at(&kit, kv_all_keys(), 2), PL_COMPACTED);
+	T_EQ(kit_watch(&kit, &watch[1],
+	               &(struct kv_watch_req){.keys = kv_all_keys(), .from_revision = 3}),
+	     PL_OK);
+	kit_run(&kit, 0);
+	T_STR(kit_told(&watch[1]), "ready@2 put b=1@3 put l=1@4 del b@5");
+	/* The old watch saw revision 9, and believes to have seen 6. */
+	T_EQ(kit_put(&kit, "a", "3"), 6);
+	T_STR(kit_told(&watch[0]), "");
+	kit_run(&kit, 10000);
+	T_STR(kit_told(&watch[1]), "put a=3@6 del l@7");
+	memkv_reconnect(kit.kv);
+	kit_run(&kit, 10000);
+	T_STR(kit_told(&watch[0]), "end(store rewound or replaced)");
+	T_STR(kit_told(&watch[1]), "ready@7");
+	kit_close(&kit);
+}
+
+T_CASE(a_broken_connection_loses_answers_but_no_events)
+{
+	kit_open(&kit, NULL);
+	(void)start_watch(kit.kv, kv_all_keys(), named("w"));
+	start_put(kit.kv, "a", named("put"), NULL);
+	T_EQ(kv_get(kit.kv, &(struct kv_get){.keys = KEY("a")}, 1000, on_named,
+	            named("get"), NULL, &kit.err),
+	     PL_OK);
+	memkv_reconnect(kit.kv);
+	start_put(kit.kv, "b", named("again"), NULL);
+	kit_run(&kit, 0);
+	T_STR(story, "w:events@2 put:outcome unknown get:service unavailable w:ready@2 "
+	             "w:events@3 again:ok");
+	kit_close(&kit);
+}
+
+/* -- memory ------------------------------------------------------------ */
+
+static bool survive(uint64_t nth)
+{
+	struct memkv_snapshot *snapshot = NULL;
+	struct memkv *mem = NULL;
+	struct kv *kv = NULL;
+	enum pl_code code;
+	bool fired;
+
+	kit_open(&kit, NULL);
+	fill();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	code = memkv_save(kit.mem, &snapshot, &kit.err);
+	if (code == PL_OK)
+		code = memkv_restore(kit.mem, snapshot, &kit.err);
+	if (code == PL_OK)
+		code = memkv_new(NULL, &mem, &kit.err);
+	if (code == PL_OK)
+		code = memkv_session(mem, &kv, &kit.err);
+	if (code == PL_OK)
+		code = kit_watch(&kit, &watch[0],
+		                 &(struct kv_watch_req){.keys = kv_all_keys()});
+	if (code == PL_OK)
+		code = kv_progress(kit.kv, watch[0].watch, &kit.err);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_arm(PL_FAULT_ALLOC, 0);
+	T_EQ(code, fired ? PL_NOMEM : PL_OK);
+	mvcc_audit(kit.mem->mvcc);
+	if (kv != NULL) {
+		bool closed = false;
+
+		kv_close(kv, kit_on_closed, &closed);
+		memkv_run(mem, 0);
+	}
+	memkv_free(mem);
+	memkv_snapshot_free(snapshot);
+	T_EQ(kit_get_at(&kit, kv_all_keys(), 0), PL_OK);
+	T_STR(kit_show(&kit), "a=1 l=1");
+	kit_close(&kit);
+	return !fired;
+}
+
+T_CASE(no_allocation_that_fails_leaves_a_trace)
+{
+	uint64_t nth = 1;
+
+	while (!survive(nth))
+		nth++;
+	T_TRUE(nth > 15);
+}
+
+/* -- on a loop --------------------------------------------------------- */
+
+static struct memkv_loop *attached;
+static struct pl_timer loop_timer;
+
+static void on_detached(void *ctx)
+{
+	*(bool *)ctx = true;
+}
+
+static void on_loop_closed(void *ctx)
+{
+	pl_timer_done(&loop_timer);
+	memkv_detach(attached, on_detached, ctx);
+}
+
+static void on_loop_timer(void *ctx)
+{
+	tell("timer");
+	kv_close(kit.kv, on_loop_closed, ctx);
+}
+
+static void on_loop_put(void *ctx, const struct kv_result *result,
+                        const struct pl_err *err)
+{
+	on_named(named("put"), result, err);
+	pl_timer_set(&loop_timer, kv_now_ms(kit.kv) + 2);
+	(void)ctx;
+}
+
+T_CASE(a_loop_drives_the_store)
+{
+	uv_loop_t loop;
+	bool detached = false;
+	struct kv_put put = {.key = S("a")};
+
+	T_EQ(uv_loop_init(&loop), 0);
+	kit_open(&kit, NULL);
+	T_EQ(memkv_attach(kit.mem, &loop, &attached, &kit.err), PL_OK);
+	T_TRUE(kv_now_ms(kit.kv) > 0 && kv_now_ms(kit.kv) <= pl_clock_ms());
+	T_EQ(pl_timer_init(&loop_timer, kv_timers(kit.kv), on_loop_timer, &detached),
+	     PL_OK);
+	T_EQ(kv_put(kit.kv, &put, 1000, on_loop_put, NULL, NULL, &kit.err), PL_OK);
+	T_STR(story, "");
+	T_EQ(uv_run(&loop, UV_RUN_DEFAULT), 0);
+	T_TRUE(detached);
+	T_STR(story, "put:ok timer");
+	T_EQ(uv_loop_close(&loop), 0);
+	memkv_free(kit.mem);
+	pl_arena_done(&kit.arena);
+}
