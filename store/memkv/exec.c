@@ -7,7 +7,7 @@
 #include "store/kv/keys.h"
 #include "store/memkv/impl.h"
 
-static const int64_t TTL_MAX_S = 9000000000;
+#define TTL_MAX_S INT64_C(9000000000)
 enum { KV_COST = 256, LEASE_COST = 64 }; /* as etcd's quota guesses */
 
 struct exec {
@@ -29,8 +29,8 @@ static enum pl_code hold_add(struct exec *exec, struct mem_version *const *versi
                              size_t count)
 {
 	struct mem_call *call = exec->call;
-	struct hold *hold =
-		pl_arena_alloc(&call->arena, sizeof *hold + count * sizeof *versions);
+	struct hold *hold = pl_arena_alloc(
+		&call->arena, sizeof *hold + count * sizeof(struct mem_version *));
 
 	if (hold == NULL)
 		return PL_NOMEM;
@@ -371,7 +371,8 @@ enum pl_code exec_revoke(struct memkv *mem, struct lease *lease)
 
 	pl_arena_reset(&mem->scratch);
 	if (lease->key_count != 0) {
-		keys = pl_arena_alloc(&mem->scratch, lease->key_count * sizeof *keys);
+		keys = pl_arena_alloc(&mem->scratch,
+		                      lease->key_count * sizeof(struct mem_key *));
 		if (keys == NULL)
 			return PL_NOMEM;
 		lease_keys(lease, keys);
@@ -448,8 +449,9 @@ static enum pl_code lease_names(struct exec *exec, const struct lease *lease,
 
 	if (count == 0)
 		return PL_OK;
-	keys = pl_arena_alloc(&exec->mem->scratch, count * sizeof *keys);
-	newest = pl_arena_alloc(&exec->mem->scratch, count * sizeof *newest);
+	keys = pl_arena_alloc(&exec->mem->scratch, count * sizeof(struct mem_key *));
+	newest =
+		pl_arena_alloc(&exec->mem->scratch, count * sizeof(struct mem_version *));
 	names = pl_arena_alloc(&exec->call->arena, count * sizeof *names);
 	if (keys == NULL || newest == NULL || names == NULL)
 		return PL_NOMEM;

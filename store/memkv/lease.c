@@ -3,19 +3,19 @@
 #include "store/base/alloc.h"
 #include "store/memkv/mvcc.h"
 
-static struct lease *lease_of_node(const struct table_node *node)
+static struct lease *lease_of_node(struct table_node *node)
 {
-	return PL_CONTAINER_OF((uintptr_t)node, struct lease, node);
+	return PL_CONTAINER_OF(node, struct lease, node);
 }
 
-static struct lease *lease_of_due(const struct pl_heap_node *node)
+static struct lease *lease_of_due(struct pl_heap_node *node)
 {
-	return PL_CONTAINER_OF((uintptr_t)node, struct lease, due);
+	return PL_CONTAINER_OF(node, struct lease, due);
 }
 
 struct lease *lease_find(const struct mvcc *mvcc, int64_t id)
 {
-	const struct table_node *node = table_first(&mvcc->leases, table_hash_int(id));
+	struct table_node *node = table_first(&mvcc->leases, table_hash_int(id));
 
 	while (node != NULL && lease_of_node(node)->id != id)
 		node = table_next(node);
@@ -63,7 +63,7 @@ void lease_set_due(struct mvcc *mvcc, struct lease *lease, uint64_t expiry_ms,
 
 struct lease *lease_next_due(const struct mvcc *mvcc)
 {
-	const struct pl_heap_node *top = pl_heap_top(&mvcc->due);
+	struct pl_heap_node *top = pl_heap_top(&mvcc->due);
 
 	return top == NULL ? NULL : lease_of_due(top);
 }
@@ -96,5 +96,5 @@ void lease_keys(const struct lease *lease, struct mem_key **out)
 		out[count++] = PL_LIST_ITEM(link, struct mem_key, of_lease);
 	PL_ASSERT(count == lease->key_count);
 	if (count > 1)
-		qsort((void *)out, count, sizeof *out, key_order);
+		qsort((void *)out, count, sizeof(struct mem_key *), key_order);
 }

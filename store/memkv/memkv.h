@@ -63,7 +63,7 @@ uint64_t memkv_next_ms(const struct memkv *mem);
  * still to be delivered end with PL_UNAVAIL, writes with PL_UNKNOWN; watches
  * resume, are READY again, or find out that they can not be resumed
  * (PL_COMPACTED, PL_REWOUND). */
-void memkv_reconnect(struct kv *session);
+void memkv_reconnect(struct kv *kv);
 
 /* The whole state as it stands, for a store that comes back from a backup: the
  * revision goes back, later writes are forgotten, leases start anew. Watches are

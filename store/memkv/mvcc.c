@@ -7,10 +7,16 @@
 
 enum { HITS_KEPT = 65536, VECTOR_MIN = 64 };
 
+static const struct lease *lease_of(const struct pl_heap_node *due)
+{
+	const char *at = (const char *)due - offsetof(struct lease, due);
+
+	return (const struct lease *)(const void *)at;
+}
+
 static bool due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
 {
-	const struct lease *x = PL_CONTAINER_OF((uintptr_t)a, struct lease, due);
-	const struct lease *y = PL_CONTAINER_OF((uintptr_t)b, struct lease, due);
+	const struct lease *x = lease_of(a), *y = lease_of(b);
 
 	return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->seq < y->seq;
 }
@@ -22,9 +28,9 @@ void mvcc_init(struct mvcc *mvcc)
 	pl_heap_init(&mvcc->due, due_before);
 }
 
-static struct mem_key *key_of(const struct omap_node *node)
+static struct mem_key *key_of(struct omap_node *node)
 {
-	return PL_CONTAINER_OF((uintptr_t)node, struct mem_key, node);
+	return PL_CONTAINER_OF(node, struct mem_key, node);
 }
 
 static void version_drop(struct mvcc *mvcc, struct mem_version *version)
@@ -97,8 +103,8 @@ static enum pl_code hit_add(struct mvcc *mvcc, struct mem_version *version)
 {
 	if (mvcc->hit_count == mvcc->hit_cap) {
 		size_t cap = mvcc->hit_cap == 0 ? VECTOR_MIN : mvcc->hit_cap * 2;
-		struct mem_version **grown =
-			pl_realloc((void *)mvcc->hits, cap * sizeof *grown);
+		struct mem_version **grown = pl_realloc(
+			(void *)mvcc->hits, cap * sizeof(struct mem_version *));
 
 		if (grown == NULL)
 			return PL_NOMEM;
@@ -163,7 +169,7 @@ static enum pl_code changes_reserve(struct mvcc *mvcc)
 		return PL_OK;
 	if (mvcc->change_cap > UINT32_MAX / 2)
 		return PL_NOMEM;
-	grown = pl_realloc((void *)mvcc->changes, cap * sizeof *grown);
+	grown = pl_realloc((void *)mvcc->changes, cap * sizeof(struct mem_version *));
 	if (grown == NULL)
 		return PL_NOMEM;
 	mvcc->changes = grown;

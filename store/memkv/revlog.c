@@ -65,11 +65,11 @@ enum pl_code revlog_prepare(struct revlog *log, struct mem_version **changes,
 	if (count == 1) {
 		next.changes.one = changes[0];
 	} else {
-		next.changes.many = pl_malloc(count * sizeof *changes);
+		next.changes.many = pl_malloc(count * sizeof(struct mem_version *));
 		if (next.changes.many == NULL)
 			return PL_NOMEM;
 		memcpy((void *)next.changes.many, (void *)changes,
-		       count * sizeof *changes);
+		       count * sizeof(struct mem_version *));
 	}
 	log->next = next;
 	return PL_OK;

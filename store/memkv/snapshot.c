@@ -73,7 +73,7 @@ static void copy_leases(const struct mvcc *mvcc, const struct lease **sorted,
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = PL_CONTAINER_OF(mvcc->due.node[i], struct lease, due);
 	if (count > 1)
-		qsort((void *)sorted, count, sizeof *sorted, lease_order);
+		qsort((void *)sorted, count, sizeof(struct lease *), lease_order);
 	for (size_t i = 0; i < count; i++)
 		to->lease[to->lease_count++] = (struct lease_copy){
 			.id = sorted[i]->id, .ttl_s = sorted[i]->ttl_s};
@@ -85,10 +85,10 @@ enum pl_code memkv_save(const struct memkv *mem, struct memkv_snapshot **out,
 	const struct mvcc *mvcc = mem->mvcc;
 	size_t versions = count_versions(mvcc), leases = mvcc->due.count;
 	struct memkv_snapshot *to = pl_calloc(1, sizeof *to);
-	const struct lease **sorted = pl_malloc((leases + 1) * sizeof *sorted);
+	const struct lease **sorted = pl_malloc((leases + 1) * sizeof(struct lease *));
 
 	if (to != NULL) {
-		to->version = pl_malloc((versions + 1) * sizeof *to->version);
+		to->version = pl_malloc((versions + 1) * sizeof(struct mem_version *));
 		to->lease = pl_malloc((leases + 1) * sizeof *to->lease);
 	}
 	if (to == NULL || to->version == NULL || to->lease == NULL || sorted == NULL) {
@@ -139,7 +139,8 @@ static enum pl_code restore_log(struct mvcc *mvcc, struct mem_version **version,
 	size_t at = 0;
 
 	if (count > 1)
-		qsort((void *)version, count, sizeof *version, version_order);
+		qsort((void *)version, count, sizeof(struct mem_version *),
+		      version_order);
 	while (at < count && version[at]->mod_revision < mvcc->compacted)
 		at++;
 	if (at < count)
@@ -183,7 +184,7 @@ enum pl_code memkv_restore(struct memkv *mem, const struct memkv_snapshot *snaps
                            struct pl_err *err)
 {
 	struct mem_version **copies =
-		pl_malloc((snapshot->version_count + 1) * sizeof *copies);
+		pl_malloc((snapshot->version_count + 1) * sizeof(struct mem_version *));
 	struct mvcc *mvcc = pl_malloc(sizeof *mvcc);
 	enum pl_code code = PL_NOMEM;
 

@@ -6,8 +6,8 @@
 
 enum { BUCKETS_MIN = 64 };
 
-static const uint64_t MIX_A = 0x9e3779b97f4a7c15U;
-static const uint64_t MIX_B = 0xd6e8feb86659fd93U;
+#define MIX_A UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_B UINT64_C(0xd6e8feb86659fd93)
 
 void table_done(struct table *table)
 {
