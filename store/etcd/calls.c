@@ -21,6 +21,7 @@
 #include "store/etcd/client.h"
 #include "store/etcd/codec.h"
 #include "store/kv/keys.h"
+#include "store/kv/overlap.h"
 
 enum {
 	BODY_MAX = 1 << 30, /* the server's own limit is far below */
@@ -40,6 +41,7 @@ struct call {
 	bool linear; /* its answer shows how far the store had come */
 	bool canceled;
 	unsigned failures;
+	int64_t lease; /* to revoke: the answer does not name it */
 	uint64_t txn_ops;
 	uint64_t deadline_ms;
 	uint64_t attempt_ms; /* when this attempt is given up */
@@ -173,6 +175,8 @@ static void on_answer(struct call *call, const struct grpc_end *end)
 	                    &client->calls.arena, &result, &err);
 	if (code == PL_OK) {
 		result.sent_ms = end->sent_ms;
+		if (call->op == KV_LEASE_REVOKE)
+			result.lease.id = call->lease;
 		client_saw(client, &result.header, call->linear, call->seen_before);
 		call_finish(call, &result, NULL);
 		return;
@@ -390,6 +394,8 @@ static enum pl_code call_encode(struct call *call, const struct kv_req *req,
 	if (code != PL_OK)
 		return pl_err_set(err, code, "%s", kv_op_name(call->op));
 	code = codec_encode(req, &call->body, &call->shape, err);
+	if (code == PL_OK && req->op == KV_TXN && kv_overlap_blind(&req->txn))
+		code = kv_overlap_check(&req->txn, err); /* it could end the server */
 	if (code != PL_OK)
 		return code;
 	grpc_frame_end(&call->body, start);
@@ -424,6 +430,7 @@ static struct call *call_new(struct client *client, const struct kv_req *req,
 	}
 	call->client = client;
 	call->op = req->op;
+	call->lease = req->op == KV_LEASE_REVOKE ? req->lease.id : 0;
 	pl_list_init(&call->at);
 	if (call_encode(call, req, err) != PL_OK ||
 	    call_admit(client, call, err) != PL_OK)

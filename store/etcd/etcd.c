@@ -5,6 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/etcd/client.h"
+#include "store/kv/check.h"
 
 enum {
 	CONNECT_TIMEOUT_MS = 2000,
@@ -128,9 +129,13 @@ static enum pl_code etcd_start(struct kv *kv, const struct kv_req *req,
 	if (client->closing)
 		return pl_err_set(err, PL_CANCELED, "%s: the client closes",
 		                  kv_op_name(req->op));
-	if (req->op == KV_LEASE_KEEP)
-		return keeps_start(client, req->lease.id, timeout_ms, done, ctx, out,
-		                   err);
+	if (req->op == KV_LEASE_KEEP) {
+		enum pl_code code = kv_check_req(req, err);
+
+		return code != PL_OK ? code
+		                     : keeps_start(client, req->lease.id, timeout_ms,
+		                                   done, ctx, out, err);
+	}
 	return calls_start(client, req, timeout_ms, done, ctx, out, err);
 }
 
