@@ -20,7 +20,9 @@
 #include "store/etcd/launch_int.h"
 #include "store/net/certs.h"
 
-enum { TERM_MS = 3000, ATTEMPTS_MAX = 5, GUARDS_MAX = 3 };
+/* Members that all get SIGTERM at once wait for each other to take over the lead;
+ * worth it only for data that will be used again. */
+enum { TERM_KEPT_MS = 5000, TERM_MS = 500, ATTEMPTS_MAX = 5, GUARDS_MAX = 3 };
 
 static bool any_running(const struct etcd_launch *launch)
 {
@@ -96,6 +98,7 @@ static void launch_sweep(struct etcd_launch *launch)
 static void launch_end(struct etcd_launch *launch, int signum)
 {
 	launch->state = LAUNCH_ENDING;
+	launch_probe_close(launch);
 	kill_all(launch, signum);
 	launch_advance(launch);
 }
@@ -167,7 +170,8 @@ static void launch_begin(struct etcd_launch *launch)
 		launch_fail(launch);
 		return;
 	}
-	if (launch->tls && make_certs(launch) != PL_OK) {
+	if ((launch->tls && make_certs(launch) != PL_OK) ||
+	    launch_probe_open(launch, &launch->err) != PL_OK) {
 		launch_fail(launch);
 		return;
 	}
@@ -180,29 +184,18 @@ static void launch_up(struct etcd_launch *launch)
 
 	launch->state = LAUNCH_UP;
 	launch->ready = NULL;
+	launch_probe_close(launch);
 	(void)uv_timer_stop(&launch->timer);
 	ready(launch->ready_ctx, NULL);
 }
 
-static bool serves(struct launch_member *member)
-{
-	char text[4096];
-
-	if (!member->healthy)
-		member->healthy =
-			strstr(etcd_launch_log_tail(member->launch, member->index, text,
-		                                    sizeof text),
-		               "ready to serve client requests") != NULL;
-	return member->healthy;
-}
-
-static void launch_probe(struct etcd_launch *launch)
+static void launch_look(struct etcd_launch *launch)
 {
 	unsigned waiting = launch->count;
 	char why[PL_ERR_MSG_SIZE];
 
 	for (unsigned i = launch->count; i-- > 0;) {
-		if (!serves(&launch->members[i]))
+		if (!launch_probe_serves(&launch->members[i]))
 			waiting = i;
 	}
 	if (waiting == launch->count) {
@@ -212,8 +205,8 @@ static void launch_probe(struct etcd_launch *launch)
 	if (pl_clock_ms() < launch->deadline_ms)
 		return;
 	(void)pl_err_set(&launch->err, PL_TIMEOUT,
-	                 "etcd member %u does not serve after %u ms: %s", waiting,
-	                 launch->ready_timeout_ms,
+	                 "etcd member %u does not serve after %u ms: %.90s; its log: %s",
+	                 waiting, launch->ready_timeout_ms, launch->members[waiting].why,
 	                 launch_log_reason(&launch->members[waiting], why, sizeof why));
 	launch_fail(launch);
 }
@@ -227,7 +220,7 @@ void launch_on_timer(uv_timer_t *timer)
 		launch_begin(launch);
 		break;
 	case LAUNCH_PROBING:
-		launch_probe(launch);
+		launch_look(launch);
 		break;
 	case LAUNCH_ENDING: /* SIGTERM was not enough, or there was nobody to take it */
 		kill_all(launch, SIGKILL);
@@ -318,6 +311,7 @@ void launch_member_ended(struct launch_member *member, int64_t status, int signu
 
 void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, void *ctx)
 {
+	uint64_t term_ms = 0;
 	int rc;
 
 	PL_ASSERT(launch->done == NULL && done != NULL);
@@ -328,9 +322,11 @@ void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, voi
 	if (launch->state != LAUNCH_UP)
 		(void)pl_err_set(&launch->err, PL_CANCELED, "etcd was to be started");
 	launch->state = LAUNCH_ENDING;
+	launch_probe_close(launch);
 	kill_all(launch, SIGTERM);
 	/* Even when nothing runs: done must not fire inside this call. */
-	rc = uv_timer_start(&launch->timer, launch_on_timer,
-	                    any_running(launch) ? TERM_MS : 0, 0);
+	if (any_running(launch))
+		term_ms = launch->keep_dir ? TERM_KEPT_MS : TERM_MS;
+	rc = uv_timer_start(&launch->timer, launch_on_timer, term_ms, 0);
 	PL_ASSERT(rc == 0);
 }

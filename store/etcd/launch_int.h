@@ -36,6 +36,9 @@ struct launch_member {
 	bool revive;              /* start it again as soon as it has ended */
 	bool stopped;             /* SIGSTOP */
 	bool healthy;
+	bool asking; /* a look at its health is on its way */
+	unsigned asked_attempt;
+	char why[PL_ERR_MSG_SIZE]; /* what the last look at it gave */
 	struct launch_port client, peer;
 	char host[LAUNCH_HOST_SIZE];
 	int netns_fd; /* -1: the caller's own */
@@ -62,6 +65,7 @@ struct etcd_launch {
 	uint64_t deadline_ms;
 	size_t handles; /* libuv owes us as many close callbacks */
 	uv_timer_t timer;
+	struct http *http; /* until it is up */
 
 	unsigned count;
 	struct launch_member members[ETCD_MEMBERS_MAX];
@@ -120,6 +124,12 @@ void launch_kill(struct launch_member *member, int signum);
 PL_NODISCARD enum pl_code launch_guard_spawn(struct etcd_launch *launch, bool now,
                                              struct pl_err *err);
 void launch_guard_release(struct etcd_launch *launch);
+
+/* launch_probe.c. serves: what is known; also takes the next look. */
+PL_NODISCARD enum pl_code launch_probe_open(struct etcd_launch *launch,
+                                            struct pl_err *err);
+void launch_probe_close(struct etcd_launch *launch);
+bool launch_probe_serves(struct launch_member *member);
 
 /* launch_log.c: the line that says why the last run of a member ended. */
 const char *launch_log_reason(const struct launch_member *member, char *text,

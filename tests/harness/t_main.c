@@ -20,7 +20,7 @@
 
 #include "tests/harness/t.h"
 
-enum { CASES_MAX = 512, OUTPUT_SIZE_MAX = 1 << 18 };
+enum { CASES_MAX = 512, OUTPUT_SIZE_MAX = 1 << 18, ORPHAN_GRACE_MS = 2000 };
 
 struct test_case {
 	const char *name;
@@ -129,6 +129,23 @@ static unsigned reap_orphans(void)
 	return count;
 }
 
+/* Who notices the end of a case and cleans up after it (the guard of a launched
+ * etcd removes its directory) may finish. */
+static void let_orphans_end(void)
+{
+	int64_t until = now_ms() + ORPHAN_GRACE_MS;
+	struct timespec wait = {.tv_nsec = 50000000};
+	pid_t pid;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0 && now_ms() < until) {
+		if (pid == 0)
+			(void)sigtimedwait(&set, NULL, &wait);
+	}
+}
+
 static void clean_up(const char *name, pid_t pid, bool ended)
 {
 	unsigned left = 0, more;
@@ -136,6 +153,7 @@ static void clean_up(const char *name, pid_t pid, bool ended)
 	(void)kill(-pid, SIGKILL);
 	if (!ended)
 		(void)waitpid(pid, NULL, 0);
+	let_orphans_end();
 	/* A killed parent hands its own children on to us. */
 	while ((more = reap_orphans()) > 0)
 		left += more;
