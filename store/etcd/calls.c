@@ -182,8 +182,8 @@ static void on_answer(struct call *call, const struct grpc_end *end)
 		return;
 	}
 	/* The server said yes, in words that can not be read. */
-	if (call->is_write && code != PL_NOLEASE)
-		err.code = PL_UNKNOWN;
+	if (call->is_write)
+		pl_err_unknown(&err);
 	call_finish(call, NULL, &err);
 }
 
@@ -226,7 +226,7 @@ static void on_broken(struct call *call, struct link_conn *conn,
 	}
 	if (end->fate == GRPC_MAYBE && call->is_write) {
 		pl_err_wrap(&err, "%s: sent, no answer", kv_op_name(call->op));
-		err.code = PL_UNKNOWN;
+		pl_err_unknown(&err);
 		call_finish(call, NULL, &err);
 	} else if (end->code == PL_LIMIT || end->code == PL_NOMEM ||
 	           end->code == PL_PROTO) {
