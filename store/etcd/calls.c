@@ -27,6 +27,7 @@ enum {
 	BODY_MAX = 1 << 30, /* the server's own limit is far below */
 	CALL_BYTES = 512,   /* what a call costs beside its body */
 	ANSWER_ARENA_CHUNK = 64 << 10,
+	ANSWER_ARENA_MAX = 1 << 30, /* two bytes on the wire can become 64 */
 	/* A read that goes unanswered so long is asked elsewhere, if there is one. */
 	READ_ATTEMPT_MIN_MS = 1000,
 	RETRIES_MAX = 64,
@@ -546,7 +547,7 @@ enum pl_code calls_init(struct client *client, size_t bytes_max)
 	pl_list_init(&calls->flying);
 	pl_list_init(&calls->waiters);
 	calls->bytes_max = bytes_max;
-	pl_arena_init(&calls->arena, ANSWER_ARENA_CHUNK, 0);
+	pl_arena_init(&calls->arena, ANSWER_ARENA_CHUNK, ANSWER_ARENA_MAX);
 	return pl_timer_init(&calls->room_timer, &client->timers.timers, on_room, client);
 }
 
