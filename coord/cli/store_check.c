@@ -65,7 +65,7 @@ static void report_json(const char *name, const struct pl_err *err, const char *
 	json_text(&out, err == NULL ? "note" : "error", err == NULL ? note : err->msg);
 	if (err != NULL) {
 		json_text(&out, "code", pl_code_name(err->code));
-		json_text(&out, "advice", pl_code_advice(err->code));
+		json_text(&out, "advice", pl_code_advice(err->cause));
 	}
 	pl_json_out_name(&out, "ms");
 	pl_json_out_double(&out, ms);
@@ -91,8 +91,12 @@ static void report(struct check *check, const char *name, const struct pl_err *e
 	else if (err == NULL)
 		(void)printf("  %-10s %sok%s   %8.1f ms  %s\n", name, on, off, ms, note);
 	else
-		(void)printf("  %-10s %sFAIL%s %8.1f ms  %s\n%29sto do: %s\n", name, on,
-		             off, ms, err->msg, "", pl_code_advice(err->code));
+		(void)printf("  %-10s %sFAIL%s %8.1f ms  %s\n", name, on, off, ms,
+		             err->msg);
+	/* Some errors of etcd's carry it already. */
+	if (!check->json && err != NULL &&
+	    strstr(err->msg, pl_code_advice(err->cause)) == NULL)
+		(void)printf("%29sto do: %s\n", "", pl_code_advice(err->cause));
 	(void)fflush(stdout);
 }
 

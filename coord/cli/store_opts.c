@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/base/num.h"
+#include "store/base/duration.h"
 
-enum { TIMEOUT_DEFAULT_MS = 5000, TIMEOUT_MAX_S = 600 };
+enum { TIMEOUT_DEFAULT_MS = 5000, TIMEOUT_MAX_MS = 600000 };
 
 const char store_opts_help[] =
 	"  --endpoints URL[,URL]  http://host:port or https://host:port of each member\n"
@@ -19,7 +19,7 @@ const char store_opts_help[] =
 	"  --server-name NAME     the name to look for in the server's certificate\n"
 	"  --user NAME            (PLACET_USER)\n"
 	"  --password-file FILE   its first line is the password (or PLACET_PASSWORD)\n"
-	"  --timeout SECONDS      of each step, 1 to 600 (default 5)\n";
+	"  --timeout DURATION     of each step, as 500ms or 10s (default 5s)\n";
 
 static enum pl_code password_set(struct store_opts *opts, const char *text, size_t len,
                                  const char *from, struct pl_err *err)
@@ -77,7 +77,6 @@ enum pl_code store_opts_take(struct store_opts *opts, int opt, const char *arg,
 	                              &opts->tls.cert_file,   &opts->tls.key_file,
 	                              &opts->tls.server_name, &opts->user};
 	size_t which = (size_t)(opt - STORE_OPT_FIRST);
-	uint64_t seconds = 0;
 
 	if (which < sizeof texts / sizeof texts[0]) {
 		*texts[which] = arg;
@@ -85,9 +84,9 @@ enum pl_code store_opts_take(struct store_opts *opts, int opt, const char *arg,
 	}
 	if (opt == STORE_OPT_FIRST + 6)
 		return password_read(opts, arg, err);
-	if (pl_num_u64_in(pl_span_str(arg), 1, TIMEOUT_MAX_S, &seconds, err) != PL_OK)
+	if (pl_duration_ms(pl_span_str(arg), 1, TIMEOUT_MAX_MS, &opts->timeout_ms, err) !=
+	    PL_OK)
 		return pl_err_wrap(err, "--timeout");
-	opts->timeout_ms = seconds * 1000;
 	return PL_OK;
 }
 
