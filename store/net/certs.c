@@ -85,12 +85,12 @@ static X509 *make_cert(EVP_PKEY *key, const char *common_name,
 static FILE *create(const char *dir, const char *name)
 {
 	char path[PATH_SIZE];
-	int fd;
 	FILE *file;
+	int fd;
+	int len = snprintf(path, sizeof path, "%s/%s", dir, name);
 
-	if (strlen(dir) + strlen(name) + 2 > sizeof path)
+	if (len < 0 || (size_t)len >= sizeof path)
 		return NULL;
-	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (file == NULL && fd >= 0)
