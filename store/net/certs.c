@@ -18,6 +18,7 @@ enum { DAY_S = 24 * 60 * 60, VALID_DAYS = 3650, PATH_SIZE = 1024 };
 struct signer {
 	X509 *cert; /* NULL: signs itself */
 	EVP_PKEY *key;
+	long until_s; /* from now: what it signs is valid so long */
 };
 
 static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
@@ -49,7 +50,8 @@ static bool add_usage(X509 *cert, X509 *issuer, bool is_ca, const char *san)
 	       (san == NULL || add_extension(cert, issuer, NID_subject_alt_name, san));
 }
 
-static bool fill(X509 *cert, EVP_PKEY *key, const char *common_name, X509 *issuer)
+static bool fill(X509 *cert, EVP_PKEY *key, const char *common_name, X509 *issuer,
+                 long until_s)
 {
 	X509_NAME *name = X509_get_subject_name(cert);
 	uint64_t serial = 0;
@@ -57,9 +59,8 @@ static bool fill(X509 *cert, EVP_PKEY *key, const char *common_name, X509 *issue
 	return X509_set_version(cert, X509_VERSION_3) == 1 &&
 	       RAND_bytes((unsigned char *)&serial, sizeof serial) == 1 &&
 	       ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert), serial >> 1) == 1 &&
-	       X509_gmtime_adj(X509_getm_notBefore(cert), -DAY_S) != NULL &&
-	       X509_gmtime_adj(X509_getm_notAfter(cert), (long)VALID_DAYS * DAY_S) !=
-	               NULL &&
+	       X509_gmtime_adj(X509_getm_notBefore(cert), -2L * DAY_S) != NULL &&
+	       X509_gmtime_adj(X509_getm_notAfter(cert), until_s) != NULL &&
 	       X509_set_pubkey(cert, key) == 1 &&
 	       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
 	                                  (const unsigned char *)common_name, -1, -1,
@@ -73,7 +74,7 @@ static X509 *make_cert(EVP_PKEY *key, const char *common_name,
 	bool is_ca = signer->cert == NULL;
 	X509 *cert = X509_new(), *issuer = is_ca ? cert : signer->cert;
 
-	if (cert != NULL && fill(cert, key, common_name, issuer) &&
+	if (cert != NULL && fill(cert, key, common_name, issuer, signer->until_s) &&
 	    add_usage(cert, issuer, is_ca, san) &&
 	    X509_sign(cert, signer->key, EVP_sha256()) != 0)
 		return cert;
@@ -131,9 +132,10 @@ static bool make_leaf(const char *dir, const struct signer *ca, const char *name
 	return ok;
 }
 
-enum pl_code certs_make(const char *dir, const char *names, struct pl_err *err)
+static enum pl_code make_all(const char *dir, const char *names, long until_s,
+                             struct pl_err *err)
 {
-	struct signer ca = {NULL, NULL};
+	struct signer ca = {NULL, NULL, until_s};
 	bool ok = false;
 
 	if (!pl_fault_hit(PL_FAULT_TLS_INIT))
@@ -150,4 +152,14 @@ enum pl_code certs_make(const char *dir, const char *names, struct pl_err *err)
 	if (!ok)
 		return pl_err_set(err, PL_TLS, "make certificates in %s", dir);
 	return PL_OK;
+}
+
+enum pl_code certs_make(const char *dir, const char *names, struct pl_err *err)
+{
+	return make_all(dir, names, (long)VALID_DAYS * DAY_S, err);
+}
+
+enum pl_code certs_make_expired(const char *dir, const char *names, struct pl_err *err)
+{
+	return make_all(dir, names, -(long)DAY_S, err);
 }

@@ -3,7 +3,7 @@
  * for each side. For etcds that we start and for tests; not a public key
  * infrastructure. Keys are P-256, made in a millisecond.
  *
- * Valid from a day ago, for clocks in other machines and containers that lag.
+ * Valid from two days ago, for clocks in other machines and containers that lag.
  * The server's certificate serves both ways: etcd's members dial each other.
  */
 #ifndef STORE_NET_CERTS_H
@@ -16,5 +16,9 @@
  * A second call makes a second CA and replaces all of them. */
 PL_NODISCARD enum pl_code certs_make(const char *dir, const char *names,
                                      struct pl_err *err);
+
+/* For tests: the same, but their time was over a day ago. */
+PL_NODISCARD enum pl_code certs_make_expired(const char *dir, const char *names,
+                                             struct pl_err *err);
 
 #endif

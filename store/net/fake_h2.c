@@ -422,6 +422,10 @@ struct fake_h2 *fake_h2_new(const struct fake_opts *opts)
 	rc = nghttp2_submit_settings(fake->h2, NGHTTP2_FLAG_NONE, settings,
 	                             opts->max_streams == 0 ? 1 : 2);
 	PL_ASSERT(rc == 0);
+	if (opts->window > 65535)
+		rc = nghttp2_session_set_local_window_size(fake->h2, NGHTTP2_FLAG_NONE, 0,
+		                                           (int32_t)opts->window);
+	PL_ASSERT(rc == 0);
 	return fake;
 }
 

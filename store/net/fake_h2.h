@@ -47,7 +47,7 @@ const char *fake_act_name(enum fake_act act);
 
 struct fake_opts {
 	uint32_t max_streams; /* 0: no limit */
-	uint32_t window;      /* per stream, as SETTINGS says; 0 is none at all */
+	uint32_t window;      /* per stream; 0 is none at all. Large ones for all, too */
 	uint32_t big_size;
 };
 

@@ -187,7 +187,8 @@ static void on_up(void *ctx)
 {
 	struct grpc_conn *conn = ctx;
 
-	pl_timer_stop(&conn->timer);
+	if (!conn->write_failed)
+		pl_timer_stop(&conn->timer);
 	if (!conn->down)
 		conn->fns.on_up(conn->ctx);
 }
@@ -349,6 +350,8 @@ enum pl_code grpc_conn_open(uv_loop_t *loop, const struct grpc_conn_opts *opts,
 	conn = pl_calloc(1, sizeof *conn);
 	if (conn == NULL)
 		return pl_err_set(err, PL_NOMEM, "connection to %s", opts->host);
+	if (opts->tls != NULL && tls_refresh(opts->tls, NULL) != PL_OK)
+		PL_ASSERT(tls_stale(opts->tls) != NULL); /* for whoever reports it */
 	conn->loop = loop;
 	conn->tls = opts->tls;
 	conn->fns = *fns;
@@ -397,15 +400,23 @@ bool grpc_conn_usable(const struct grpc_conn *conn)
 	return !conn->down && !conn->write_failed && !conn->session.away;
 }
 
+/* Of what is with libuv the kernel takes more and more without telling us. */
+static uint64_t bytes_out(const struct grpc_conn *conn)
+{
+	return conn->sock_open && !conn->down ? sock_written(conn->sock)
+	                                      : conn->session.written;
+}
+
 size_t grpc_conn_unsent(const struct grpc_conn *conn)
 {
-	return grpc_session_unsent(&conn->session);
+	return grpc_session_unsent(&conn->session) -
+	       (size_t)(bytes_out(conn) - conn->session.written);
 }
 
 struct grpc_traffic grpc_conn_traffic(const struct grpc_conn *conn)
 {
 	return (struct grpc_traffic){.bytes_in = conn->session.received,
-	                             .bytes_out = conn->session.written};
+	                             .bytes_out = bytes_out(conn)};
 }
 
 enum pl_code grpc_call_start(struct grpc_conn *conn, const struct grpc_call_opts *opts,

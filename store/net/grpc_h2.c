@@ -197,13 +197,12 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 	case NGHTTP2_SETTINGS:
 		if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
 			session->up = true;
-		session->fns.wake(session->ctx); /* to acknowledge, and for limits */
+		session->fns.wake(session->ctx); /* calls may go, or more of them */
 		break;
 	case NGHTTP2_GOAWAY:
 		goaway_received(session, &frame->goaway);
 		break;
-	default: /* PING and WINDOW_UPDATE may give us something to send */
-		session->fns.wake(session->ctx);
+	default: /* nghttp2 sees to the others */
 		break;
 	}
 	return 0;

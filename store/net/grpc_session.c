@@ -141,7 +141,12 @@ enum pl_code grpc_session_feed(struct grpc_session *session, struct pl_span data
 	session->received += data.len;
 	grpc_ping_heard(&session->ping, session->fns.now_ms(session->ctx));
 	rc = nghttp2_session_mem_recv(session->h2, data.at, data.len);
-	return rc < 0 ? h2_failed(session, rc, err) : PL_OK;
+	if (rc < 0)
+		return h2_failed(session, rc, err);
+	/* Windows are opened again without a word from any callback. */
+	if (nghttp2_session_want_write(session->h2) != 0)
+		session->fns.wake(session->ctx);
+	return PL_OK;
 }
 
 static bool can_submit(const struct grpc_session *session)

@@ -21,6 +21,7 @@ struct tls {
 	char *server_name;
 	struct stamp stamp[FILE_COUNT]; /* of what was looked at last */
 	SSL_CTX *ctx;                   /* the last good one */
+	struct pl_err stale;            /* of the last refresh; code PL_OK: none */
 };
 
 static void stamps_take(const struct tls *tls, struct stamp stamp[FILE_COUNT])
@@ -196,15 +197,26 @@ enum pl_code tls_refresh(struct tls *tls, struct pl_err *err)
 	enum pl_code code;
 
 	stamps_take(tls, stamp);
-	if (memcmp(stamp, tls->stamp, sizeof stamp) == 0)
+	if (memcmp(stamp, tls->stamp, sizeof stamp) == 0) {
+		tls->stale.code = PL_OK; /* the good ones are back */
 		return PL_OK;
-	code = ctx_load(tls, &ctx, err);
-	if (code != PL_OK)
-		return code; /* reported again each time, until the files are good */
+	}
+	code = ctx_load(tls, &ctx, &tls->stale);
+	if (code != PL_OK) { /* told each time, until the files are good */
+		if (err != NULL)
+			*err = tls->stale;
+		return code;
+	}
+	tls->stale.code = PL_OK;
 	memcpy(tls->stamp, stamp, sizeof stamp);
 	SSL_CTX_free(tls->ctx); /* connections hold on to theirs */
 	tls->ctx = ctx;
 	return PL_OK;
+}
+
+const struct pl_err *tls_stale(const struct tls *tls)
+{
+	return tls->stale.code == PL_OK ? NULL : &tls->stale;
 }
 
 SSL_CTX *tls_ctx(const struct tls *tls)

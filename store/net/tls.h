@@ -27,7 +27,12 @@ PL_NODISCARD enum pl_code tls_new(const struct tls_files *files, struct tls **ou
                                   struct pl_err *err);
 void tls_free(struct tls *tls);
 
-/* Loads again what has changed on disk. A failure keeps what was loaded. */
+/* Loads again what has changed on disk. A failure keeps what was loaded.
+ * grpc_conn_open() does it by itself. */
 PL_NODISCARD enum pl_code tls_refresh(struct tls *tls, struct pl_err *err);
+
+/* NULL: what is in use is what the files hold, as of the last refresh. Else why
+ * it is older; borrowed until the next refresh. */
+const struct pl_err *tls_stale(const struct tls *tls);
 
 #endif

@@ -130,6 +130,7 @@ static const char *reason_words(int reason)
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
 	case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
 	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+	case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
 	case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
 		return "server does not accept our client certificate";
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
@@ -146,9 +147,12 @@ static const char *reason_words(int reason)
 /* A server that wants a certificate and got none says no more than "bad". */
 static const char *alert_words(const struct tls_session *session, int reason)
 {
-	if (reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE &&
-	    SSL_get_certificate(session->ssl) == NULL)
+	bool anonymous = SSL_get_certificate(session->ssl) == NULL;
+
+	if (anonymous && reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE)
 		return "server wants a client certificate";
+	if (anonymous && reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE)
+		return "server refused the handshake: does it want a client certificate?";
 	return reason_words(reason);
 }
 

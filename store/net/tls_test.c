@@ -1,0 +1,395 @@
+/* Connections under TLS, with certificates made by the test. */
+#include "tests/harness/t.h"
+
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/base/fault.h"
+#include "store/net/certs.h"
+#include "store/net/fake_peer.h"
+
+enum { PATH_SIZE = 128 };
+
+/* What certs_make() wrote, and where. */
+struct cert_dir {
+	char dir[64];
+	char ca[PATH_SIZE], cert[PATH_SIZE], key[PATH_SIZE];
+};
+
+static struct peer peer;
+static struct cert_dir dir, other;
+
+static void holds(const char *text, const char *words)
+{
+	if (strstr(text, words) == NULL)
+		T_STR(text, words);
+}
+
+static void dir_open(struct cert_dir *certs)
+{
+	(void)snprintf(certs->dir, sizeof certs->dir, "/tmp/placet-tls-XXXXXX");
+	T_TRUE(mkdtemp(certs->dir) != NULL);
+	(void)snprintf(certs->ca, PATH_SIZE, "%s/ca.pem", certs->dir);
+	(void)snprintf(certs->cert, PATH_SIZE, "%s/client.pem", certs->dir);
+	(void)snprintf(certs->key, PATH_SIZE, "%s/client-key.pem", certs->dir);
+}
+
+static void dir_make(struct cert_dir *certs, const char *names)
+{
+	dir_open(certs);
+	T_OK(certs_make(certs->dir, names, NULL), NULL);
+}
+
+static void dir_remove(struct cert_dir *certs)
+{
+	static const char *const names[] = {"ca.pem", "server.pem", "server-key.pem",
+	                                    "client.pem", "client-key.pem"};
+	char path[PATH_SIZE];
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", certs->dir, names[i]);
+		(void)unlink(path);
+	}
+	T_EQ(rmdir(certs->dir), 0);
+}
+
+static struct tls *tls_of(const struct cert_dir *certs, bool identity, const char *name)
+{
+	struct tls_files files = {.ca_file = certs->ca, .server_name = name};
+	struct tls *tls = NULL;
+	struct pl_err err;
+
+	if (identity) {
+		files.cert_file = certs->cert;
+		files.key_file = certs->key;
+	}
+	T_OK(tls_new(&files, &tls, &err), &err);
+	return tls;
+}
+
+/* One call over a connection of its own. PL_OK: answered. */
+static enum pl_code call_over(struct tls *tls, const struct fake_net_opts *net)
+{
+	struct grpc_conn_opts opts = {.tls = tls};
+	enum pl_code code;
+
+	peer_init(&peer, net);
+	T_OK(peer_open(&peer, &opts), &peer.why);
+	T_TRUE(peer_call(&peer, FAKE_ok, 1000) != NULL);
+	peer.close_when_idle = true;
+	peer_run(&peer);
+	code = peer.calls[0].code;
+	T_EQ(peer.ups, code == PL_OK);
+	T_TRUE(code == PL_OK || peer.calls[0].fate == GRPC_UNSENT);
+	peer_done(&peer);
+	return code;
+}
+
+static void refused(struct tls *tls, const struct fake_net_opts *net, const char *words)
+{
+	T_STR(pl_code_name(call_over(tls, net)), pl_code_name(PL_TLS));
+	holds(peer.calls[0].text, words);
+}
+
+static struct fake_net_opts server_of(const struct cert_dir *certs)
+{
+	return (struct fake_net_opts){.h2 = {.window = 65535, .big_size = 20 << 20},
+	                              .cert_dir = certs->dir};
+}
+
+T_CASE(a_server_that_is_who_it_says)
+{
+	struct fake_net_opts net;
+	struct tls *tls;
+
+	dir_make(&dir, "DNS:localhost,IP:127.0.0.1");
+	net = server_of(&dir);
+	tls = tls_of(&dir, false, NULL);
+	T_OK(call_over(tls, &net), NULL);
+	net.tls_version_max = TLS1_2_VERSION;
+	T_OK(call_over(tls, &net), NULL);
+	tls_free(tls);
+	tls = tls_of(&dir, false, "localhost");
+	T_OK(call_over(tls, &net), NULL);
+	tls_free(tls);
+	dir_remove(&dir);
+}
+
+T_CASE(a_client_that_is_who_it_says)
+{
+	struct fake_net_opts net;
+	struct tls *with, *without, *wrong;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	dir_make(&other, "IP:127.0.0.1");
+	(void)snprintf(other.ca, sizeof other.ca, "%s", dir.ca);
+	net = server_of(&dir);
+	net.want_client = true;
+	with = tls_of(&dir, true, NULL);
+	without = tls_of(&dir, false, NULL);
+	wrong = tls_of(&other, true, NULL);
+	for (unsigned version = 0; version < 2; version++) {
+		net.tls_version_max = version == 0 ? TLS1_3_VERSION : TLS1_2_VERSION;
+		T_OK(call_over(with, &net), NULL);
+		refused(without, &net, "client certificate");
+		refused(wrong, &net, "client certificate");
+	}
+	tls_free(with);
+	tls_free(without);
+	tls_free(wrong);
+	dir_remove(&dir);
+	dir_remove(&other);
+}
+
+T_CASE(servers_that_are_somebody_else)
+{
+	struct fake_net_opts net;
+	struct tls *tls;
+
+	dir_make(&dir, "DNS:etcd.example,IP:10.0.0.1");
+	dir_make(&other, "IP:127.0.0.1");
+	net = server_of(&dir);
+	tls = tls_of(&dir, false, NULL);
+	refused(tls, &net, "for another name ('127.0.0.1' was asked for)");
+	tls_free(tls);
+	tls = tls_of(&dir, false, "example");
+	refused(tls, &net, "for another name ('example' was asked for)");
+	tls_free(tls);
+	tls = tls_of(&dir, false, "etcd.example");
+	T_OK(call_over(tls, &net), NULL);
+	tls_free(tls);
+	tls = tls_of(&other, false, "etcd.example");
+	refused(tls, &net, "from an unknown authority");
+	tls_free(tls);
+	dir_remove(&dir);
+	dir_remove(&other);
+}
+
+T_CASE(a_server_whose_time_is_over)
+{
+	struct fake_net_opts net;
+	struct tls *tls;
+
+	dir_open(&dir);
+	T_OK(certs_make_expired(dir.dir, "IP:127.0.0.1", NULL), NULL);
+	net = server_of(&dir);
+	tls = tls_of(&dir, false, NULL);
+	refused(tls, &net, "certificate has expired");
+	tls_free(tls);
+	dir_remove(&dir);
+}
+
+T_CASE(servers_that_speak_something_else)
+{
+	struct fake_net_opts net;
+	struct fake_net_opts plain = {.h2 = {.window = 65535}};
+	struct fake_net_opts web = {.mode = FAKE_NET_BYTES,
+	                            .bytes = "HTTP/1.0 400 x\r\n"};
+	struct fake_net_opts closes = {.mode = FAKE_NET_CLOSE};
+	struct tls *tls;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	net = server_of(&dir);
+	tls = tls_of(&dir, false, NULL);
+	net.no_alpn = true;
+	refused(tls, &net, "does not offer HTTP/2");
+	net.no_alpn = false;
+	net.tls_version_max = TLS1_1_VERSION;
+	refused(tls, &net, "TLS");
+	refused(tls, &plain, "does not speak TLS");
+	refused(tls, &web, "does not speak TLS");
+	refused(tls, &closes, "during the TLS handshake");
+	net.tls_version_max = 0;
+	T_CODE(call_over(NULL, &net), PL_UNAVAIL, NULL); /* it closes on our preface */
+	tls_free(tls);
+	dir_remove(&dir);
+}
+
+T_CASE(a_server_that_stops_within_the_handshake)
+{
+	struct grpc_conn_opts opts = {.connect_timeout_ms = 40};
+	struct fake_net_opts net;
+	struct tls *tls;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	net = server_of(&dir);
+	net.mode = FAKE_NET_SILENT;
+	opts.tls = tls = tls_of(&dir, false, NULL);
+	peer_init(&peer, &net);
+	T_OK(peer_open(&peer, &opts), &peer.why);
+	peer_run(&peer);
+	T_EQ(peer.why.code, PL_TIMEOUT);
+	holds(peer.why.msg, "no end of the TLS handshake within 40 ms");
+	peer_done(&peer);
+	tls_free(tls);
+	dir_remove(&dir);
+}
+
+T_CASE(files_that_are_no_use_are_refused_by_name)
+{
+	struct tls_files files = {.ca_file = "/nonexistent/ca.pem"};
+	struct tls *tls = NULL;
+	struct pl_err err;
+
+	T_CODE(tls_new(&files, &tls, &err), PL_IO, &err);
+	holds(err.msg, "/nonexistent/ca.pem: No such file");
+	dir_make(&dir, "IP:127.0.0.1");
+	dir_make(&other, "IP:127.0.0.1");
+	files.ca_file = dir.key;
+	T_CODE(tls_new(&files, &tls, &err), PL_TLS, &err);
+	holds(err.msg, "client-key.pem");
+	files.ca_file = dir.ca;
+	files.cert_file = dir.cert;
+	T_CODE(tls_new(&files, &tls, &err), PL_INVALID, &err);
+	files.key_file = other.key;
+	T_CODE(tls_new(&files, &tls, &err), PL_TLS, &err);
+	T_TRUE(tls == NULL);
+	dir_remove(&dir);
+	dir_remove(&other);
+}
+
+/* A second within which a file changes twice shows in its inode or size. */
+T_CASE(changed_files_are_loaded_and_bad_ones_are_not)
+{
+	struct fake_net_opts net;
+	struct tls *tls;
+	struct pl_err err;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	net = server_of(&dir);
+	net.want_client = true;
+	tls = tls_of(&dir, true, NULL);
+	T_OK(tls_refresh(tls, &err), &err);
+	T_EQ(truncate(dir.cert, 10), 0);
+	T_CODE(tls_refresh(tls, &err), PL_TLS, &err);
+	holds(err.msg, "client.pem");
+	T_OK(call_over(tls, &net), NULL);
+	T_TRUE(tls_stale(tls) != NULL);
+	holds(tls_stale(tls)->msg, "client.pem");
+	T_EQ(unlink(dir.ca), 0);
+	T_CODE(tls_refresh(tls, &err), PL_IO, &err);
+
+	T_OK(certs_make(dir.dir, "IP:127.0.0.1", NULL), NULL);
+	/* Opening a connection looks at the files by itself. */
+	T_OK(call_over(tls, &net), NULL);
+	T_TRUE(tls_stale(tls) == NULL);
+	tls_free(tls);
+	dir_remove(&dir);
+}
+
+T_CASE(much_goes_both_ways_and_a_full_socket_holds_it_back)
+{
+	struct grpc_conn_opts opts = {0};
+	struct fake_net_opts net;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	net = server_of(&dir);
+	net.h2.window = 1 << 30;
+	opts.tls = tls_of(&dir, false, NULL);
+	peer_init(&peer, &net);
+	T_OK(peer_open(&peer, &opts), &peer.why);
+	while (peer.ups == 0)
+		(void)uv_run(&peer.loop, UV_RUN_ONCE);
+	fake_net_reading(peer.net, false);
+	T_TRUE(peer_call(&peer, FAKE_ok, 20 << 20) != NULL);
+	T_TRUE(peer_call(&peer, FAKE_big, 100) != NULL);
+	for (unsigned i = 0; i < 50; i++)
+		(void)uv_run(&peer.loop, UV_RUN_NOWAIT);
+	T_TRUE(grpc_conn_unsent(peer.conn) > 10 << 20);
+	fake_net_reading(peer.net, true);
+	peer.close_when_idle = true;
+	peer_run(&peer);
+	T_EQ(peer.calls[0].message_len, 20 << 20);
+	T_EQ(peer.calls[1].message_len, 20 << 20);
+	peer_done(&peer);
+	tls_free(opts.tls);
+	dir_remove(&dir);
+}
+
+T_CASE_SECONDS(cut_anywhere_each_call_ends_once, 60)
+{
+	struct grpc_conn_opts opts = {0};
+	struct fake_net_opts net;
+	bool whole = false;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	net = server_of(&dir);
+	opts.tls = tls_of(&dir, false, NULL);
+	for (net.cut_after = 1; !whole; net.cut_after += 37) {
+		peer_init(&peer, &net);
+		T_OK(peer_open(&peer, &opts), &peer.why);
+		T_TRUE(peer_call(&peer, FAKE_ok, 500) != NULL);
+		T_TRUE(peer_call(&peer, FAKE_error, 10) != NULL);
+		peer_run_calls(&peer);
+		whole = peer.calls[0].code == PL_OK && peer.calls[1].code == PL_OK;
+		peer_close(&peer);
+		peer_run(&peer);
+		T_TRUE(whole || peer.why.code == PL_UNAVAIL || peer.why.code == PL_TLS);
+		peer_done(&peer);
+	}
+	T_TRUE(net.cut_after > 1000);
+	tls_free(opts.tls);
+	dir_remove(&dir);
+}
+
+/* --- torture ----------------------------------------------------------------- */
+
+static void scenario(void)
+{
+	struct tls_files files = {
+		.ca_file = dir.ca, .cert_file = dir.cert, .key_file = dir.key};
+	struct fake_net_opts net = server_of(&dir);
+	struct grpc_conn_opts opts = {0};
+
+	net.want_client = true;
+	if (tls_new(&files, &opts.tls, NULL) != PL_OK)
+		return;
+	peer_init(&peer, &net);
+	if (peer_open(&peer, &opts) == PL_OK) {
+		(void)peer_call(&peer, FAKE_ok, 300);
+		(void)peer_call(&peer, FAKE_ok, 50000);
+		peer_run_calls(&peer);
+		peer_close(&peer);
+		peer_run(&peer);
+	}
+	peer_done(&peer);
+	tls_free(opts.tls);
+}
+
+static void torture(enum pl_fault point)
+{
+	bool fired = true;
+
+	dir_make(&dir, "IP:127.0.0.1");
+	for (uint64_t nth = 1; fired; nth++) {
+		pl_fault_arm(point, nth);
+		scenario();
+		fired = pl_fault_fired(point);
+		pl_fault_reset();
+		T_TRUE(fired || nth > 2);
+	}
+	dir_remove(&dir);
+}
+
+T_CASE_SECONDS(torture_setting_up, 60)
+{
+	torture(PL_FAULT_TLS_INIT);
+}
+
+T_CASE_SECONDS(torture_reading, 60)
+{
+	torture(PL_FAULT_NET_READ);
+}
+
+T_CASE_SECONDS(torture_writing, 60)
+{
+	torture(PL_FAULT_NET_WRITE);
+}
+
+T_CASE_SECONDS(torture_memory, 120)
+{
+	torture(PL_FAULT_ALLOC);
+}
