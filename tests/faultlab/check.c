@@ -85,6 +85,9 @@ enum pl_code check_hist(const struct hist *hist, struct check_report *report)
 
 	if (truth_init(&truth, hist, report) != PL_OK)
 		return PL_NOMEM;
+	for (unsigned i = 0; i < hist->complaint_count; i++)
+		check_add(report, CHECK_STUCK, 0, 0, "%s", hist->complaint[i].text)->ms =
+			hist->complaint[i].ms;
 	check_ops(&truth, report);
 	check_leases(&truth, report); /* after ops: what is left unexplained */
 	check_time(&truth, report);

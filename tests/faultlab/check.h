@@ -35,6 +35,7 @@
 	X(FINAL, "final", "the state at the end is not where the history leads")     \
 	X(LEASE_EARLY, "lease-early", "a key went while its lease was surely alive") \
 	X(LEASE_LATE, "lease-late", "a key outlived its lease")                      \
+	X(ODD, "odd", "a call failed in a way that no fault explains")               \
 	X(NO_ANSWER, "no-answer", "a call never ended")                              \
 	X(STUCK, "stuck", "the client did not work again once the faults were gone")
 

@@ -137,6 +137,14 @@ static void judge_unknown(struct truth *truth, const struct hist_op *op,
 		          "of %u parts", op->part_count);
 }
 
+/* What a network and a store in trouble may say. */
+static bool is_trouble(enum pl_code code)
+{
+	return code == PL_UNAVAIL || code == PL_TIMEOUT || code == PL_NOLEADER ||
+	       code == PL_BUSY || code == PL_THROTTLED || code == PL_CANCELED ||
+	       code == PL_NOLEASE;
+}
+
 static void judge_not_applied(struct truth *truth, const struct hist_op *op,
                               struct check_report *report)
 {
@@ -204,6 +212,10 @@ static void judge_answered(struct truth *truth, const struct hist_op *op,
 		break;
 	case HIST_FAILED:
 		report->writes_failed += changes(op);
+		if (!is_trouble(op->code))
+			check_add(report, CHECK_ODD, op->id, 0, "%s",
+			          pl_code_name(op->code))
+				->ms = op->end_ms;
 		judge_not_applied(truth, op, report);
 		break;
 	case HIST_UNKNOWN:

@@ -147,12 +147,11 @@ static bool was_compacted(const struct walk *walk, const struct hist_note *note)
 static void on_end(struct walk *walk, const struct hist_note *note)
 {
 	walk->running = false;
-	if (note->code == PL_CANCELED)
-		return;
-	if (note->code == PL_COMPACTED && was_compacted(walk, note)) {
+	if (note->code == PL_COMPACTED)
 		walk->report->compacted++;
+	if (note->code == PL_CANCELED || walk->stream->relists ||
+	    (note->code == PL_COMPACTED && was_compacted(walk, note)))
 		return;
-	}
 	check_add(walk->report, CHECK_BROKEN_OFF, 0, walk->covered,
 	          "%s: %s at %" PRId64 ", compacted at %" PRId64, walk->stream->name,
 	          pl_code_name(note->code), walk->covered, note->compact_revision)

@@ -547,3 +547,17 @@ T_CASE(call_without_an_answer)
 	hist_op_start(&hist, 1, 105);
 	want(CHECK_NO_ANSWER);
 }
+
+T_CASE(odd_failure)
+{
+	good();
+	hist_op(&hist, OP_FAILED)->code = PL_CORRUPT;
+	want(CHECK_ODD);
+}
+
+T_CASE(complaint_is_passed_on)
+{
+	good();
+	hist_complain(&hist, 5, "client %d does not work", 3);
+	want(CHECK_STUCK);
+}

@@ -225,3 +225,17 @@ void hist_mark(struct hist *hist, uint64_t now_ms, const char *fmt, ...)
 	(void)vsnprintf(mark->text, sizeof mark->text, fmt, args);
 	va_end(args);
 }
+
+void hist_complain(struct hist *hist, uint64_t now_ms, const char *fmt, ...)
+{
+	struct hist_complaint *complaint;
+	va_list args;
+
+	if (hist->complaint_count == HIST_COMPLAINTS_MAX)
+		return;
+	complaint = &hist->complaint[hist->complaint_count++];
+	complaint->ms = now_ms;
+	va_start(args, fmt);
+	(void)vsnprintf(complaint->text, sizeof complaint->text, fmt, args);
+	va_end(args);
+}

@@ -27,6 +27,7 @@ enum {
 	HIST_VALUE_SIZE = 1024,
 	HIST_LIST_MAX = 64, /* elements; then a list is full */
 	HIST_TEXT_SIZE = 120,
+	HIST_COMPLAINTS_MAX = 16,
 };
 
 /* Which kind of key: the letter in "/lab/r/00000012". */
@@ -136,6 +137,7 @@ struct hist_stream {
 	char name[HIST_NAME_SIZE];
 	enum hist_class class; /* only keys of this class */
 	bool whole;            /* must have seen everything up to the end */
+	bool relists;          /* may list again whenever it sees fit */
 	struct hist_note *note;
 	size_t note_count, note_cap;
 	struct hist_event *event;
@@ -156,6 +158,12 @@ struct hist_mark {
 	char text[HIST_TEXT_SIZE];
 };
 
+/* What the laboratory itself found wrong while it ran. */
+struct hist_complaint {
+	uint64_t ms;
+	char text[HIST_TEXT_SIZE];
+};
+
 struct hist {
 	uint64_t tick;
 	int64_t base_revision; /* when it began: the store was empty */
@@ -169,6 +177,8 @@ struct hist {
 	size_t compacted_count, compacted_cap;
 	struct hist_mark *mark;
 	size_t mark_count, mark_cap;
+	struct hist_complaint complaint[HIST_COMPLAINTS_MAX];
+	unsigned complaint_count;
 	/* Everything there was when all was quiet again. */
 	int64_t final_revision;
 	uint64_t final_ms;
@@ -198,5 +208,9 @@ size_t hist_lease_add(struct hist *hist, int64_t id, uint64_t ttl_ms);
 void hist_compacted(struct hist *hist, int64_t revision);
 void hist_final_add(struct hist *hist, const struct hist_event *record);
 PL_PRINTF(3, 4) void hist_mark(struct hist *hist, uint64_t now_ms, const char *fmt, ...);
+
+/* The client did not come back to work, or some such. */
+PL_PRINTF(3, 4)
+void hist_complain(struct hist *hist, uint64_t now_ms, const char *fmt, ...);
 
 #endif
