@@ -46,6 +46,7 @@ static void fetch(struct relist_core *core, struct relist_actions *actions)
 {
 	core->state = RELIST_LISTING;
 	core->fetch_at_ms = NEVER;
+	core->asked_revision = core->seen_revision;
 	emit(actions, RELIST_DO_FETCH)->revision = core->list_revision;
 }
 
@@ -74,10 +75,11 @@ static bool same_store(struct relist_core *core, const struct relist_event *even
 {
 	if (core->cluster_id != 0 && event->cluster_id != core->cluster_id)
 		return false;
-	if (event->revision < core->seen_revision)
+	if (event->revision < core->asked_revision)
 		return false;
 	core->cluster_id = event->cluster_id;
-	core->seen_revision = event->revision;
+	if (event->revision > core->seen_revision)
+		core->seen_revision = event->revision;
 	return true;
 }
 
@@ -221,6 +223,7 @@ static void on_timeout(struct relist_core *core, uint64_t now_ms,
 	}
 	if (now_ms >= core->check_at_ms) {
 		core->check_at_ms = NEVER;
+		core->asked_revision = core->seen_revision;
 		emit(actions, RELIST_DO_CHECK);
 	}
 }

@@ -79,7 +79,9 @@ struct relist_core {
 	struct pl_rng rng;
 	uint64_t check_ms, stall_ms;
 	uint64_t cluster_id;    /* 0: not known */
-	int64_t seen_revision;  /* the store was there: no linearizable read is older */
+	int64_t seen_revision;  /* the store was there */
+	int64_t asked_revision; /* and here when the read in flight left: it is no older.
+	                         * The watch may overtake its answer */
 	int64_t list_revision;  /* 0: no page yet */
 	int64_t watch_revision; /* told to the user up to here */
 	uint32_t failures;      /* in a row */

@@ -148,6 +148,21 @@ T_CASE(silent_watch)
 }
 
 /* A list below what its own earlier pages saw can not be of the same store. */
+/* The answer to a check is slow, and the watch goes on meanwhile. */
+T_CASE(check_is_overtaken)
+{
+	begin();
+	page(10, 100, false);
+	heard("ready", RELIST_EV_READY, 20, 100);
+	due();
+	heard("events", RELIST_EV_EVENTS, 10020, 110);
+	heard("checked", RELIST_EV_CHECKED, 10030, 105);
+	heard("events", RELIST_EV_EVENTS, 10040, 111);
+	due();
+	heard("checked", RELIST_EV_CHECKED, 20040, 110);
+	t_golden("relist/check_is_overtaken.txt", story);
+}
+
 T_CASE(page_of_the_past)
 {
 	begin();
