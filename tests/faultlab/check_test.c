@@ -503,6 +503,14 @@ T_CASE(broken_off)
 	want(CHECK_BROKEN_OFF);
 }
 
+T_CASE(listed_again_for_no_reason)
+{
+	good();
+	hist.stream[SECOND].relists = true;
+	hist_note_add(&hist, SECOND, HIST_END, 0, 103)->code = PL_REWOUND;
+	want(CHECK_BROKEN_OFF);
+}
+
 T_CASE(end_has_another_key)
 {
 	struct hist_event more;
