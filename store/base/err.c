@@ -31,6 +31,7 @@ enum pl_code pl_err_set(struct pl_err *err, enum pl_code code, const char *fmt, 
 	if (err == NULL)
 		return code;
 	err->code = code;
+	err->cause = code;
 	va_start(args, fmt);
 	(void)vsnprintf(err->msg, sizeof err->msg, fmt, args);
 	va_end(args);
@@ -58,6 +59,14 @@ enum pl_code pl_err_wrap(struct pl_err *err, const char *fmt, ...)
 		(void)snprintf(err->msg + at, room, ": %.*s", (int)(room - 3), inner);
 	}
 	return err->code;
+}
+
+enum pl_code pl_err_unknown(struct pl_err *err)
+{
+	PL_ASSERT(err != NULL);
+	PL_ASSERT(err->code != PL_OK);
+	err->code = PL_UNKNOWN;
+	return PL_UNKNOWN;
 }
 
 _Noreturn void pl_assert_failed(const char *expr, const char *file, int line)

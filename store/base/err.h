@@ -47,6 +47,9 @@ enum { PL_ERR_MSG_SIZE = 240 };
  * reporting "out of memory" must not need memory. */
 struct pl_err {
 	enum pl_code code;
+	/* What went wrong: code itself, or, when that is PL_UNKNOWN, what left the
+	 * outcome unknown (PL_TIMEOUT, PL_NOSPACE, ...). */
+	enum pl_code cause;
 	char msg[PL_ERR_MSG_SIZE];
 };
 
@@ -57,6 +60,9 @@ enum pl_code pl_err_set(struct pl_err *err, enum pl_code code, const char *fmt, 
 
 /* Prefix what was being attempted: "load pmap: key /s/p/7: not found". */
 PL_PRINTF(2, 3) enum pl_code pl_err_wrap(struct pl_err *err, const char *fmt, ...);
+
+/* The error stays what it is, but nobody knows what became of the request. */
+enum pl_code pl_err_unknown(struct pl_err *err);
 
 const char *pl_code_name(enum pl_code code);
 

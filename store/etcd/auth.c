@@ -85,7 +85,7 @@ static void on_answer(struct client *client, const struct grpc_end *end)
 	if (end->status != GRPC_OK) {
 		status = status_of(end->status, text);
 		status_err(&status, false, text, &err);
-		if (strstr(end->text, "authentication is not enabled") != NULL) {
+		if (status.next == STATUS_NO_TOKEN) {
 			auth->state = AUTH_OFF;
 			client_pump(client);
 		} else if (status.next == STATUS_GIVE_UP) {

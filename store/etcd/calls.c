@@ -27,6 +27,7 @@ enum {
 	BODY_MAX = 1 << 30, /* the server's own limit is far below */
 	CALL_BYTES = 512,   /* what a call costs beside its body */
 	ANSWER_ARENA_CHUNK = 64 << 10,
+	ANSWER_ARENA_MAX = 1 << 30, /* two bytes on the wire can become 64 */
 	/* A read that goes unanswered so long is asked elsewhere, if there is one. */
 	READ_ATTEMPT_MIN_MS = 1000,
 	RETRIES_MAX = 64,
@@ -182,8 +183,8 @@ static void on_answer(struct call *call, const struct grpc_end *end)
 		return;
 	}
 	/* The server said yes, in words that can not be read. */
-	if (call->is_write && code != PL_NOLEASE)
-		err.code = PL_UNKNOWN;
+	if (call->is_write)
+		pl_err_unknown(&err);
 	call_finish(call, NULL, &err);
 }
 
@@ -226,7 +227,7 @@ static void on_broken(struct call *call, struct link_conn *conn,
 	}
 	if (end->fate == GRPC_MAYBE && call->is_write) {
 		pl_err_wrap(&err, "%s: sent, no answer", kv_op_name(call->op));
-		err.code = PL_UNKNOWN;
+		pl_err_unknown(&err);
 		call_finish(call, NULL, &err);
 	} else if (end->code == PL_LIMIT || end->code == PL_NOMEM ||
 	           end->code == PL_PROTO) {
@@ -546,7 +547,7 @@ enum pl_code calls_init(struct client *client, size_t bytes_max)
 	pl_list_init(&calls->flying);
 	pl_list_init(&calls->waiters);
 	calls->bytes_max = bytes_max;
-	pl_arena_init(&calls->arena, ANSWER_ARENA_CHUNK, 0);
+	pl_arena_init(&calls->arena, ANSWER_ARENA_CHUNK, ANSWER_ARENA_MAX);
 	return pl_timer_init(&calls->room_timer, &client->timers.timers, on_room, client);
 }
 

@@ -75,7 +75,8 @@ const char *etcd_launch_key_file(const struct etcd_launch *launch);
 /* 0: not running. */
 pid_t etcd_launch_pid(const struct etcd_launch *launch, unsigned member);
 
-/* SIGSTOP, SIGCONT, or SIGKILL (the member stays down until it is revived). */
+/* SIGSTOP (it has stopped on return), SIGCONT, or SIGKILL (the member stays down until it
+ * is revived). */
 PL_NODISCARD enum pl_code etcd_launch_signal(struct etcd_launch *launch, unsigned member,
                                              int signum, struct pl_err *err);
 

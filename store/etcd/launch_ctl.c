@@ -1,8 +1,13 @@
 /* What one does with a launch that stands: look at it, break it, mend it. */
+#include <dirent.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "store/etcd/launch_int.h"
+
+enum { STOP_LOOKS_MAX = 100000 };
 
 static const struct launch_member *member_at(const struct etcd_launch *launch,
                                              unsigned member)
@@ -48,6 +53,51 @@ pid_t etcd_launch_pid(const struct etcd_launch *launch, unsigned member)
 	return m->proc == NULL || m->asked ? 0 : m->proc->handle.pid;
 }
 
+/* The state of a thread as /proc tells it: 'T' is stopped; 0: it is gone. */
+static char thread_state(pid_t pid, const char *thread)
+{
+	char path[64], text[512];
+	const char *name_end;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)pid, thread);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	text[fread(text, 1, sizeof text - 1, file)] = 0;
+	(void)fclose(file);
+	name_end = strrchr(text, ')');
+	return name_end == NULL || name_end[1] == 0 ? 0 : name_end[2];
+}
+
+static bool all_stopped(pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	bool stopped = true;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (dir == NULL)
+		return true; /* gone altogether */
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.') {
+			char state = thread_state(pid, entry->d_name);
+
+			stopped = stopped && (state == 'T' || state == 0);
+		}
+	(void)closedir(dir);
+	return stopped;
+}
+
+/* The signal only asks. Whoever stops a member wants it to answer no more. */
+static void wait_until_stopped(pid_t pid)
+{
+	for (unsigned i = 0; i < STOP_LOOKS_MAX && !all_stopped(pid); i++)
+		(void)sched_yield();
+}
+
 enum pl_code etcd_launch_signal(struct etcd_launch *launch, unsigned member, int signum,
                                 struct pl_err *err)
 {
@@ -58,6 +108,8 @@ enum pl_code etcd_launch_signal(struct etcd_launch *launch, unsigned member, int
 		return pl_err_set(err, PL_NOTFOUND, "etcd member %u is not running",
 		                  member);
 	launch_kill(&launch->members[member], signum);
+	if (signum == SIGSTOP)
+		wait_until_stopped(etcd_launch_pid(launch, member));
 	return PL_OK;
 }
 

@@ -250,11 +250,14 @@ enum pl_code status_err(const struct status *status, bool is_write, struct pl_sp
 		name = number;
 	}
 	(void)visible(text, words, sizeof words);
-	if (is_write && status->maybe_applied)
-		return pl_err_set(err, PL_UNKNOWN,
-		                  "%s (%s), and it may have been applied: %s; %s", words,
-		                  name, pl_code_advice(PL_UNKNOWN),
-		                  pl_code_advice(status->code));
+	if (is_write && status->maybe_applied) {
+		pl_err_set(err, PL_UNKNOWN,
+		           "%s (%s), and it may have been applied: %s; %s", words, name,
+		           pl_code_advice(PL_UNKNOWN), pl_code_advice(status->code));
+		if (err != NULL)
+			err->cause = status->code;
+		return PL_UNKNOWN;
+	}
 	return pl_err_set(err, status->code, "%s (%s): %s", words, name,
 	                  pl_code_advice(status->code));
 }

@@ -33,6 +33,7 @@ enum {
 	BODY_MAX = 64 << 20,
 	CREATING_MAX = 64,
 	ARENA_CHUNK = 256 << 10,
+	ARENA_MAX = 1 << 30,
 	PROGRESS_AGAIN_MS = 100,
 	CHECK_TIMEOUT_MS = 10000,
 };
@@ -767,7 +768,7 @@ enum pl_code watches_init(struct client *client)
 	pl_list_init(&watches->creating);
 	for (unsigned i = 0; i < WATCH_BUCKETS; i++)
 		pl_list_init(&watches->bucket[i]);
-	pl_arena_init(&watches->arena, ARENA_CHUNK, 0);
+	pl_arena_init(&watches->arena, ARENA_CHUNK, ARENA_MAX);
 	code = pl_timer_init(&watches->timer, &client->timers.timers, on_pump_timer,
 	                     client);
 	if (code != PL_OK)
