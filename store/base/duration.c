@@ -178,7 +178,7 @@ static size_t print_decimal(char *out, uint64_t value, uint64_t scale)
 const char *pl_duration_print(int64_t ns, char *out)
 {
 	uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	uint64_t minute = units[6].ns, hour = units[7].ns;
+	const uint64_t minute = UINT64_C(60000000000), hour = minute * 60;
 	char *at = out;
 	const char *unit = "s";
 	uint64_t scale = 1000000000;

@@ -79,8 +79,8 @@ size_t pl_json_count(struct pl_json value)
 {
 	size_t count = 0;
 
-	PL_JSON_EACH(item, value)
-	count++;
+	PL_JSON_EACH (item, value)
+		count++;
 	return count;
 }
 

@@ -46,9 +46,11 @@ static inline void pl_list_del(struct pl_list *link)
 
 #define PL_LIST_ITEM(link, type, member) PL_CONTAINER_OF(link, type, member)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): link is a name */
 /* The body may not remove other elements than the current one. */
 #define PL_LIST_EACH(link, head)                                             \
 	for (struct pl_list *link = (head)->next, *link##_next = link->next; \
 	     link != (head); link = link##_next, link##_next = link->next)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

@@ -78,8 +78,7 @@ static void check_errors(struct pl_json root)
 	const char *text = NULL;
 	char path[PL_JSON_PATH_SIZE];
 
-	PL_JSON_EACH(item, root)
-	{
+	PL_JSON_EACH (item, root) {
 		pl_json_path(item, path);
 		PL_ASSERT(strlen(path) < sizeof path);
 		if (pl_json_string(item, "name", PL_JSON_REQUIRED, &text, &err) != PL_OK)

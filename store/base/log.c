@@ -1,0 +1,141 @@
+#include "store/base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/base/log_line.h"
+#include "store/base/quote.h"
+
+static const char *const level_names[] = {
+	[PL_LOG_DEBUG] = "debug", [PL_LOG_INFO] = "info", [PL_LOG_WARN] = "warn",
+	[PL_LOG_ERROR] = "error", [PL_LOG_OFF] = "off",
+};
+
+enum { LEVELS = sizeof level_names / sizeof level_names[0] };
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic int level; /* read without the lock */
+	int fd;
+	enum pl_log_format format;
+	bool colour;
+	int64_t (*wall_ms)(void);
+	uint8_t line[PL_LOG_LINE_MAX]; /* under the lock */
+} sink = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .level = PL_LOG_INFO,
+          .fd = STDERR_FILENO,
+          .wall_ms = pl_clock_wall_ms};
+
+void pl_log_setup(const struct pl_log_options *options)
+{
+	bool tty = options->colour == PL_LOG_COLOUR_AUTO && isatty(options->fd) != 0 &&
+	           getenv("NO_COLOR") == NULL;
+	int rc = pthread_mutex_lock(&sink.lock);
+
+	PL_ASSERT(rc == 0 && (unsigned)options->level < LEVELS);
+	sink.fd = options->fd;
+	sink.format = options->format;
+	sink.colour = tty || options->colour == PL_LOG_COLOUR_ALWAYS;
+	sink.wall_ms = options->wall_ms == NULL ? pl_clock_wall_ms : options->wall_ms;
+	atomic_store_explicit(&sink.level, (int)options->level, memory_order_relaxed);
+	(void)pthread_mutex_unlock(&sink.lock);
+}
+
+const char *pl_log_level_name(enum pl_log_level level)
+{
+	PL_ASSERT((unsigned)level < LEVELS);
+	return level_names[level];
+}
+
+enum pl_code pl_log_level_parse(struct pl_span text, enum pl_log_level *out,
+                                struct pl_err *err)
+{
+	char quoted[PL_QUOTE_SIZE];
+
+	for (unsigned i = 0; i < LEVELS; i++)
+		if (pl_span_eq(text, pl_span_str(level_names[i]))) {
+			*out = (enum pl_log_level)i;
+			return PL_OK;
+		}
+	return pl_err_set(err, PL_INVALID, "want debug, info, warn, error or off, got %s",
+	                  pl_quote(text, quoted));
+}
+
+bool pl_log_on(enum pl_log_level level)
+{
+	return (int)level >= atomic_load_explicit(&sink.level, memory_order_relaxed);
+}
+
+static bool is_name(const char *text)
+{
+	const char *at = text;
+
+	while ((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || *at == '_' ||
+	       *at == '.')
+		at++;
+	return *at == 0 && at != text;
+}
+
+/* A line that the reader is gone for, or that finds the disk full, is lost: there
+ * is nowhere to say so. */
+static void write_all(const uint8_t *at, size_t len)
+{
+	while (len > 0) {
+		ssize_t put = write(sink.fd, at, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return;
+		at += put;
+		len -= (size_t)put;
+	}
+}
+
+static enum pl_code format(struct pl_buf *buf, const struct pl_log_event *event)
+{
+	if (sink.format == PL_LOG_JSON)
+		return pl_log_line_json(buf, event);
+	return pl_log_line_text(buf, event, sink.colour);
+}
+
+static void write_line(struct pl_log_event event)
+{
+	static const struct pl_log_field too_long = {
+		"log_cut", PL_LOG_KIND_BOOL, {.truth = true}};
+	/* All of its memory is there from the start, so it never asks the heap. The
+	 * last byte is kept for the line end. */
+	struct pl_buf buf = {
+		.at = sink.line, .cap = PL_LOG_LINE_MAX - 1, .max = PL_LOG_LINE_MAX - 1};
+
+	event.wall_ms = sink.wall_ms();
+	if (format(&buf, &event) != PL_OK) {
+		event.fields = &too_long;
+		event.count = 1;
+		buf.len = 0;
+		if (format(&buf, &event) != PL_OK)
+			return;
+	}
+	sink.line[buf.len] = '\n';
+	write_all(sink.line, buf.len + 1);
+}
+
+void pl_log_write(enum pl_log_level level, const char *event,
+                  const struct pl_log_field *fields, unsigned count)
+{
+	int saved = errno, rc;
+
+	PL_ASSERT(is_name(event) && level < PL_LOG_OFF);
+	for (unsigned i = 0; i < count; i++)
+		PL_ASSERT(is_name(fields[i].key));
+	rc = pthread_mutex_lock(&sink.lock);
+	PL_ASSERT(rc == 0);
+	write_line((struct pl_log_event){
+		.level = level, .name = event, .fields = fields, .count = count});
+	(void)pthread_mutex_unlock(&sink.lock);
+	errno = saved;
+}
