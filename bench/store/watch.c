@@ -28,7 +28,7 @@ enum {
 	FLOOD_PAIRS_MAX = 128,
 	LAG_MS_MAX = 4096,
 	LAG_PER_MS = 8,
-	REPLAY_BATCH = 500,
+	WAIT_MAX_MS = 60000,
 };
 
 /* Written by a watcher, read by the parent. */
@@ -157,9 +157,14 @@ static void watchers_stop(struct watchers *w)
 
 static void watchers_wait(struct bench *bench, const struct watchers *w, int64_t revision)
 {
+	uint64_t give_up_ms = pl_clock_ms() + WAIT_MAX_MS;
+
 	for (unsigned i = 0; i < w->count; i++)
-		while (w->page[i]->revision < revision)
+		while (w->page[i]->revision < revision) {
+			if (pl_clock_ms() > give_up_ms)
+				bench_check(PL_TIMEOUT, NULL, "a watcher stands still");
 			run_ms(bench, 1);
+		}
 }
 
 static void on_time(void *ctx)
