@@ -58,6 +58,8 @@ void measure_end(struct measure *m, const struct bench *bench);
 /* fields: the inside of "case", as "\"op\":\"put\",\"inflight\":4". */
 void bench_emit(const char *fields, const char *metric, double value, const char *unit);
 void bench_emit_cpu(const char *fields, const struct measure *m);
+/* From its /metrics: fsync latency, size of the database. */
+void bench_emit_server(struct bench *bench, const char *part);
 void bench_environment(struct bench *bench);
 
 /* Latencies in microseconds; sorts at. */

@@ -37,6 +37,7 @@ static void run_part(const struct bench_opts *opts, const char *part,
 		return;
 	bench_open(&bench, opts, false);
 	fn(&bench);
+	bench_emit_server(&bench, part);
 	bench_close(&bench);
 }
 

@@ -242,6 +242,7 @@ void bench_placement(const struct bench_opts *opts)
 		p.bench = &bench;
 		p.alloc_size = alloc_sizes[i];
 		run_alloc_size(&p);
+		bench_emit_server(&bench, "placement");
 		bench_close(&bench);
 	}
 	free(p.spec_rev);
