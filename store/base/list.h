@@ -48,6 +48,7 @@ static inline void pl_list_del(struct pl_list *link)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): link is a name */
 /* The body may not remove other elements than the current one. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): link is a name that is declared here. */
 #define PL_LIST_EACH(link, head)                                             \
 	for (struct pl_list *link = (head)->next, *link##_next = link->next; \
 	     link != (head); link = link##_next, link##_next = link->next)

@@ -95,20 +95,16 @@ static void launch_sweep(struct etcd_launch *launch)
 	}
 }
 
-static void launch_end(struct etcd_launch *launch, int signum)
-{
-	launch->state = LAUNCH_ENDING;
-	launch_probe_close(launch);
-	kill_all(launch, signum);
-	launch_advance(launch);
-}
-
-/* err is set. */
+/* err is set. The rest from the loop: whoever fails is in the midst of something. */
 static void launch_fail(struct etcd_launch *launch)
 {
+	int rc;
+
 	PL_ASSERT(launch->err.code != PL_OK);
-	(void)uv_timer_stop(&launch->timer);
-	launch_end(launch, SIGKILL);
+	launch->state = LAUNCH_ENDING;
+	launch_probe_close(launch);
+	rc = uv_timer_start(&launch->timer, launch_on_timer, 0, 0);
+	PL_ASSERT(rc == 0);
 }
 
 static enum pl_code pick_ports(struct etcd_launch *launch)
@@ -222,7 +218,7 @@ void launch_on_timer(uv_timer_t *timer)
 	case LAUNCH_PROBING:
 		launch_look(launch);
 		break;
-	case LAUNCH_ENDING: /* SIGTERM was not enough, or there was nobody to take it */
+	case LAUNCH_ENDING: /* a failed start, or SIGTERM was not enough */
 		kill_all(launch, SIGKILL);
 		launch_advance(launch);
 		break;

@@ -93,7 +93,7 @@ enum pl_code launch_port_pick(struct launch_member *member, struct launch_port *
                               struct pl_err *err)
 {
 	struct pl_rng rng;
-	int back, fd = -1, error = 0;
+	int back = -1, fd = -1, error = 0;
 	uint16_t number = 0;
 	enum pl_code code;
 
@@ -121,7 +121,7 @@ enum pl_code launch_port_pick(struct launch_member *member, struct launch_port *
 
 void launch_port_hold(const struct launch_member *member, struct launch_port *port)
 {
-	int back;
+	int back = -1;
 
 	if (port->fd >= 0 || launch_netns_enter(member->netns_fd, &back, NULL) != PL_OK)
 		return;

@@ -29,8 +29,6 @@ enum { ARGS_MAX = 64 + LAUNCH_EXTRA_MAX, ARENA_MAX = 256 * 1024 };
 	"cat >/dev/null; n=0; until rm -rf -- \"$1\" 2>/dev/null; " \
 	"do n=$((n+1)); [ $n -lt 100 ] || exit 1; sleep 0.05; done"
 
-extern char **environ;
-
 enum pl_code launch_find(const char *name, char *path, const char *package,
                          struct pl_err *err)
 {

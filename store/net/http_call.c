@@ -97,7 +97,9 @@ void http_call_serve(struct http_call *call)
 {
 	if (call->err.code != PL_OK) {
 		call_finish(call);
-	} else if (call->streams && call->head_whole && !call->head_told) {
+		return;
+	}
+	if (call->streams && call->head_whole && !call->head_told) {
 		struct http_answer answer = call_answer(call);
 
 		call->head_told = true;

@@ -10,7 +10,7 @@
 #include "store/net/http.h"
 #include "tests/harness/t.h"
 
-enum { TEXT_MAX = 4096, BIG = 3 * 1024 * 1024 };
+enum { TEXT_MAX = 4096, BIG = 3 * 1024 * 1024, SINK_MAX = 64 * 1024 * 1024 };
 
 /* A server, a client, and the calls between them on one loop. */
 struct bench {
@@ -41,7 +41,7 @@ struct probe {
 /* With room past pl_malloc(), whose faults are for the client. */
 static void sink_init(struct pl_buf *buf)
 {
-	pl_buf_init(buf, 64 * 1024 * 1024);
+	pl_buf_init(buf, SINK_MAX);
 	buf->at = malloc(TEXT_MAX);
 	buf->cap = TEXT_MAX;
 	T_TRUE(buf->at != NULL);
@@ -518,7 +518,7 @@ T_CASE(a_paused_caller_stops_the_server)
 	} while (fake_conn_unsent(b.last) != before);
 	held = p.got.len;
 	T_EQ(p.chunks, 1);
-	T_TRUE(held <= 2 * HTTP_STREAM_BUFFER);
+	T_TRUE(held <= (size_t)2 * HTTP_STREAM_BUFFER);
 	while (p.ends == 0) {
 		if (p.call != NULL)
 			http_call_resume(p.call);

@@ -137,7 +137,7 @@ enum pl_code prom_number(struct pl_span text, double *out)
 		return PL_INVALID;
 	/* strtod() knows more spellings than the format: hex, "infinity", blanks. */
 	for (size_t i = 0; i < text.len; i++) {
-		if (!is_digit(text.at[i]) && memchr("+-.eE", text.at[i], 5) == NULL)
+		if (text.at[i] == 0 || strchr("+-.eE0123456789", text.at[i]) == NULL)
 			return PL_INVALID;
 	}
 	memcpy(copy, text.at, text.len);
