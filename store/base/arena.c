@@ -63,17 +63,23 @@ void pl_arena_reset(struct pl_arena *arena)
 	arena->used = 0;
 }
 
+/* Gives a chunk with that much room. A larger one than usual is made for a single
+ * object and goes behind the current one, which may still have room for others. */
 static struct pl_arena_chunk *chunk_add(struct pl_arena *arena, size_t size)
 {
-	size_t room = size > arena->chunk_size ? size : arena->chunk_size;
+	bool large = size > arena->chunk_size;
+	size_t room = large ? size : arena->chunk_size;
 	struct pl_arena_chunk *chunk = pl_malloc(sizeof *chunk + room);
+	struct pl_arena_chunk **link = &arena->chunks;
 
 	if (chunk == NULL)
 		return NULL;
+	if (large && arena->chunks != NULL)
+		link = &arena->chunks->next;
 	chunk->used = 0;
 	chunk->size = room;
-	chunk->next = arena->chunks;
-	arena->chunks = chunk;
+	chunk->next = *link;
+	*link = chunk;
 	return chunk;
 }
 

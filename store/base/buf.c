@@ -10,7 +10,7 @@ enum { CAP_MIN = 64 };
 
 void pl_buf_init(struct pl_buf *buf, size_t max)
 {
-	PL_ASSERT(max > 0);
+	PL_ASSERT(max > 0 && max < SIZE_MAX);
 	*buf = (struct pl_buf){.max = max};
 }
 
@@ -36,7 +36,7 @@ enum pl_code pl_buf_reserve(struct pl_buf *buf, size_t more)
 		cap = cap > buf->max / 2 ? buf->max : cap * 2;
 	if (cap > buf->max)
 		cap = buf->max;
-	at = pl_realloc(buf->at, cap);
+	at = pl_realloc(buf->at, cap + 1); /* see pl_buf_printf */
 	if (at == NULL)
 		return PL_NOMEM;
 	buf->at = at;
@@ -72,7 +72,8 @@ enum pl_code pl_buf_printf(struct pl_buf *buf, const char *fmt, ...)
 	va_end(args);
 	if (len < 0)
 		return PL_INVALID;
-	code = pl_buf_reserve(buf, (size_t)len + 1); /* vsnprintf ends with a NUL */
+	/* vsnprintf ends with a NUL, which goes to the byte behind cap if need be. */
+	code = pl_buf_reserve(buf, (size_t)len);
 	if (code != PL_OK)
 		return code;
 	va_start(args, fmt);

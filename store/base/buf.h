@@ -9,7 +9,7 @@
 #include "store/base/err.h"
 #include "store/base/span.h"
 
-/* Owns at. All zero but max is an empty buffer. */
+/* Owns at, which has a byte more than cap says. All zero but max is an empty buffer. */
 struct pl_buf {
 	uint8_t *at;
 	size_t len;

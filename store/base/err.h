@@ -53,12 +53,13 @@ struct pl_err {
 	char msg[PL_ERR_MSG_SIZE];
 };
 
-/* Both return the code so that a failing function ends in a single line.
+/* Returns the code so that a failing function ends in a single line.
  * err may be NULL when the caller only branches on the code. */
 PL_PRINTF(3, 4)
 enum pl_code pl_err_set(struct pl_err *err, enum pl_code code, const char *fmt, ...);
 
-/* Prefix what was being attempted: "load pmap: key /s/p/7: not found". */
+/* Prefix what was being attempted: "load pmap: key /s/p/7: not found". Returns the
+ * code that is in err, so err may not be NULL: hand an own one to what may fail. */
 PL_PRINTF(2, 3) enum pl_code pl_err_wrap(struct pl_err *err, const char *fmt, ...);
 
 /* The error stays what it is, but nobody knows what became of the request. */

@@ -27,6 +27,8 @@ struct pl_heap {
 };
 
 void pl_heap_init(struct pl_heap *heap, pl_heap_before_fn *before);
+/* Does not touch the elements, which may be gone: what is still in it keeps saying
+ * so, and must be zeroed before it goes into another heap. */
 void pl_heap_done(struct pl_heap *heap);
 
 /* Room for count elements, so that adding up to there can not fail. */

@@ -1,5 +1,6 @@
 #include "store/base/rng.h"
 
+#include <errno.h>
 #include <sys/random.h>
 
 #include "store/base/err.h"
@@ -68,8 +69,11 @@ bool pl_rng_chance(struct pl_rng *rng, uint64_t count, uint64_t outof)
 uint64_t pl_rng_seed_random(void)
 {
 	uint64_t seed = 0;
-	ssize_t got = getrandom(&seed, sizeof seed, 0);
+	ssize_t got;
 
+	do /* a signal may come while the system gathers its first entropy */
+		got = getrandom(&seed, sizeof seed, 0);
+	while (got < 0 && errno == EINTR);
 	PL_ASSERT(got == (ssize_t)sizeof seed); /* can not fail for 8 bytes */
 	return seed;
 }

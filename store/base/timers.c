@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-static struct pl_timer *timer_of(const struct pl_heap_node *node)
+static const struct pl_timer *timer_of(const struct pl_heap_node *node)
 {
-	return PL_CONTAINER_OF((uintptr_t)node, struct pl_timer, node);
+	return PL_CONTAINER_OF_CONST(node, struct pl_timer, node);
 }
 
 static bool timer_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
@@ -33,22 +33,29 @@ uint64_t pl_timers_next_ms(const struct pl_timers *timers)
 	return top == NULL ? UINT64_MAX : timer_of(top)->at_ms;
 }
 
+/* Not what was set after the run began. */
+static struct pl_timer *next_due(const struct pl_timers *timers, uint64_t until)
+{
+	struct pl_heap_node *top = pl_heap_top(&timers->heap);
+	struct pl_timer *timer;
+
+	if (top == NULL)
+		return NULL;
+	timer = PL_CONTAINER_OF(top, struct pl_timer, node);
+	return timer->at_ms > timers->running_ms || timer->seq >= until ? NULL : timer;
+}
+
 void pl_timers_run(struct pl_timers *timers, uint64_t now_ms)
 {
-	uint64_t until = timers->seq; /* timers set from here on wait */
+	uint64_t until = timers->seq;
+	struct pl_timer *timer;
 
-	for (;;) {
-		struct pl_heap_node *top = pl_heap_top(&timers->heap);
-		struct pl_timer *timer;
-
-		if (top == NULL)
-			return;
-		timer = timer_of(top);
-		if (timer->at_ms > now_ms || timer->seq >= until)
-			return;
-		pl_heap_del(&timers->heap, top);
+	timers->running_ms = now_ms;
+	while ((timer = next_due(timers, until)) != NULL) {
+		pl_heap_del(&timers->heap, &timer->node);
 		timer->fn(timer->ctx);
 	}
+	timers->running_ms = 0;
 }
 
 enum pl_code pl_timer_init(struct pl_timer *timer, struct pl_timers *timers,
@@ -81,7 +88,9 @@ void pl_timer_set(struct pl_timer *timer, uint64_t at_ms)
 	PL_ASSERT(timers != NULL);
 	if (pl_heap_has(&timer->node))
 		pl_heap_del(&timers->heap, &timer->node);
-	timer->at_ms = at_ms;
+	/* Not before those that are due in the run that is going on: it would stop
+	 * there and leave them. */
+	timer->at_ms = at_ms < timers->running_ms ? timers->running_ms : at_ms;
 	timer->seq = timers->seq++;
 	code = pl_heap_add(&timers->heap, &timer->node);
 	PL_ASSERT(code == PL_OK); /* pl_timer_init reserved the slot */

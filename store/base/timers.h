@@ -19,6 +19,7 @@ struct pl_timers {
 	struct pl_heap heap;
 	uint64_t seq;
 	size_t room;                  /* timers initialised */
+	uint64_t running_ms;          /* the time of the run that is going on, or 0 */
 	void (*on_change)(void *ctx); /* the earliest deadline moved; may be NULL */
 	void *ctx;
 };
