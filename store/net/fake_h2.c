@@ -1,40 +1,11 @@
 #include "store/net/fake_h2.h"
 
-#include <nghttp2/nghttp2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/err.h"
-
-enum { PREFIX = 5 };
-
-struct bytes {
-	uint8_t *at;
-	size_t len, from, cap;
-};
-
-struct stream {
-	struct stream *next;
-	struct fake_h2 *fake;
-	int32_t id;
-	enum fake_act act;
-	unsigned number;
-	struct bytes in, out;
-	bool ended;    /* the answer's last byte is in out */
-	bool trailers; /* grpc-status follows */
-	bool answered;
-};
-
-struct fake_h2 {
-	nghttp2_session *h2;
-	struct fake_opts opts;
-	struct stream *streams;
-	struct bytes out;
-	struct fake_call calls[FAKE_CALLS_MAX];
-	unsigned pings;
-	bool pings_answered;
-};
+#include "store/net/fake_int.h"
 
 #define FAKE_NAME(name, words) #name,
 static const char *const act_names[FAKE_ACT_COUNT] = {FAKE_MAP(FAKE_NAME)};
@@ -43,195 +14,6 @@ const char *fake_act_name(enum fake_act act)
 {
 	return act_names[act];
 }
-
-static void bytes_add(struct bytes *bytes, const void *at, size_t len)
-{
-	if (len == 0)
-		return;
-	if (bytes->len + len > bytes->cap) {
-		bytes->cap = 2 * (bytes->len + len);
-		bytes->at = realloc(bytes->at, bytes->cap);
-		PL_ASSERT(bytes->at != NULL);
-	}
-	memcpy(bytes->at + bytes->len, at, len);
-	bytes->len += len;
-}
-
-static void message_add(struct bytes *bytes, uint8_t flags, const void *at, size_t len)
-{
-	uint8_t prefix[PREFIX] = {flags, (uint8_t)(len >> 24), (uint8_t)(len >> 16),
-	                          (uint8_t)(len >> 8), (uint8_t)len};
-
-	bytes_add(bytes, prefix, sizeof prefix);
-	bytes_add(bytes, at, len);
-}
-
-static nghttp2_nv field(const char *name, const char *value)
-{
-	return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value,
-	                    strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
-}
-
-static struct fake_call *call_of(const struct stream *stream)
-{
-	return &stream->fake->calls[stream->number];
-}
-
-static void trailers_send(struct stream *stream)
-{
-	nghttp2_nv nv[] = {
-		field("grpc-status", stream->act == FAKE_badstatus ? "x" : "0"),
-		field("grpc-message", "")};
-
-	call_of(stream)->answers++;
-	(void)nghttp2_submit_trailer(stream->fake->h2, stream->id, nv, 2);
-}
-
-static ssize_t on_answer_read(nghttp2_session *h2, int32_t id, uint8_t *to, size_t size,
-                              uint32_t *flags, nghttp2_data_source *source, void *ctx)
-{
-	struct stream *stream = source->ptr;
-	size_t left = stream->out.len - stream->out.from;
-	size_t count = left < size ? left : size;
-
-	(void)h2;
-	(void)id;
-	(void)ctx;
-	if (stream->act == FAKE_frag && count > 1)
-		count = 1;
-	if (count == 0 && !stream->ended)
-		return NGHTTP2_ERR_DEFERRED;
-	if (count > 0)
-		memcpy(to, stream->out.at + stream->out.from, count);
-	stream->out.from += count;
-	if (stream->ended && count == left) {
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		if (stream->trailers) {
-			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-			trailers_send(stream);
-		}
-	}
-	return (ssize_t)count;
-}
-
-static void head_send(struct stream *stream, const char *status, const char *type)
-{
-	nghttp2_data_provider provider = {.source = {.ptr = stream},
-	                                  .read_callback = on_answer_read};
-	nghttp2_nv nv[] = {field(":status", status), field("content-type", type)};
-
-	if (stream->answered)
-		return;
-	stream->answered = true;
-	(void)nghttp2_submit_response(stream->fake->h2, stream->id, nv, 2, &provider);
-}
-
-static void error_send(struct stream *stream)
-{
-	nghttp2_nv nv[] = {field(":status", "200"),
-	                   field("content-type", "application/grpc"),
-	                   field("grpc-status", "3"),
-	                   field("grpc-message", "key %22a%25b%22 is bad%0a\xc3\xa4")};
-
-	stream->answered = true;
-	call_of(stream)->answers++;
-	(void)nghttp2_submit_response(stream->fake->h2, stream->id, nv, 4, NULL);
-}
-
-static void reset_send(struct stream *stream, uint32_t error)
-{
-	(void)nghttp2_submit_rst_stream(stream->fake->h2, NGHTTP2_FLAG_NONE, stream->id,
-	                                error);
-}
-
-static void hints_send(struct stream *stream)
-{
-	nghttp2_nv nv[] = {field(":status", "103"), field("link", "nowhere")};
-
-	(void)nghttp2_submit_headers(stream->fake->h2, NGHTTP2_FLAG_NONE, stream->id,
-	                             NULL, nv, 2, NULL);
-}
-
-static void echo(struct stream *stream)
-{
-	bytes_add(&stream->out, stream->in.at, stream->in.len);
-}
-
-static void big_make(struct stream *stream)
-{
-	size_t size = stream->fake->opts.big_size;
-	uint8_t *at = malloc(size + 1);
-
-	PL_ASSERT(at != NULL);
-	for (size_t i = 0; i < size; i++)
-		at[i] = (uint8_t)(i * 31 + (i >> 10));
-	message_add(&stream->out, 0, at, size);
-	free(at);
-}
-
-/* What the answer's DATA frames hold. */
-static void body_make(struct stream *stream)
-{
-	uint32_t size = stream->fake->opts.big_size;
-	uint8_t claim[PREFIX] = {0, (uint8_t)(size >> 24), (uint8_t)(size >> 16),
-	                         (uint8_t)(size >> 8), (uint8_t)size};
-
-	switch (stream->act) {
-	case FAKE_big:
-		big_make(stream);
-		break;
-	case FAKE_lie:
-		bytes_add(&stream->out,
-		          "\0\xff\xff\xff\xff"
-		          "abc",
-		          PREFIX + 3);
-		break;
-	case FAKE_claim:
-		bytes_add(&stream->out, claim, sizeof claim);
-		bytes_add(&stream->out, "abc", 3);
-		break;
-	case FAKE_half:
-		bytes_add(&stream->out, stream->in.at, stream->in.len / 2);
-		break;
-	case FAKE_two:
-		echo(stream);
-		echo(stream);
-		break;
-	case FAKE_packed:
-		message_add(&stream->out, 1, "abc", 3);
-		break;
-	case FAKE_garbage:
-		bytes_add(&stream->out, "Internal Server Error", 21);
-		break;
-	case FAKE_none:
-		break;
-	default: /* the others give back what they got */
-		echo(stream);
-		break;
-	}
-}
-
-static void answer(struct stream *stream)
-{
-	const char *type =
-		stream->act == FAKE_text ? "text/plain" : "application/grpc+proto";
-
-	if (stream->act == FAKE_away)
-		fake_h2_goaway(stream->fake, stream->id, NGHTTP2_NO_ERROR, "");
-	if (stream->act == FAKE_early_hints)
-		hints_send(stream);
-	body_make(stream);
-	stream->ended = stream->act != FAKE_claim;
-	stream->trailers = stream->act != FAKE_nostatus;
-	if (stream->act == FAKE_html)
-		head_send(stream, "404", "text/html");
-	else if (stream->act == FAKE_proxy)
-		head_send(stream, "503", "text/html");
-	else
-		head_send(stream, "200", type);
-}
-
-/* --- in ------------------------------------------------------------------ */
 
 static void path_take(struct stream *stream, const char *path)
 {
@@ -246,7 +28,7 @@ static void path_take(struct stream *stream, const char *path)
 	}
 	stream->number = slash == NULL ? 0 : (unsigned)strtoul(slash + 1, NULL, 10);
 	PL_ASSERT(stream->number < FAKE_CALLS_MAX);
-	call_of(stream)->heads++;
+	fake_call_of(stream)->heads++;
 }
 
 static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
@@ -277,28 +59,28 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 	if (strcmp(key, ":path") == 0)
 		path_take(stream, text);
 	if (strcmp(key, "grpc-timeout") == 0)
-		(void)snprintf(call_of(stream)->timeout, 16, "%s", text);
+		(void)snprintf(fake_call_of(stream)->timeout, 16, "%s", text);
 	if (strcmp(key, "authorization") == 0)
-		(void)snprintf(call_of(stream)->token, 32, "%s", text);
+		(void)snprintf(fake_call_of(stream)->token, 32, "%s", text);
 	if (strcmp(key, "hasleader") == 0)
-		call_of(stream)->leader = strcmp(text, "true") == 0;
+		fake_call_of(stream)->leader = strcmp(text, "true") == 0;
 	return 0;
 }
 
 static void headers_came(struct stream *stream)
 {
 	if (stream->act == FAKE_refuse)
-		reset_send(stream, NGHTTP2_REFUSED_STREAM);
+		fake_reset_send(stream, NGHTTP2_REFUSED_STREAM);
 	if (stream->act == FAKE_early) {
-		message_add(&stream->out, 0, "early", 5);
+		fake_message_add(&stream->out, 0, "early", 5);
 		stream->ended = stream->trailers = true;
-		head_send(stream, "200", "application/grpc");
+		fake_head_send(stream, "200", "application/grpc");
 	}
 }
 
 static void request_came(struct stream *stream)
 {
-	call_of(stream)->wholes++;
+	fake_call_of(stream)->wholes++;
 	switch (stream->act) {
 	case FAKE_silent:
 	case FAKE_refuse:
@@ -307,13 +89,13 @@ static void request_came(struct stream *stream)
 	case FAKE_stream_end:
 		break;
 	case FAKE_reset:
-		reset_send(stream, NGHTTP2_INTERNAL_ERROR);
+		fake_reset_send(stream, NGHTTP2_INTERNAL_ERROR);
 		break;
 	case FAKE_error:
-		error_send(stream);
+		fake_error_send(stream);
 		break;
 	default: /* all the others answer with a body */
-		answer(stream);
+		fake_answer(stream);
 		break;
 	}
 }
@@ -328,17 +110,17 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t
 	if (stream == NULL)
 		return 0;
 	if (stream->act != FAKE_stream && stream->act != FAKE_stream_end) {
-		bytes_add(&stream->in, data, len);
+		fake_bytes_add(&stream->in, data, len);
 		return 0;
 	}
-	call_of(stream)->wholes++;
-	bytes_add(&stream->out, data, len);
+	fake_call_of(stream)->wholes++;
+	fake_bytes_add(&stream->out, data, len);
 	if (stream->act == FAKE_stream_end)
 		stream->ended = stream->trailers = true;
 	if (stream->answered)
 		(void)nghttp2_session_resume_data(h2, id);
 	else
-		head_send(stream, "200", "application/grpc");
+		fake_head_send(stream, "200", "application/grpc");
 	return 0;
 }
 
@@ -358,7 +140,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 	if (stream == NULL)
 		return 0;
 	if (frame->hd.type == NGHTTP2_RST_STREAM)
-		call_of(stream)->resets++;
+		fake_call_of(stream)->resets++;
 	if (frame->hd.type == NGHTTP2_HEADERS)
 		headers_came(stream);
 	if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
@@ -458,7 +240,7 @@ static void out_collect(struct fake_h2 *fake)
 		len = nghttp2_session_mem_send(fake->h2, &at);
 		if (len <= 0)
 			return;
-		bytes_add(&fake->out, at, (size_t)len);
+		fake_bytes_add(&fake->out, at, (size_t)len);
 	}
 }
 

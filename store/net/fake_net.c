@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/net/unconst.h"
 
 enum { CONNS_MAX = 64, PIECE = 64 * 1024 };
 
@@ -218,8 +219,8 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 
 	(void)ssl;
 	(void)ctx;
-	return SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, want,
-	                             sizeof want, in, in_len) == OPENSSL_NPN_NEGOTIATED
+	return SSL_select_next_proto(unconst(out), out_len, want, sizeof want, in,
+	                             in_len) == OPENSSL_NPN_NEGOTIATED
 	               ? SSL_TLSEXT_ERR_OK
 	               : SSL_TLSEXT_ERR_ALERT_FATAL;
 }

@@ -299,3 +299,14 @@ void rig_check(const struct rig *rig)
 			call_check(&rig->calls[i], fake_h2_call(rig->server, i));
 	}
 }
+
+bool rig_ended(const struct rig_call *call, enum grpc_fate fate, enum pl_code code,
+               const char *words)
+{
+	if (call->ended == 1 && call->fate == fate && call->code == code &&
+	    strstr(call->text, words) != NULL)
+		return true;
+	(void)printf("call %u ended %u times, fate %d, %s, '%s'\n", call->number,
+	             call->ended, (int)call->fate, pl_code_name(call->code), call->text);
+	return false;
+}

@@ -67,6 +67,10 @@ void rig_die(struct rig *rig);
  * saw, for every call that has ended. */
 void rig_check(const struct rig *rig);
 
+/* Whether the call ended like that, with words in its text; if not, says how. */
+bool rig_ended(const struct rig_call *call, enum grpc_fate fate, enum pl_code code,
+               const char *words);
+
 bool rig_is_stream(enum fake_act act);
 
 #endif

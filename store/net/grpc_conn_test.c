@@ -220,13 +220,13 @@ T_CASE(a_slow_reader_holds_back_the_bytes_and_nothing_is_lost)
 	for (unsigned i = 0; i < 50; i++)
 		(void)uv_run(&peer.loop, UV_RUN_NOWAIT);
 	T_TRUE(grpc_conn_unsent(peer.conn) > LEN);
-	T_TRUE(grpc_conn_unsent(peer.conn) < 3 * LEN + 1000);
-	T_TRUE(grpc_conn_traffic(peer.conn).bytes_out < 2 * LEN);
+	T_TRUE(grpc_conn_unsent(peer.conn) < (size_t)3 * LEN + 1000);
+	T_TRUE(grpc_conn_traffic(peer.conn).bytes_out < (uint64_t)2 * LEN);
 	fake_net_reading(peer.net, true);
 	while (fake_h2_call(fake_net_h2(peer.net, 0), 2)->wholes == 0)
 		(void)uv_run(&peer.loop, UV_RUN_ONCE);
 	T_EQ(grpc_conn_unsent(peer.conn), 0);
-	T_TRUE(grpc_conn_traffic(peer.conn).bytes_out > 3 * LEN);
+	T_TRUE(grpc_conn_traffic(peer.conn).bytes_out > (uint64_t)3 * LEN);
 	peer_close(&peer);
 	peer_run(&peer);
 	peer_done(&peer);

@@ -13,38 +13,51 @@ static void message_add(struct pl_buf *buf, size_t len)
 	grpc_frame_end(buf, start);
 }
 
+static const size_t lens[] = {0, 1, 5, 300, 0, 70000, 2};
+
+static void message_check(struct pl_span message, size_t len)
+{
+	T_EQ(message.len, len);
+	for (size_t i = 0; i < len; i++)
+		T_EQ(message.at[i], (uint8_t)(i + len));
+}
+
+/* The messages that come out when one more piece has gone in. */
+static unsigned piece_take(struct grpc_decoder *decoder, struct pl_span in,
+                           unsigned count)
+{
+	struct pl_span message;
+	bool got = true;
+
+	for (;;) {
+		T_OK(grpc_decoder_next(decoder, &in, &got, &message, NULL), NULL);
+		if (!got)
+			break;
+		message_check(message, lens[count++]);
+	}
+	T_EQ(in.len, 0);
+	return count;
+}
+
 T_CASE(messages_come_back_from_pieces_of_any_size)
 {
-	static const size_t lens[] = {0, 1, 5, 300, 0, 70000, 2};
+	struct grpc_decoder decoder;
 	struct pl_buf wire;
 
 	pl_buf_init(&wire, 1 << 20);
 	for (unsigned i = 0; i < 7; i++)
 		message_add(&wire, lens[i]);
 	for (size_t piece = 1; piece <= wire.len; piece = piece * 3 + 1) {
-		struct grpc_decoder decoder;
 		unsigned count = 0;
 
 		grpc_decoder_init(&decoder, 70000);
 		for (size_t at = 0; at < wire.len; at += piece) {
 			size_t left = wire.len - at;
-			struct pl_span in =
-				pl_span(wire.at + at, left < piece ? left : piece);
-			struct pl_span message;
-			bool got = true;
 
-			for (;;) {
-				T_OK(grpc_decoder_next(&decoder, &in, &got, &message,
-				                       NULL),
-				     NULL);
-				if (!got)
-					break;
-				T_EQ(message.len, lens[count]);
-				for (size_t i = 0; i < message.len; i++)
-					T_EQ(message.at[i], (uint8_t)(i + lens[count]));
-				count++;
-			}
-			T_EQ(in.len, 0);
+			count = piece_take(
+				&decoder,
+				pl_span(wire.at + at, left < piece ? left : piece),
+				count);
 		}
 		T_EQ(count, 7);
 		T_TRUE(grpc_decoder_between(&decoder));

@@ -173,11 +173,12 @@ enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 	int rc;
 
 	PL_ASSERT(!session->dead);
+	if (!pl_list_empty(&session->waiting))
+		session->now_ms = session->fns.now_ms(session->ctx);
 	rc = h2_send(session);
 	while (rc == 0 && can_submit(session)) {
-		if (session->streams == 0) {
-			grpc_ping_busy(&session->ping, true,
-			               session->fns.now_ms(session->ctx));
+		if (pl_list_empty(&session->open)) {
+			grpc_ping_busy(&session->ping, true, session->now_ms);
 			if (!pl_timer_is_set(&session->ping_timer))
 				ping_arm(session);
 		}
@@ -258,6 +259,15 @@ void grpc_session_deliver(struct grpc_session *session)
 	while (!pl_list_empty(&session->loose))
 		grpc_call_settle(
 			PL_LIST_ITEM(session->loose.next, struct grpc_call, loose));
+}
+
+void grpc_session_retire(struct grpc_session *session)
+{
+	PL_ASSERT(session->why.code != PL_OK);
+	session->away = true;
+	while (!pl_list_empty(&session->waiting))
+		grpc_call_end(first_call(&session->waiting), GRPC_UNSENT, &session->why);
+	session->fns.wake(session->ctx);
 }
 
 bool grpc_session_finished(const struct grpc_session *session, struct pl_err *why)

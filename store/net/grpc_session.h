@@ -27,6 +27,8 @@
 #include "store/net/grpc_ping.h"
 #include "store/net/grpc_reply.h"
 
+enum { GRPC_TIMEOUT_SIZE = 12 };
+
 /* Serialised and not yet accepted by the kernel: about this much, then it has
  * to drain; the requests behind it can still be called off unsent. */
 enum { GRPC_OUT_HIGH = 256 * 1024 };
@@ -67,6 +69,10 @@ struct grpc_session {
 	uint64_t written;    /* how many of them the kernel has accepted */
 	uint64_t received;
 
+	uint64_t now_ms;     /* of the fill that is running */
+	uint64_t timeout_ms; /* the last grpc-timeout and how it is written */
+	char timeout[GRPC_TIMEOUT_SIZE];
+
 	struct grpc_ping ping;
 	struct pl_timer ping_timer;
 
@@ -82,7 +88,6 @@ struct grpc_session {
 
 enum grpc_call_state { GRPC_CALL_WAITING, GRPC_CALL_OPEN, GRPC_CALL_ENDED };
 
-enum { GRPC_TIMEOUT_SIZE = 12 };
 #define GRPC_OFFSET_NONE UINT64_MAX
 
 struct grpc_call {
@@ -157,6 +162,9 @@ void grpc_session_probe(struct grpc_session *session);
 size_t grpc_session_unsent(const struct grpc_session *session);
 
 /* Between the files of the session. */
+
+/* No new calls, for the reason in session->why; what waits is unsent. */
+void grpc_session_retire(struct grpc_session *session);
 
 /* nghttp2's side of a session: grpc_h2.c. */
 PL_NODISCARD enum pl_code grpc_h2_new(struct grpc_session *session, struct pl_err *err);

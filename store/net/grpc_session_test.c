@@ -1,11 +1,10 @@
 /* Calls over a session joined to the fake server by memory: see fake_rig.h. */
-#include <stdio.h>
-
-#include "store/base/fault.h"
 #include "store/net/fake_rig.h"
 #include "tests/harness/t.h"
 
 static struct rig rig;
+
+#define expect(call, fate, code, words) T_TRUE(rig_ended(call, fate, code, words))
 
 static struct rig_call *call_run(enum fake_act act, size_t len)
 {
@@ -14,16 +13,6 @@ static struct rig_call *call_run(enum fake_act act, size_t len)
 	T_TRUE(call != NULL);
 	rig_run(&rig);
 	return call;
-}
-
-static void expect(const struct rig_call *call, enum grpc_fate fate, enum pl_code code,
-                   const char *words)
-{
-	T_EQ(call->ended, 1);
-	T_EQ(call->fate, fate);
-	T_STR(pl_code_name(call->code), pl_code_name(code));
-	if (strstr(call->text, words) == NULL)
-		T_STR(call->text, words);
 }
 
 static void open_rig(void)
@@ -158,7 +147,7 @@ T_CASE(streams_send_and_receive_while_open)
 	open_rig();
 	call = call_run(FAKE_stream, 10);
 	T_EQ(call->messages, 1);
-	for (unsigned i = 1; i <= 5; i++) {
+	for (size_t i = 1; i <= 5; i++) {
 		T_TRUE(rig_send(call, i * 1000));
 		T_TRUE(rig_send(call, 7)); /* behind one that waits */
 		rig_run(&rig);
@@ -286,180 +275,6 @@ T_CASE(a_deadline_before_the_server_speaks_is_unsent)
 	rig_done(&rig);
 }
 
-/* --- the end of the connection ------------------------------------------- */
-
-T_CASE(goaway_lets_earlier_calls_end_and_refuses_later_ones)
-{
-	open_rig();
-	rig_run(&rig);
-	T_TRUE(rig_call(&rig, FAKE_away, 10) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
-	rig_run(&rig);
-	T_TRUE(rig.session.away && rig.dead);
-	expect(&rig.calls[0], GRPC_ANSWERED, PL_OK, "");
-	expect(&rig.calls[1], GRPC_UNSENT, PL_UNAVAIL, "going away");
-	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "going away");
-	T_TRUE(rig_call(&rig, FAKE_ok, 10) == NULL);
-	rig_done(&rig);
-}
-
-T_CASE(goaway_waits_for_the_calls_before_it)
-{
-	open_rig();
-	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
-	rig_run(&rig);
-	fake_h2_goaway(rig.server, INT32_MAX, NGHTTP2_NO_ERROR, "");
-	rig_run(&rig);
-	T_TRUE(rig.session.away && !rig.dead);
-	T_EQ(rig.calls[0].ended, 0);
-	rig_tick(&rig, 6000);
-	rig_run(&rig);
-	T_TRUE(rig.dead);
-	T_STR(rig.why.msg, "server is going away");
-	rig_done(&rig);
-}
-
-T_CASE(goaway_says_why)
-{
-	open_rig();
-	rig_run(&rig);
-	fake_h2_goaway(rig.server, 0, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");
-	rig_run(&rig);
-	T_TRUE(rig.dead);
-	T_STR(rig.why.msg,
-	      "server closes the connection: ENHANCE_YOUR_CALM, too_many_pings");
-	rig_done(&rig);
-}
-
-/* Everything that can be under way at once, for the cuts below. */
-static void mix_start(void)
-{
-	struct rig_call *stream;
-
-	(void)rig_call(&rig, FAKE_ok, 20);
-	(void)rig_call(&rig, FAKE_error, 20);
-	(void)rig_call(&rig, FAKE_frag, 5);
-	(void)rig_call(&rig, FAKE_refuse, 5);
-	(void)rig_call(&rig, FAKE_reset, 5);
-	(void)rig_call(&rig, FAKE_silent, 5);
-	(void)rig_call(&rig, FAKE_ok, 40);
-	stream = rig_call(&rig, FAKE_stream, 5);
-	if (stream != NULL)
-		(void)rig_send(stream, 9);
-	(void)rig_call(&rig, FAKE_early, 20);
-}
-
-static void cut_check(bool up, uint64_t at)
-{
-	open_rig();
-	rig.chunk = 13;
-	if (up)
-		rig.cut_up = at;
-	else
-		rig.cut_down = at;
-	mix_start();
-	rig_run(&rig);
-	if (up && at <= 24) /* the client's preface holds no call */
-		for (unsigned i = 0; i < rig.call_count; i++)
-			T_EQ(rig.calls[i].fate, GRPC_UNSENT);
-	rig_done(&rig);
-}
-
-T_CASE_SECONDS(cut_after_every_byte_each_call_ends_once_with_the_right_fate, 60)
-{
-	uint64_t up, down;
-
-	open_rig();
-	mix_start();
-	rig_run(&rig);
-	up = rig.up;
-	down = rig.down;
-	rig_done(&rig);
-	T_TRUE(up > 300 && down > 300);
-	for (uint64_t at = 0; at <= up; at++)
-		cut_check(true, at);
-	for (uint64_t at = 0; at <= down; at++)
-		cut_check(false, at);
-}
-
-/* A call whose first byte has not been handed over is unsent, one whose first
- * byte has is not: at each place where the bytes can stop. */
-T_CASE(unsent_turns_into_maybe_with_the_first_byte_of_the_headers)
-{
-	bool maybe_before = false;
-	uint64_t head;
-
-	open_rig();
-	rig_run(&rig);
-	head = rig.up;
-	rig_done(&rig);
-	for (uint64_t at = head; at < head + 60; at++) {
-		bool maybe;
-
-		open_rig();
-		rig_run(&rig);
-		rig.cut_up = at;
-		(void)rig_call(&rig, FAKE_silent, 20);
-		rig_run(&rig);
-		rig_die(&rig);
-		maybe = rig.calls[0].fate == GRPC_MAYBE;
-		T_TRUE(maybe || !maybe_before);
-		T_EQ(maybe, at > head);
-		maybe_before = maybe;
-		rig_done(&rig);
-	}
-}
-
-T_CASE_SECONDS(cancelled_at_every_point_each_call_ends_once, 60)
-{
-	for (unsigned which = 0; which < 9; which++) {
-		bool ended = false;
-
-		for (unsigned steps = 0; !ended; steps++) {
-			unsigned left = steps;
-
-			open_rig();
-			rig.chunk = 29;
-			mix_start();
-			while (left > 0 && rig_step(&rig))
-				left--;
-			/* Nothing moves any more: all points were tried. */
-			ended = left > 0;
-			if (rig.calls[which].call != NULL) {
-				grpc_call_cancel(rig.calls[which].call);
-				grpc_call_cancel(rig.calls[which].call);
-				T_EQ(rig.calls[which].ended, 0);
-			}
-			rig_run(&rig);
-			T_EQ(rig.calls[which].ended, 1);
-			rig_done(&rig);
-		}
-	}
-}
-
-T_CASE_SECONDS(torture_every_allocation_fails_once, 60)
-{
-	for (uint64_t nth = 1;; nth++) {
-		bool fired;
-
-		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		if (rig_init(&rig, NULL, NULL) == PL_OK) {
-			rig.chunk = 97;
-			mix_start();
-			(void)rig_call(&rig, FAKE_big, 5);
-			rig_run(&rig);
-			rig_done(&rig);
-		}
-		fired = pl_fault_fired(PL_FAULT_ALLOC);
-		pl_fault_reset();
-		if (!fired) {
-			T_TRUE(nth > 50);
-			return;
-		}
-	}
-}
-
 /* --- servers that are something else -------------------------------------- */
 
 static void feed_refused(const char *bytes, size_t len, enum pl_code code,
@@ -515,74 +330,5 @@ T_CASE(broken_http2_ends_the_connection)
 	T_TRUE(rig.dead);
 	T_EQ(rig.why.code, PL_PROTO);
 	expect(&rig.calls[0], GRPC_MAYBE, PL_PROTO, "HTTP/2");
-	rig_done(&rig);
-}
-
-/* --- silence -------------------------------------------------------------- */
-
-static void open_pinging(void)
-{
-	struct grpc_session_opts opts = {.scheme = "http",
-	                                 .authority = "x",
-	                                 .message_max = 1000,
-	                                 .ping_idle_ms = 1000,
-	                                 .ping_gap_ms = 700,
-	                                 .ping_timeout_ms = 300};
-
-	T_OK(rig_init(&rig, NULL, &opts), NULL);
-	rig_run(&rig);
-}
-
-T_CASE(a_silent_server_is_pinged_while_calls_wait)
-{
-	open_pinging();
-	rig_tick(&rig, 5000);
-	rig_run(&rig);
-	T_EQ(fake_h2_pings(rig.server), 0); /* nobody waits for anything */
-	(void)rig_call(&rig, FAKE_stream, 3);
-	rig_run(&rig);
-	for (unsigned i = 1; i <= 4; i++) {
-		rig_tick(&rig, 5000 + i * 1000);
-		rig_run(&rig);
-		T_EQ(fake_h2_pings(rig.server), i);
-	}
-	T_TRUE(!rig.dead);
-	rig_done(&rig);
-}
-
-T_CASE(a_ping_without_answer_ends_the_connection)
-{
-	open_pinging();
-	(void)rig_call(&rig, FAKE_stream, 3);
-	rig_run(&rig);
-	fake_h2_ping_answers(rig.server, false);
-	rig_tick(&rig, 2000);
-	rig_run(&rig);
-	T_EQ(fake_h2_pings(rig.server), 1);
-	rig_tick(&rig, 2299);
-	rig_tick(&rig, 2300); /* looks once more at the socket */
-	rig_run(&rig);
-	T_TRUE(!rig.dead);
-	rig_tick(&rig, 2301);
-	rig_run(&rig);
-	T_TRUE(rig.dead);
-	expect(&rig.calls[0], GRPC_MAYBE, PL_TIMEOUT, "server has gone silent");
-	rig_done(&rig);
-}
-
-T_CASE(probes_keep_their_distance)
-{
-	open_pinging();
-	grpc_session_probe(&rig.session);
-	rig_tick(&rig, 1000);
-	rig_run(&rig);
-	T_EQ(fake_h2_pings(rig.server), 1);
-	grpc_session_probe(&rig.session);
-	rig_tick(&rig, 1699);
-	rig_run(&rig);
-	T_EQ(fake_h2_pings(rig.server), 1);
-	rig_tick(&rig, 1700);
-	rig_run(&rig);
-	T_EQ(fake_h2_pings(rig.server), 2);
 	rig_done(&rig);
 }

@@ -6,47 +6,12 @@
  * ends in on_fail. One uv_tcp_t lives at a time, and closing it drives both the
  * step to the next address and the end.
  */
-#include "store/net/sock.h"
-
 #include <signal.h>
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
 #include "store/base/fault.h"
-#include "store/net/tls_session.h"
-
-enum {
-	ADDRS_MAX = 8,
-	READ_SIZE = 128 * 1024,
-	PLAIN_SIZE = 64 * 1024,
-	WRITE_KEEP = 1024 * 1024, /* buffer kept between writes */
-};
-
-struct sock {
-	uv_loop_t *loop;
-	uv_tcp_t tcp;
-	uv_connect_t connect;
-	uv_write_t write;
-	struct sock_fns fns;
-	void *ctx;
-	void (*closed)(void *ctx); /* set: sock_close was called */
-	void *closed_ctx;
-
-	struct sockaddr_storage addrs[ADDRS_MAX];
-	unsigned addr_count, addr_at;
-
-	struct tls_session *tls; /* NULL: clear text */
-	uint8_t *plain;          /* decrypted bytes on their way up */
-	struct pl_buf inflight;  /* owned by libuv while writing */
-	uint64_t sent;           /* bytes taken by sock_send */
-	bool tcp_open;           /* libuv owes us a close callback */
-	bool connected;
-	bool open; /* and TLS is up */
-	bool writing;
-	bool failed;
-	struct pl_err err;
-	uint8_t bytes[READ_SIZE];
-};
+#include "store/net/sock_int.h"
 
 static void connect_next(struct sock *sock);
 
@@ -67,7 +32,7 @@ static void sock_free(struct sock *sock)
 	free(sock);
 }
 
-static void sock_fail(struct sock *sock, const struct pl_err *err)
+void sock_fail(struct sock *sock, const struct pl_err *err)
 {
 	if (sock->failed || sock->closed != NULL)
 		return;
@@ -118,13 +83,6 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	*buf = uv_buf_init((char *)sock->bytes, READ_SIZE);
 }
 
-static bool live(const struct sock *sock)
-{
-	return !sock->failed && sock->closed == NULL;
-}
-
-static enum pl_code tls_flush(struct sock *sock, struct pl_err *err);
-
 /* Fills plain before it goes up: records are small, calls are not free. */
 static enum pl_code plain_read(struct sock *sock, size_t *len, struct pl_err *err)
 {
@@ -151,7 +109,7 @@ static enum pl_code plain_deliver(struct sock *sock, struct pl_err *err)
 		code = plain_read(sock, &len, err);
 		if (len > 0)
 			sock->fns.on_data(sock->ctx, pl_span(sock->plain, len));
-	} while (code == PL_OK && len > 0 && live(sock));
+	} while (code == PL_OK && len > 0 && sock_live(sock));
 	return code;
 }
 
@@ -163,15 +121,21 @@ static void tls_data(struct sock *sock, struct pl_span data)
 
 	tls_session_feed(sock->tls, data);
 	code = sock->open ? PL_OK : tls_session_shake(sock->tls, &done, &err);
-	if (tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK && code == PL_OK)
+	if (sock_tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK && code == PL_OK)
 		code = err.code; /* else: an alert that could not be sent */
 	opened = done && !sock->open;
 	if (code == PL_OK && opened) {
 		sock->open = true;
 		sock->fns.on_open(sock->ctx);
 	}
-	if (code == PL_OK && done && live(sock))
+	if (code == PL_OK && done && sock_live(sock)) {
 		code = plain_deliver(sock, &err);
+		/* Reading may have had something to say: a new key, an alert. */
+		if (sock_live(sock) &&
+		    sock_tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK &&
+		    code == PL_OK)
+			code = err.code;
+	}
 	if (code != PL_OK)
 		sock_fail(sock, &err);
 }
@@ -196,7 +160,7 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 	struct sock *sock = PL_CONTAINER_OF((uv_tcp_t *)stream, struct sock, tcp);
 	struct pl_span data;
 
-	if (count == 0 || !live(sock))
+	if (count == 0 || !sock_live(sock))
 		return;
 	if (count > 0 && pl_fault_hit(PL_FAULT_NET_READ))
 		count = UV_ECONNRESET;
@@ -209,125 +173,6 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 		tls_data(sock, data);
 	else
 		sock->fns.on_data(sock->ctx, data);
-}
-
-/* --- writing ------------------------------------------------------------- */
-
-bool sock_busy(const struct sock *sock)
-{
-	return sock->writing;
-}
-
-uint64_t sock_written(const struct sock *sock)
-{
-	size_t queued;
-
-	/* What is encrypted may be on its way: its records are not taken apart. */
-	if (sock->tls != NULL || !sock->writing)
-		return sock->sent;
-	queued = uv_stream_get_write_queue_size((const uv_stream_t *)&sock->tcp);
-	return sock->sent - queued;
-}
-
-static void on_written(uv_write_t *write, int status)
-{
-	struct sock *sock = PL_CONTAINER_OF(write, struct sock, write);
-	struct pl_err err;
-
-	sock->writing = false;
-	pl_buf_clear(&sock->inflight, WRITE_KEEP);
-	if (!live(sock))
-		return;
-	if (status == 0 && sock->tls != NULL && tls_flush(sock, &err) != PL_OK) {
-		sock_fail(sock, &err);
-		return;
-	}
-	if (status == 0) {
-		if (!sock->writing && sock->open)
-			sock->fns.on_room(sock->ctx);
-		return;
-	}
-	pl_err_set(&err, PL_UNAVAIL, "write: %s", uv_strerror(status));
-	sock_fail(sock, &err);
-}
-
-static enum pl_code write_rest(struct sock *sock, struct pl_buf *data, size_t from,
-                               struct pl_err *err)
-{
-	struct pl_buf spare = sock->inflight;
-	uv_buf_t buf;
-	int rc;
-
-	PL_ASSERT(spare.len == 0);
-	sock->inflight = *data;
-	*data = (struct pl_buf){.at = spare.at, .cap = spare.cap, .max = data->max};
-	buf = uv_buf_init((char *)sock->inflight.at + from,
-	                  (unsigned)(sock->inflight.len - from));
-	rc = uv_write(&sock->write, (uv_stream_t *)&sock->tcp, &buf, 1, on_written);
-	if (rc != 0)
-		return pl_err_set(err, PL_UNAVAIL, "write: %s", uv_strerror(rc));
-	sock->writing = true;
-	return PL_OK;
-}
-
-/* Gives bytes to the kernel, the rest to libuv. *data is empty afterwards. */
-static enum pl_code wire_send(struct sock *sock, struct pl_buf *data, size_t *accepted,
-                              struct pl_err *err)
-{
-	uv_buf_t buf = uv_buf_init((char *)data->at, (unsigned)data->len);
-	int rc = UV_EPIPE;
-
-	PL_ASSERT(!sock->writing && data->len <= INT32_MAX);
-	*accepted = 0;
-	if (!pl_fault_hit(PL_FAULT_NET_WRITE))
-		rc = uv_try_write((uv_stream_t *)&sock->tcp, &buf, 1);
-	if (rc < 0 && rc != UV_EAGAIN)
-		return pl_err_set(err, PL_UNAVAIL, "write: %s", uv_strerror(rc));
-	*accepted = rc < 0 ? 0 : (size_t)rc;
-	if (*accepted < data->len)
-		return write_rest(sock, data, *accepted, err);
-	pl_buf_clear(data, WRITE_KEEP);
-	return PL_OK;
-}
-
-/* Ciphertext, whoever produced it: our data, the handshake, an alert. */
-static enum pl_code tls_flush(struct sock *sock, struct pl_err *err)
-{
-	struct pl_buf *out = tls_session_out(sock->tls);
-	size_t accepted;
-
-	if (sock->writing || out->len == 0)
-		return PL_OK; /* on_written comes back for it */
-	return wire_send(sock, out, &accepted, err);
-}
-
-static enum pl_code tls_send(struct sock *sock, struct pl_buf *data, struct pl_err *err)
-{
-	enum pl_code code = tls_session_write(sock->tls, pl_buf_span(data), err);
-
-	if (code != PL_OK)
-		return code;
-	sock->sent += data->len;
-	pl_buf_clear(data, WRITE_KEEP);
-	return tls_flush(sock, err);
-}
-
-enum pl_code sock_send(struct sock *sock, struct pl_buf *data, struct pl_err *err)
-{
-	size_t len = data->len, accepted;
-	enum pl_code code;
-
-	PL_ASSERT(sock->open && !sock->writing);
-	if (len == 0)
-		return PL_OK;
-	if (sock->tls != NULL)
-		return tls_send(sock, data, err);
-	code = wire_send(sock, data, &accepted, err);
-	if (code == PL_OK)
-		sock->sent += len;
-	else
-		sock->sent += accepted;
-	return code;
 }
 
 /* --- connecting ---------------------------------------------------------- */

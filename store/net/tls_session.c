@@ -14,6 +14,7 @@
 #include "store/base/alloc.h"
 #include "store/base/fault.h"
 #include "store/net/tls_ctx.h"
+#include "store/net/unconst.h"
 
 enum { OUT_MAX = 64 * 1024 * 1024 };
 
@@ -196,7 +197,7 @@ static bool name_set(SSL *ssl, const char *host)
 	/* What SSL_set_tlsext_host_name() does, without its cast of const. */
 	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
 	       SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-	                (void *)(uintptr_t)host) == 1;
+	                unconst(host)) == 1;
 }
 
 static bool ssl_make(struct tls_session *session, struct tls *tls)

@@ -11,7 +11,7 @@
 #include "store/net/grpc.h"
 #include "tests/harness/t.h"
 
-enum { CALLS = 3000, IN_FLIGHT = 256 };
+enum { CALLS = 3000, IN_FLIGHT = 256, LARGE = 1400000 };
 
 struct bench {
 	uv_loop_t loop;
@@ -213,12 +213,12 @@ static void calls_of_each_kind(void)
 	run_to_idle();
 	T_EQ(b.good, CALLS);
 
-	put_start(1400 * 1000);
+	put_start(LARGE);
 	run_to_idle();
 	get_start(8);
 	run_to_idle();
 	T_EQ(b.good, CALLS + 2);
-	T_TRUE(b.answer_len > 1400 * 1000);
+	T_TRUE(b.answer_len > LARGE);
 
 	get_start(0);
 	run_to_idle();
