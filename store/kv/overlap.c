@@ -57,18 +57,12 @@ static void drop_doubles(struct walk *walk, size_t first)
 	walk->put_count = kept;
 }
 
-/* To etcd a range that is empty still has its first key. */
-static bool deletes(const struct kv_keys *keys, struct pl_span key)
-{
-	return kv_key_in(*keys, key) || pl_span_eq(keys->from, key);
-}
-
 static enum pl_code refuse_deleted(struct walk *walk, size_t first_put, size_t first_del,
                                    size_t end_del)
 {
 	for (size_t d = first_del; d < end_del; d++)
 		for (size_t p = first_put; p < walk->put_count; p++)
-			if (deletes(walk->dels[d], walk->puts[p]))
+			if (kv_key_in(*walk->dels[d], walk->puts[p]))
 				return refuse(walk, walk->puts[p]);
 	return PL_OK;
 }

@@ -50,7 +50,8 @@ T_CASE(deletes_meet_puts)
 	T_EQ(CHECK(THEN(del("a"), del("a"), put("b"))), PL_OK);
 	T_EQ(CHECK(THEN(put("b"), del_range("a", "c"))), PL_INVALID);
 	T_EQ(CHECK(THEN(put("c"), del_range("a", "c"))), PL_OK);
-	T_EQ(CHECK(THEN(put("z"), del_range("z", "a"))), PL_INVALID);
+	T_EQ(CHECK(THEN(put("z"), del_range("z", "a"))), PL_OK);
+	T_EQ(CHECK(THEN(put("z"), del_range("z", "z"))), PL_OK);
 	T_EQ(CHECK(THEN(put("m"), del_range("z", "a"))), PL_OK);
 }
 
