@@ -147,6 +147,7 @@ static enum pl_code do_compact(struct exec *exec, const struct kv_compact *compa
 	if (compact->revision > exec->mvcc->revision)
 		return exec_refuse(exec, PL_FUTURE, "compact: revision is in the future");
 	mvcc_compact(exec->mvcc, compact->revision);
+	exec->mem->nospace = false; /* there is nobody to disarm it */
 	return PL_OK;
 }
 
@@ -191,8 +192,7 @@ static void do_status(struct exec *exec)
 		.db_bytes_in_use = (int64_t)mem->mvcc->bytes,
 		.leader = mem->member_id,
 		.raft_index = mem->raft_index,
-		.alarm_nospace = mem->opts.quota_bytes != 0 &&
-	                         mem->mvcc->bytes + KV_COST >= mem->opts.quota_bytes,
+		.alarm_nospace = mem->nospace,
 	};
 }
 
@@ -201,8 +201,10 @@ static enum pl_code run_req(struct exec *exec, const struct kv_req *req)
 	struct kv_result *out = &exec->call->result;
 	enum pl_code code;
 
-	if (!has_space(exec->mem, req))
+	if (!has_space(exec->mem, req)) {
+		exec->mem->nospace = true;
 		return exec_refuse(exec, PL_NOSPACE, "database space exceeded");
+	}
 	switch (req->op) {
 	case KV_GET:
 		code = exec_check_get(exec, &req->get);

@@ -40,6 +40,7 @@ struct memkv {
 	size_t idle_count;
 	uint64_t cluster_id, member_id, raft_term, raft_index;
 	bool running;
+	bool nospace; /* a write was refused, and nothing has been compacted since */
 	/* Set while a loop drives the store. */
 	bool live;
 	void (*wake)(void *ctx);
