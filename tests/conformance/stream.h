@@ -22,8 +22,10 @@ struct stream {
 	const char **lines;
 	size_t line_count;
 	size_t checked; /* of them, by whoever compares */
+	size_t lines_wanted;
 	unsigned ready_count;
 	unsigned progress_count;
+	unsigned progress_before; /* for whoever waits for the next */
 	/* As the store has them; 0: none yet. */
 	int64_t ready_revision;
 	int64_t progress_revision;

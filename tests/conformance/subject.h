@@ -60,6 +60,11 @@ void subject_unwatch(struct subject *subject, struct stream *stream);
 /* Asks for progress and waits: afterwards the stream has everything that had
  * happened before. Does nothing when it has ended. */
 void subject_catch_up(struct subject *subject, struct stream *stream);
+/* Several at once; some may be NULL. */
+void subject_catch_up_all(struct subject *subject, struct stream *const *streams,
+                          size_t count);
+/* Waits until it has so many lines, or has ended; not for ever. */
+void subject_wait_lines(struct subject *subject, struct stream *stream, size_t count);
 /* Waits for the READY note, or the end. */
 void subject_wait_ready(struct subject *subject, struct stream *stream);
 

@@ -154,6 +154,11 @@ T_CASE(txn_refuses_a_key_put_twice)
 	EXPECT(s, TXN(THEN(TXN(THEN(DELETE(ONE("a")))), TXN(THEN(PUT("a", "2"))))),
 	       "!INVALID");
 	EXPECT(s, GET(ALL), "@1 1/1 a=0(1,1,1)");
+	/* Ranges without keys meet nothing. */
+	EXPECT(s, TXN(THEN(PUT("b", "1"), DELETE(RANGE("b", "b")))),
+	       "@2 then [put] [delete deleted 0]");
+	EXPECT(s, TXN(THEN(DELETE(RANGE("b", "a")), PUT("b", "2"))),
+	       "@3 then [delete deleted 0] [put]");
 	kit_close(s);
 }
 
