@@ -64,6 +64,7 @@ struct check_report {
 	size_t writes_ok, writes_failed, refused, reads;
 	size_t unknown_applied, unknown_not;
 	size_t revisions, stream_events, relists, compacted, leases_ended;
+	size_t leases_excused; /* gone early by a known fault of the server */
 };
 
 /* Fills the report; what was in it stays. PL_NOMEM only. */

@@ -10,12 +10,25 @@
  * etcd looks twice a second, and a new leader starts every lease anew. */
 enum { LATE_MS = 30000 };
 
+/* How long after a pause the one who stood still may have leases revoked. */
+enum { REVOKES_FOR_MS = 5000 };
+
 static const struct hist_lease *lease_of(const struct hist *hist, int64_t id)
 {
 	for (size_t i = 0; i < hist->lease_count; i++)
 		if (hist->lease[i].id == id)
 			return &hist->lease[i];
 	return NULL;
+}
+
+static bool is_excused(const struct hist *hist, uint64_t ms)
+{
+	for (size_t i = 0; hist->pauses_revoke && i < hist->pause_count; i++)
+		if (ms >= hist->pause[i].from_ms &&
+		    (hist->pause[i].to_ms == 0 ||
+		     ms < hist->pause[i].to_ms + REVOKES_FOR_MS))
+			return true;
+	return false;
 }
 
 static void judge_vanished(struct truth *truth, size_t at, struct check_report *report)
@@ -33,7 +46,11 @@ static void judge_vanished(struct truth *truth, size_t at, struct check_report *
 		return;
 	}
 	report->leases_ended++;
-	if (!lease->revoked && truth->seen_ms[at] < lease->safe_until_ms)
+	if (lease->revoked || truth->seen_ms[at] >= lease->safe_until_ms)
+		return;
+	if (is_excused(truth->hist, truth->seen_ms[at]))
+		report->leases_excused++;
+	else
 		check_add(report, CHECK_LEASE_EARLY, before->value.writer,
 		          event->revision,
 		          "lease %" PRIx64 " was safe for %" PRIu64 " ms more",

@@ -27,6 +27,7 @@ struct cluster {
 	uv_loop_t *loop;
 	struct etcd_launch *launch;
 	struct probe probe[CLUSTER_MEMBERS];
+	char version[CLUSTER_VERSION_SIZE];
 	unsigned open;
 	bool closing;
 };
@@ -47,6 +48,8 @@ static void on_status(void *ctx, const struct kv_result *result, const struct pl
 		probe->leader_id = result->status.leader;
 		probe->term = result->header.raft_term;
 		probe->seen_ms = kv_now_ms(probe->kv);
+		(void)snprintf(probe->cluster->version, CLUSTER_VERSION_SIZE, "%s",
+		               result->status.version);
 	}
 	ask_later(probe);
 }
@@ -158,6 +161,11 @@ int cluster_leader(const struct cluster *cluster)
 		if (leader != 0 && cluster->probe[i].member_id == leader)
 			return (int)i;
 	return -1;
+}
+
+const char *cluster_version(const struct cluster *cluster)
+{
+	return cluster->version;
 }
 
 struct etcd_launch *cluster_launch(struct cluster *cluster)

@@ -11,7 +11,7 @@
 #include "store/etcd/launch.h"
 #include "tests/faultlab/wire.h"
 
-enum { CLUSTER_MEMBERS = 3, CLUSTER_URLS_SIZE = 192 };
+enum { CLUSTER_MEMBERS = 3, CLUSTER_URLS_SIZE = 192, CLUSTER_VERSION_SIZE = 32 };
 
 struct cluster;
 
@@ -31,6 +31,9 @@ void cluster_close(struct cluster *cluster);
 
 /* -1: not known at the moment. */
 int cluster_leader(const struct cluster *cluster);
+
+/* "3.4.23"; "" when nobody has said yet. */
+const char *cluster_version(const struct cluster *cluster);
 
 struct etcd_launch *cluster_launch(struct cluster *cluster);
 

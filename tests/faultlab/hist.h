@@ -17,58 +17,15 @@
 #include <stdint.h>
 
 #include "store/base/err.h"
-#include "store/base/span.h"
+#include "tests/faultlab/name.h"
 
 enum {
 	HIST_PARTS_MAX = 3,
 	HIST_STREAMS_MAX = 64,
 	HIST_NAME_SIZE = 32,
-	HIST_KEY_SIZE = 32,
-	HIST_VALUE_SIZE = 1024,
-	HIST_LIST_MAX = 64, /* elements; then a list is full */
 	HIST_TEXT_SIZE = 120,
 	HIST_COMPLAINTS_MAX = 16,
 };
-
-/* Which kind of key: the letter in "/lab/r/00000012". */
-enum hist_class {
-	HIST_ALL = 0, /* streams: no filter */
-	HIST_REGISTER = 'r',
-	HIST_LIST = 'l',
-	HIST_UNIQUE = 'u', /* created once, each by one operation */
-	HIST_BLIND = 'b',  /* put without any compare */
-	HIST_LEASED = 'e',
-};
-
-/* Class and number in one; 0 is no key. */
-typedef uint64_t hist_key;
-
-static inline hist_key hist_key_of(enum hist_class class, uint32_t number)
-{
-	return (uint64_t) class << 32 | number;
-}
-
-static inline enum hist_class hist_class_of(hist_key key)
-{
-	return (enum hist_class)(key >> 32);
-}
-
-#define HIST_PREFIX "/lab/"
-struct pl_span hist_key_text(hist_key key, char at[static HIST_KEY_SIZE]);
-bool hist_key_parse(struct pl_span text, hist_key *out);
-/* The keys of a class; all with HIST_ALL. */
-struct pl_span hist_class_prefix(enum hist_class class, char at[static HIST_KEY_SIZE]);
-
-/* A value is a list of operation ids, "3,17,20": the last one wrote it. Others
- * than lists have one element. The hash stands for the whole content. */
-struct hist_value {
-	uint32_t writer; /* 0: no value */
-	uint32_t count;
-	uint64_t hash;
-};
-
-struct hist_value hist_value_add(struct hist_value before, uint32_t writer);
-bool hist_value_parse(struct pl_span text, struct hist_value *out);
 
 enum hist_act { HIST_LOOK, HIST_PUT, HIST_DROP };
 enum { HIST_ANY = -1 };
@@ -158,6 +115,11 @@ struct hist_mark {
 	char text[HIST_TEXT_SIZE];
 };
 
+/* A member stood still (SIGSTOP). */
+struct hist_pause {
+	uint64_t from_ms, to_ms; /* to 0: still does */
+};
+
 /* What the laboratory itself found wrong while it ran. */
 struct hist_complaint {
 	uint64_t ms;
@@ -177,6 +139,11 @@ struct hist {
 	size_t compacted_count, compacted_cap;
 	struct hist_mark *mark;
 	size_t mark_count, mark_cap;
+	struct hist_pause *pause;
+	size_t pause_count, pause_cap;
+	/* The server is one that revokes leases which were kept alive when a leader
+	 * that stood still comes back: its fault, which no client can make good. */
+	bool pauses_revoke;
 	struct hist_complaint complaint[HIST_COMPLAINTS_MAX];
 	unsigned complaint_count;
 	/* Everything there was when all was quiet again. */
@@ -207,6 +174,8 @@ void hist_event_add(struct hist *hist, unsigned stream, const struct hist_event 
 size_t hist_lease_add(struct hist *hist, int64_t id, uint64_t ttl_ms);
 void hist_compacted(struct hist *hist, int64_t revision);
 void hist_final_add(struct hist *hist, const struct hist_event *record);
+/* The end of a pause closes all that are open. */
+void hist_pause(struct hist *hist, uint64_t now_ms, bool begins);
 PL_PRINTF(3, 4) void hist_mark(struct hist *hist, uint64_t now_ms, const char *fmt, ...);
 
 /* The client did not come back to work, or some such. */

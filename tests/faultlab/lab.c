@@ -17,6 +17,7 @@ struct options {
 	uint64_t seed; /* 0: a fresh one for each round */
 	bool loopback;
 	bool keep;
+	bool strict;
 	enum nemesis_what only;
 };
 
@@ -25,7 +26,7 @@ static void usage(FILE *out)
 	(void)fprintf(
 		out,
 		"usage: tests/faults [--minutes N | --seconds N] [--seed S] "
-		"[--round SECONDS] [--only ACTION] [--loopback] [--keep]\n\n"
+		"[--round SECONDS] [--only ACTION] [--loopback] [--strict] [--keep]\n\n"
 		"Clients work on an etcd of three members while things go wrong; then\n"
 		"the history is judged. Ends with \"N passed, N failed\", a round each.\n"
 		"Time counts while things go wrong; settling comes on top. actions:\n");
@@ -72,6 +73,10 @@ static bool parse(int argc, char **argv, struct options *opts)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--loopback") == 0) {
 			opts->loopback = true;
+			continue;
+		}
+		if (strcmp(argv[i], "--strict") == 0) {
+			opts->strict = true;
 			continue;
 		}
 		if (strcmp(argv[i], "--keep") == 0) {
@@ -161,6 +166,7 @@ int main(int argc, char **argv)
 			.faults_ms = opts.round_s * SECOND_MS,
 			.wire = wire,
 			.only = opts.only,
+			.strict = opts.strict,
 			.keep = opts.keep};
 
 		if (round.faults_ms > left_ms)

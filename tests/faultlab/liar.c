@@ -8,7 +8,7 @@
 #include "store/kv/calls.h"
 #include "store/kv/map.h"
 
-enum { PERCENT = 3, PAST = 12, RETRY_MS = 2000 };
+enum { PERCENT = 3, PAST = 12, SETTLED = 24, RETRY_MS = 2000 };
 
 struct liar {
 	struct kv kv;
@@ -117,7 +117,7 @@ static struct kv_req twist(struct liar *liar, struct liar_call *call)
 	           lies_now(liar, LIAR_IGNORES_COMPARES)) {
 		sent.txn.compare_count = 0;
 	} else if (sent.op == KV_GET && sent.get.keys.kind == KV_ONE &&
-	           !sent.get.serializable && liar->newest > 2 * PAST &&
+	           !sent.get.serializable && liar->newest > SETTLED &&
 	           (lies_now(liar, LIAR_OLD_VALUE) || lies_now(liar, LIAR_OLD_ANSWER))) {
 		call->forged = true;
 		sent.get.revision = liar->newest - PAST;

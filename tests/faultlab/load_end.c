@@ -24,6 +24,7 @@ static const char *const phase_names[LOAD_PHASE_COUNT] = {
 
 const char *load_phase_name(enum load_phase phase)
 {
+	PL_ASSERT((unsigned)phase < LOAD_PHASE_COUNT);
 	return phase_names[phase];
 }
 

@@ -114,7 +114,7 @@ uint64_t load_now(const struct load *load);
 struct hist_op *slot_begin(struct slot *slot);
 void slot_call(struct slot *slot);
 /* The next thing to do, after a while; defined by load_pick.c. */
-void slot_next(void *slot);
+void slot_next(void *ctx);
 void slot_later(struct slot *slot);
 
 /* load_pick.c */
@@ -147,7 +147,7 @@ void watchers_done(struct load *load);
 struct hist_event event_of_record(const struct kv_record *record, bool is_delete);
 
 /* load_end.c */
-void load_tick(void *load);
+void load_tick(void *ctx);
 void load_enter(struct load *load, enum load_phase phase);
 const char *load_phase_name(enum load_phase phase);
 /* load.c */

@@ -9,7 +9,7 @@
 #include "tests/faultlab/load.h"
 #include "tests/harness/t.h"
 
-enum { RUN_MS = 20000, COMPACT_EVERY_MS = 1500 };
+enum { RUN_MS = 20000, COMPACT_EVERY_MS = 1500, CLIENTS_MAX = 16 };
 
 struct lab {
 	struct memkv *mem;
@@ -19,7 +19,7 @@ struct lab {
 	bool done;
 	bool faults;
 	enum liar_lie lie;
-	struct kv *faulty[16], *liar[16];
+	struct kv *faulty[CLIENTS_MAX], *liar[CLIENTS_MAX];
 	unsigned client_count;
 };
 
@@ -63,7 +63,7 @@ static enum pl_code open_client(void *ctx, enum load_role role, unsigned index,
 	struct kv *kv = NULL;
 
 	T_EQ(memkv_session(lab->mem, &kv, err), PL_OK);
-	T_TRUE(at < sizeof lab->liar / sizeof *lab->liar);
+	T_TRUE(at < CLIENTS_MAX);
 	if (lab->faults && role == LOAD_SLEEPER)
 		T_EQ(faulty_open(kv, seed, sleeper_rules,
 		                 sizeof sleeper_rules / sizeof *sleeper_rules, &kv, err),

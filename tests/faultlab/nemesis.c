@@ -90,6 +90,8 @@ static void signal_member(struct nemesis *nemesis, int member, int signum)
 static void signal_action(struct nemesis *nemesis, const struct action *action,
                           int signum)
 {
+	if (signum == SIGSTOP || signum == SIGCONT)
+		hist_pause(nemesis->opts.hist, pl_clock_ms(), signum == SIGSTOP);
 	for (int i = 0; i < CLUSTER_MEMBERS; i++)
 		if (action->what == NEMESIS_RESTART_ALL || i == action->member)
 			signal_member(nemesis, i, signum);

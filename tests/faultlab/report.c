@@ -117,6 +117,11 @@ void report_numbers(FILE *out, const struct check_report *report)
 	              report->unknown_applied + report->unknown_not,
 	              report->unknown_applied, report->reads, report->stream_events,
 	              report->relists, report->compacted, report->leases_ended);
+	if (report->leases_excused > 0)
+		(void)fprintf(out,
+		              "  excused: %zu leases revoked too early by a leader that "
+		              "had stood still, a fault of this etcd (--strict fails)\n",
+		              report->leases_excused);
 }
 
 void report_history(FILE *out, const struct hist *hist, uint64_t start_ms)

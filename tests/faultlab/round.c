@@ -159,13 +159,33 @@ static void keep_evidence(const struct round *round)
 		(void)fclose(file);
 	}
 	(void)printf("  kept in %s: history.txt and the members' logs\n", dir);
-	(void)printf("  repeat with: tests/faults --seed %" PRIu64 " --seconds %" PRIu64
-	             "\n",
-	             round->opts.seed, round->opts.faults_ms / 1000);
+	(void)printf("  repeat with: tests/faults --seed %" PRIu64 " --round %" PRIu64
+	             " --seconds %" PRIu64 "%s%s%s\n",
+	             round->opts.seed, round->opts.faults_ms / 1000,
+	             round->opts.faults_ms / 1000, round->opts.strict ? " --strict" : "",
+	             round->opts.only == NEMESIS_COUNT ? "" : " --only ",
+	             round->opts.only == NEMESIS_COUNT ? ""
+	                                               : nemesis_name(round->opts.only));
+}
+
+/* Fixed in etcd 3.4.31 and 3.5.13. */
+static bool pauses_revoke(const char *version)
+{
+	long minor, patch = 0;
+	char *end;
+
+	if (strncmp(version, "3.", 2) != 0)
+		return false;
+	minor = strtol(version + 2, &end, 10);
+	if (*end == '.')
+		patch = strtol(end + 1, NULL, 10);
+	return minor < 4 || (minor == 4 && patch < 31) || (minor == 5 && patch < 13);
 }
 
 static void judge(struct round *round)
 {
+	round->hist.pauses_revoke =
+		!round->opts.strict && pauses_revoke(cluster_version(round->cluster));
 	if (check_hist(&round->hist, &round->report) != PL_OK) {
 		check_add(&round->report, CHECK_STUCK, 0, 0, "no memory to judge");
 		return;

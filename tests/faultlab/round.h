@@ -9,6 +9,7 @@ struct round_opts {
 	uint64_t faults_ms;     /* how long things go wrong */
 	struct wire *wire;      /* NULL: loopback */
 	enum nemesis_what only; /* NEMESIS_COUNT: all */
+	bool strict;            /* no excuse for known faults of the server */
 	bool keep;              /* the evidence, also when nothing is found */
 };
 

@@ -5,11 +5,6 @@
 
 #include "store/base/alloc.h"
 
-bool hist_value_eq(struct hist_value a, struct hist_value b)
-{
-	return a.writer == b.writer && a.count == b.count && a.hash == b.hash;
-}
-
 bool hist_event_eq(const struct hist_event *a, const struct hist_event *b)
 {
 	return a->revision == b->revision && a->key == b->key &&
@@ -186,14 +181,12 @@ static void note_seen(struct truth *truth)
 
 static enum pl_code truth_alloc(struct truth *truth, size_t events, size_t ops)
 {
-	struct hist_event *copy = pl_calloc(events + 1, sizeof *copy);
-
-	truth->event = copy;
+	truth->event = pl_calloc(events + 1, sizeof *truth->event);
 	truth->by_key = pl_calloc(events + 1, sizeof *truth->by_key);
 	truth->seen_ms = pl_calloc(events + 1, sizeof *truth->seen_ms);
 	truth->explained = pl_calloc(events + 1, sizeof *truth->explained);
 	truth->applied = pl_calloc(ops + 1, sizeof *truth->applied);
-	if (copy == NULL || truth->by_key == NULL || truth->seen_ms == NULL ||
+	if (truth->event == NULL || truth->by_key == NULL || truth->seen_ms == NULL ||
 	    truth->explained == NULL || truth->applied == NULL)
 		return PL_NOMEM;
 	return PL_OK;
@@ -203,7 +196,6 @@ enum pl_code truth_init(struct truth *truth, const struct hist *hist,
                         struct check_report *report)
 {
 	const struct hist_stream *full = &hist->stream[0];
-	struct hist_event *copy;
 
 	*truth = (struct truth){.hist = hist};
 	PL_ASSERT(hist->stream_count > 0);
@@ -211,12 +203,11 @@ enum pl_code truth_init(struct truth *truth, const struct hist *hist,
 		truth_done(truth);
 		return PL_NOMEM;
 	}
-	copy = (struct hist_event *)(uintptr_t)truth->event;
 	for (size_t i = 0; i < full->event_count; i++)
 		if (full->event[i].revision <= hist->final_revision)
-			copy[truth->count++] = full->event[i];
+			truth->event[truth->count++] = full->event[i];
 	/* In order already, unless the watcher is at fault. */
-	qsort(copy, truth->count, sizeof *copy, by_revision);
+	qsort(truth->event, truth->count, sizeof *truth->event, by_revision);
 	for (size_t i = 0; i < truth->count; i++) {
 		truth->by_key[i] = (uint32_t)i;
 		truth->seen_ms[i] = UINT64_MAX;
@@ -231,7 +222,7 @@ enum pl_code truth_init(struct truth *truth, const struct hist *hist,
 
 void truth_done(struct truth *truth)
 {
-	free((void *)(uintptr_t)truth->event);
+	free(truth->event);
 	free(truth->by_key);
 	free(truth->seen_ms);
 	free(truth->explained);

@@ -6,7 +6,7 @@
 
 struct truth {
 	const struct hist *hist;
-	const struct hist_event *event; /* by revision, up to the final one */
+	struct hist_event *event; /* by revision, up to the final one */
 	size_t count;
 	uint32_t *by_key;  /* event numbers by key, then revision */
 	uint64_t *seen_ms; /* when anybody first saw event i, UINT64_MAX: nobody */
@@ -33,7 +33,6 @@ int64_t truth_mod(const struct truth *truth, hist_key key, int64_t revision);
 const struct hist_event *truth_before(const struct truth *truth,
                                       const struct hist_event *event);
 
-bool hist_value_eq(struct hist_value a, struct hist_value b);
 bool hist_event_eq(const struct hist_event *a, const struct hist_event *b);
 
 /* The parts of the judgement, each in a file of its own. */
