@@ -46,7 +46,6 @@ static inline void pl_list_del(struct pl_list *link)
 
 #define PL_LIST_ITEM(link, type, member) PL_CONTAINER_OF(link, type, member)
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): link is a name */
 /* The body may not remove other elements than the current one. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): link is a name that is declared here. */
 #define PL_LIST_EACH(link, head)                                             \

@@ -67,7 +67,9 @@ static char thread_state(pid_t pid, const char *thread)
 	text[fread(text, 1, sizeof text - 1, file)] = 0;
 	(void)fclose(file);
 	name_end = strrchr(text, ')');
-	return name_end == NULL || name_end[1] == 0 ? 0 : name_end[2];
+	if (name_end == NULL || name_end[1] == 0)
+		return 0;
+	return name_end[2];
 }
 
 static bool all_stopped(pid_t pid)
