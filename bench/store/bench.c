@@ -22,6 +22,17 @@ void bench_check(enum pl_code code, const struct pl_err *err, const char *what)
 	exit(1);
 }
 
+void *bench_alloc(size_t count, size_t size)
+{
+	void *at = calloc(count, size);
+
+	if (at == NULL) {
+		(void)fprintf(stderr, "bench: out of memory\n");
+		exit(1);
+	}
+	return at;
+}
+
 struct kv *bench_client(const struct bench *bench, uv_loop_t *loop)
 {
 	struct etcd_opts opts = {
@@ -197,8 +208,7 @@ void bench_environment(struct bench *bench)
 
 void samples_init(struct samples *s, size_t cap)
 {
-	*s = (struct samples){.at = malloc(cap * sizeof(uint32_t)), .cap = cap};
-	bench_check(s->at == NULL ? PL_NOMEM : PL_OK, NULL, "samples");
+	*s = (struct samples){.at = bench_alloc(cap, sizeof(uint32_t)), .cap = cap};
 }
 
 void samples_add(struct samples *s, uint64_t ns)
@@ -345,9 +355,8 @@ static bool any_busy(const struct slot *slots, unsigned count)
 
 void pump_run(struct pump *pump)
 {
-	struct slot *slots = calloc(pump->inflight, sizeof *slots);
+	struct slot *slots = bench_alloc(pump->inflight, sizeof *slots);
 
-	bench_check(slots == NULL ? PL_NOMEM : PL_OK, NULL, "slots");
 	pump->calls = 0;
 	measure_start(&pump->measure, pump->bench);
 	for (unsigned i = 0; i < pump->inflight; i++) {

@@ -35,6 +35,9 @@ struct bench {
  * has no figures. */
 void bench_check(enum pl_code code, const struct pl_err *err, const char *what);
 
+/* Zeroed; never NULL. Freed by free(). */
+__attribute__((returns_nonnull)) void *bench_alloc(size_t count, size_t size);
+
 void bench_open(struct bench *bench, const struct bench_opts *opts, bool tls);
 void bench_close(struct bench *bench);
 

@@ -140,9 +140,9 @@ static double pairs_case(struct bench *bench, struct pairs *p, unsigned inflight
 void bench_pairs(struct bench *bench, const char *label, bool headline_only)
 {
 	static const unsigned sizes[] = {1, 8, 32, 128, 512}, inflight[] = {1, 4, 16};
-	struct pairs p = {.bench = bench, .key = malloc(16 * PAIRS_MAX * KEY_SIZE)};
+	struct pairs p = {.bench = bench,
+	                  .key = bench_alloc((size_t)16 * PAIRS_MAX, KEY_SIZE)};
 
-	bench_check(p.key == NULL ? PL_NOMEM : PL_OK, NULL, "keys");
 	memset(value, 'v', sizeof value);
 	for (unsigned i = 0; i < 5; i++)
 		for (unsigned j = 0; j < 3; j++) {

@@ -116,8 +116,9 @@ static unsigned node_at(const struct placement *p, unsigned slot, unsigned i)
 static void build_placement(struct placement *p, unsigned slot,
                             struct kv_compare *compares, struct kv_req *puts)
 {
-	for (unsigned i = 0; i < p->taken[slot]; i++) {
-		unsigned pod = p->first_pod[slot] + i, node = node_at(p, slot, i);
+	for (size_t i = 0; i < p->taken[slot]; i++) {
+		unsigned pod = p->first_pod[slot] + (unsigned)i;
+		unsigned node = node_at(p, slot, (unsigned)i);
 		struct pl_span state = spec_key(p, pod, "state"),
 			       alloc = alloc_key(p, node);
 
@@ -232,10 +233,8 @@ void bench_placement(const struct bench_opts *opts)
 	struct bench bench;
 
 	memset(filler, 'f', sizeof filler);
-	p.spec_rev = calloc(opts->pods, sizeof *p.spec_rev);
-	p.alloc_rev = calloc(opts->nodes, sizeof *p.alloc_rev);
-	bench_check(p.spec_rev == NULL || p.alloc_rev == NULL ? PL_NOMEM : PL_OK, NULL,
-	            "pods");
+	p.spec_rev = bench_alloc(opts->pods, sizeof *p.spec_rev);
+	p.alloc_rev = bench_alloc(opts->nodes, sizeof *p.alloc_rev);
 	for (unsigned i = 0; i < 3; i++) {
 		/* A fresh etcd each: none works on what the one before left. */
 		bench_open(&bench, opts, false);

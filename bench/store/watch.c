@@ -28,6 +28,7 @@ enum {
 	FLOOD_PAIRS_MAX = 128,
 	LAG_MS_MAX = 4096,
 	LAG_PER_MS = 8,
+	LAG_SLOTS = LAG_MS_MAX * LAG_PER_MS,
 	WAIT_MAX_MS = 60000,
 };
 
@@ -40,7 +41,7 @@ struct watcher_page {
 	_Atomic bool ready;
 	_Atomic bool out_of_order;
 	_Atomic bool measuring;
-	uint64_t lag[LAG_MS_MAX * LAG_PER_MS]; /* events by lag, in eighths of a ms */
+	uint64_t lag[LAG_SLOTS]; /* events by lag, in eighths of a ms */
 };
 
 struct watcher {
@@ -72,8 +73,7 @@ static void count_events(struct watcher_page *page, const struct kv_watch_note *
 			continue;
 		memcpy(&sent_ns, note->events[i].record.value.at, sizeof sent_ns);
 		slot = (now - sent_ns) * LAG_PER_MS / 1000000;
-		page->lag[slot < LAG_MS_MAX * LAG_PER_MS ? slot
-		                                         : LAG_MS_MAX * LAG_PER_MS - 1]++;
+		page->lag[slot < LAG_SLOTS ? slot : LAG_SLOTS - 1]++;
 	}
 }
 
@@ -228,9 +228,8 @@ static void flooded(void *ctx, unsigned slot, const struct kv_result *result)
 
 static struct flood *flood_new(struct bench *bench, unsigned pairs)
 {
-	struct flood *flood = calloc(1, sizeof *flood);
+	struct flood *flood = bench_alloc(1, sizeof *flood);
 
-	bench_check(flood == NULL ? PL_NOMEM : PL_OK, NULL, "flood");
 	flood->bench = bench;
 	flood->pairs = pairs;
 	flood->left = UINT64_MAX;
@@ -260,9 +259,9 @@ static double lag_at(const struct watchers *w, double share)
 	uint64_t total = 0, below = 0;
 
 	for (unsigned i = 0; i < w->count; i++)
-		for (unsigned at = 0; at < LAG_MS_MAX * LAG_PER_MS; at++)
+		for (unsigned at = 0; at < LAG_SLOTS; at++)
 			total += w->page[i]->lag[at];
-	for (unsigned at = 0; at < LAG_MS_MAX * LAG_PER_MS; at++) {
+	for (unsigned at = 0; at < LAG_SLOTS; at++) {
 		for (unsigned i = 0; i < w->count; i++)
 			below += w->page[i]->lag[at];
 		if ((double)below >= share * (double)total)

@@ -60,7 +60,8 @@ static int placet(const char *const args[])
 		(void)dup2(fd[1], STDERR_FILENO);
 		(void)close(fd[0]);
 		(void)close(fd[1]);
-		execv(argv[0], (char *const *)(uintptr_t)argv);
+		execv(argv[0], (char *const *)(uintptr_t)argv); // NOLINT(performance-no-int-to-ptr):
+		                                                // exec's signature
 		_exit(127);
 	}
 	T_TRUE(pid > 0);
