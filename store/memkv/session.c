@@ -112,7 +112,8 @@ void call_deliver(struct mem_call *call)
 
 static void call_lose(struct mem_call *call, enum pl_code read_code, const char *why)
 {
-	(void)pl_err_set(&call->err, read_code, "%s: %s", kv_op_name(call->result.op), why);
+	(void)pl_err_set(&call->err, read_code, "%s: %s", kv_op_name(call->result.op),
+	                 why);
 	if (call->writes)
 		(void)pl_err_unknown(&call->err);
 }
