@@ -82,7 +82,10 @@ struct grpc_end {
 	/* Unary calls: the request's bytes as they were given, for the taking: who
 	 * wants to send them again moves them out and leaves the buffer empty. */
 	struct pl_buf *body;
-	uint64_t sent_ms; /* when the request's last byte was written; 0: never */
+	/* When the request left: a moment before its last byte was given to the
+	 * kernel, so that what the server counts from then on began later. 0: that
+	 * byte never left. */
+	uint64_t sent_ms;
 };
 
 struct grpc_call_opts {

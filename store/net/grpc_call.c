@@ -172,6 +172,12 @@ enum grpc_fate grpc_call_fate(const struct grpc_call *call, bool dying)
 	return GRPC_MAYBE;
 }
 
+/* The server says that it has not looked at it. It can not have, and have answered. */
+enum grpc_fate grpc_call_refused(const struct grpc_call *call)
+{
+	return call->reply.http_status == 0 ? GRPC_UNSENT : GRPC_MAYBE;
+}
+
 void grpc_call_end(struct grpc_call *call, enum grpc_fate fate, const struct pl_err *err)
 {
 	struct grpc_session *session = call->session;
@@ -278,8 +284,9 @@ void grpc_call_finish(struct grpc_call *call)
 
 void grpc_call_reset(struct grpc_call *call, uint32_t error_code)
 {
-	enum grpc_fate fate =
-		error_code == NGHTTP2_REFUSED_STREAM ? GRPC_UNSENT : GRPC_MAYBE;
+	enum grpc_fate fate = error_code == NGHTTP2_REFUSED_STREAM
+	                              ? grpc_call_refused(call)
+	                              : GRPC_MAYBE;
 	struct pl_err err;
 
 	pl_err_set(&err, PL_UNAVAIL, "%s: reset by the server: %s", call->path,

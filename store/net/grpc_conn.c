@@ -31,6 +31,18 @@ void grpc_conn_wake(void *ctx)
 	PL_ASSERT(rc == 0);
 }
 
+static void on_ctx_closed(void *ctx);
+
+/* At once, not at the end of the turn: libuv may have bytes in hand, and writing
+ * on would send requests whose ends say that they were not sent. */
+static void sock_drop(struct grpc_conn *conn)
+{
+	if (conn->sock == NULL)
+		return;
+	conn->handles++;
+	sock_close(PL_STEAL(conn->sock), on_ctx_closed, conn);
+}
+
 void grpc_conn_fail(struct grpc_conn *conn, const struct pl_err *err)
 {
 	if (conn->down)
@@ -41,6 +53,7 @@ void grpc_conn_fail(struct grpc_conn *conn, const struct pl_err *err)
 		(void)pl_err_wrap(&conn->why, "%s", conn->name);
 	if (conn->sock != NULL && conn->sock_open)
 		grpc_session_written(&conn->session, sock_written(conn->sock));
+	sock_drop(conn);
 	grpc_session_fail(&conn->session, &conn->why);
 	pl_timer_stop(&conn->timer);
 	if (conn->resolve != NULL)
@@ -70,13 +83,8 @@ void grpc_conn_release(struct grpc_conn *conn)
 {
 	grpc_session_done(&conn->session);
 	pl_timer_done(&conn->timer);
-	conn->handles = 2;
 	uv_close((uv_handle_t *)&conn->turn, on_turn_closed);
 	loop_timers_close(&conn->lt, on_ctx_closed, conn);
-	if (conn->sock != NULL) {
-		conn->handles++;
-		sock_close(conn->sock, on_ctx_closed, conn);
-	}
 }
 
 static void conn_finish(struct grpc_conn *conn)

@@ -120,6 +120,7 @@ enum pl_code grpc_conn_open(uv_loop_t *loop, const struct grpc_conn_opts *opts,
 	rc = uv_idle_init(loop, &conn->turn);
 	PL_ASSERT(rc == 0);
 	loop_timers_open(&conn->lt, loop);
+	conn->handles = 2;
 	code = pl_timer_init(&conn->timer, &conn->lt.timers, on_timer, conn);
 	if (code != PL_OK)
 		pl_err_set(err, code, "connection to %s", conn->name);

@@ -122,7 +122,7 @@ static int on_stream_close(nghttp2_session *h2, int32_t stream_id, uint32_t erro
 	call->closed = true;
 	if (error_code == NGHTTP2_REFUSED_STREAM) { /* behind a GOAWAY's last */
 		pl_err_set(&err, PL_UNAVAIL, "%s: server is going away", call->path);
-		grpc_call_end(call, GRPC_UNSENT, &err);
+		grpc_call_end(call, grpc_call_refused(call), &err);
 		return 0;
 	}
 	pl_err_set(&err, PL_PROTO, "%s: broken answer: HTTP/2 %s", call->path,

@@ -6,10 +6,14 @@
 
 void grpc_h2_out_callbacks(nghttp2_session_callbacks *cbs);
 
-/* NULL: the call has ended, or there never was one. */
+/* NULL: the call has ended, or there never was one. A user who closes the connection
+ * inside on_message ends its calls while nghttp2 is still at work on what came
+ * behind: that is nobody's any more. */
 static inline struct grpc_call *grpc_h2_call(nghttp2_session *h2, int32_t stream_id)
 {
-	return nghttp2_session_get_stream_user_data(h2, stream_id);
+	struct grpc_call *call = nghttp2_session_get_stream_user_data(h2, stream_id);
+
+	return call == NULL || call->state == GRPC_CALL_ENDED ? NULL : call;
 }
 
 #endif

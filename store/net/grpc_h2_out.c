@@ -86,6 +86,7 @@ static int on_body_send(nghttp2_session *h2, nghttp2_frame *frame, const uint8_t
 	session->body_bytes -= len;
 	if (call->body_at == call->body.len) {
 		call->tail_offset = session->serialised;
+		call->left_ms = session->now_ms;
 		pl_list_del(&call->sending);
 		pl_list_add_tail(&session->sending, &call->sending);
 	}

@@ -173,8 +173,7 @@ enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 	int rc;
 
 	PL_ASSERT(!session->dead);
-	if (!pl_list_empty(&session->waiting))
-		session->now_ms = session->fns.now_ms(session->ctx);
+	session->now_ms = session->fns.now_ms(session->ctx);
 	rc = h2_send(session);
 	while (rc == 0 && can_submit(session)) {
 		if (pl_list_empty(&session->open)) {
@@ -192,8 +191,6 @@ enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 
 void grpc_session_written(struct grpc_session *session, uint64_t total)
 {
-	uint64_t now_ms = 0;
-
 	PL_ASSERT(total >= session->written && total <= session->serialised);
 	session->written = total;
 	while (!pl_list_empty(&session->sending)) {
@@ -202,9 +199,7 @@ void grpc_session_written(struct grpc_session *session, uint64_t total)
 
 		if (call->tail_offset > total)
 			return;
-		if (now_ms == 0)
-			now_ms = session->fns.now_ms(session->ctx);
-		call->sent_ms = now_ms;
+		call->sent_ms = call->left_ms;
 		pl_list_del(&call->sending);
 	}
 }

@@ -111,7 +111,8 @@ struct grpc_call {
 	size_t body_at;       /* serialised up to here */
 	uint64_t head_offset; /* where the HEADERS frame begins */
 	uint64_t tail_offset; /* behind the last byte of the body */
-	uint64_t sent_ms;
+	uint64_t left_ms;     /* before its last byte can have left */
+	uint64_t sent_ms;     /* the same, once that byte was written */
 
 	struct grpc_decoder decoder;
 	struct pl_buf kept;     /* a loose message that had to be moved */
@@ -186,6 +187,7 @@ void grpc_call_finish(struct grpc_call *call);
 void grpc_call_settle(struct grpc_call *call);
 /* As far as is known now; dying: what is not written never will be. */
 enum grpc_fate grpc_call_fate(const struct grpc_call *call, bool dying);
+enum grpc_fate grpc_call_refused(const struct grpc_call *call);
 void grpc_call_free(struct grpc_call *call);
 
 #endif

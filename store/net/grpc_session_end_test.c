@@ -275,3 +275,23 @@ T_CASE(probes_keep_their_distance)
 	T_EQ(fake_h2_pings(rig.server), 2);
 	rig_done(&rig);
 }
+
+/* --- when a request left ------------------------------------------------- */
+
+/* Whoever counts a lease from sent_ms must not count from later than the server
+ * does, however long we were held up between writing and noticing. */
+T_CASE(a_request_left_before_it_was_written)
+{
+	struct rig_call *call;
+
+	T_EQ(rig_init(&rig, NULL, NULL), PL_OK);
+	rig_run(&rig);
+	rig.now_ms = 2000;
+	call = rig_call(&rig, FAKE_ok, 10);
+	T_EQ(grpc_session_fill(&rig.session, &rig.why), PL_OK);
+	rig.now_ms = 9000; /* the bytes are with the server, and we were asleep */
+	rig_run(&rig);
+	T_EQ(call->fate, GRPC_ANSWERED);
+	T_EQ(call->sent_ms, 2000);
+	rig_done(&rig);
+}
