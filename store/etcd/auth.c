@@ -101,16 +101,18 @@ static void on_answer(struct client *client, const struct grpc_end *end)
 	}
 	client->stats.tokens++;
 	auth->state = AUTH_HAVE;
+	auth->err.code = PL_OK;
 	auth->generation++;
 	auth->failures = 0;
 	pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS);
 	client_pump(client);
 }
 
-static void on_end(void *ctx, const struct grpc_end *end)
+static void on_end(void *ctx, const struct link_conn *conn, const struct grpc_end *end)
 {
 	struct client *client = ctx;
 
+	(void)conn;
 	client->auth.asking = false;
 	if (client->closing)
 		return;
@@ -129,6 +131,8 @@ static void auth_ask(struct client *client)
 	size_t start = 0;
 	enum pl_code code;
 
+	if (!auth->asking && conn == NULL && auth->state == AUTH_HAVE)
+		pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS / 10);
 	if (auth->asking || conn == NULL)
 		return; /* the link calls client_pump when it is up */
 	pl_buf_init(&body, BODY_MAX);

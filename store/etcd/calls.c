@@ -208,20 +208,12 @@ static void on_refusal(struct call *call, struct link_conn *conn,
 		call_retry(call, &err, status.next != STATUS_TOKEN || call->failures > 0);
 }
 
-/* Nothing has come back on this connection since the call left: it, or its
- * member, is no good. */
-static bool conn_is_silent(const struct call *call, const struct link_conn *conn,
-                           uint64_t sent_ms)
-{
-	return sent_ms != 0 && conn->answered_ms <= sent_ms && !call->canceled;
-}
-
 static void on_broken(struct call *call, struct link_conn *conn,
                       const struct grpc_end *end)
 {
 	struct pl_err err = *end->err;
 
-	if (end->code == PL_TIMEOUT && conn_is_silent(call, conn, end->sent_ms)) {
+	if (end->code == PL_TIMEOUT && link_silent(conn, end->sent_ms)) {
 		grpc_conn_probe(conn->grpc);
 		link_move(conn, &err);
 	}
@@ -236,7 +228,8 @@ static void on_broken(struct call *call, struct link_conn *conn,
 	} else if (end->code == PL_TIMEOUT && pl_clock_ms() >= call->deadline_ms) {
 		call_fail(call, PL_TIMEOUT, "no answer in time");
 	} else {
-		call_retry(call, &err, end->fate != GRPC_UNSENT);
+		/* What a server turns away at once it may turn away for long. */
+		call_retry(call, &err, end->fate != GRPC_UNSENT || call->failures > 0);
 	}
 }
 
@@ -251,10 +244,8 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	}
 	call->inner = NULL;
 	call->conn = NULL;
-	if (end->code == PL_OK) {
-		conn->answered_ms = pl_clock_ms();
+	if (end->code == PL_OK)
 		link_worked(conn);
-	}
 	if (end->code != PL_OK)
 		on_broken(call, conn, end);
 	else if (end->status != GRPC_OK)
@@ -413,9 +404,12 @@ static enum pl_code call_admit(struct client *client, struct call *call,
 	struct calls *calls = &client->calls;
 
 	/* A lone request passes even if it is larger than the bound. */
-	if (calls->bytes > 0 && calls->bytes + call->bytes > calls->bytes_max)
+	if (calls->bytes > 0 && calls->bytes + call->bytes > calls->bytes_max) {
+		if (call->bytes > calls->wanted)
+			calls->wanted = call->bytes;
 		return pl_err_set(err, PL_BUSY, "%s: %zu bytes are in flight already",
 		                  kv_op_name(call->op), calls->bytes);
+	}
 	return limits_check(client, call->txn_ops, call->is_write ? call->body.len : 0,
 	                    err);
 }
@@ -511,6 +505,7 @@ static void on_room(void *ctx)
 	struct pl_list ready;
 
 	pl_list_init(&ready);
+	calls->wanted = 0;
 	while (!pl_list_empty(&calls->waiters)) {
 		struct pl_list *link = calls->waiters.next;
 
@@ -529,13 +524,20 @@ static void on_room(void *ctx)
 	}
 }
 
-/* Half the bound is free again: waking for each call would be a call a wake. */
+/* Half the bound is free again: waking for each call would be a call a wake. And
+ * so much that whoever was refused is not refused again at once. */
+static bool has_room(const struct calls *calls)
+{
+	return calls->bytes == 0 || (calls->bytes <= calls->bytes_max / 2 &&
+	                             calls->bytes + calls->wanted <= calls->bytes_max);
+}
+
 void calls_wake_waiters(struct client *client)
 {
 	struct calls *calls = &client->calls;
 
 	if (!pl_list_empty(&calls->waiters) && !pl_timer_is_set(&calls->room_timer) &&
-	    calls->bytes <= calls->bytes_max / 2 && !client->closing)
+	    has_room(calls) && !client->closing)
 		pl_timer_set(&calls->room_timer, 0);
 }
 
@@ -555,6 +557,9 @@ void calls_done(struct client *client)
 {
 	PL_ASSERT(pl_list_empty(&client->calls.queued));
 	PL_ASSERT(pl_list_empty(&client->calls.flying));
+	/* They are their owners' memory, which may outlive ours. */
+	while (!pl_list_empty(&client->calls.waiters))
+		pl_list_del(client->calls.waiters.next);
 	pl_timer_done(&client->calls.room_timer);
 	pl_arena_done(&client->calls.arena);
 }

@@ -45,6 +45,10 @@ enum limits_state { LIMITS_UNKNOWN, LIMITS_ASKING, LIMITS_KNOWN };
 
 struct limits {
 	enum limits_state state;
+	bool open; /* calls go without: nobody could tell, or not soon enough */
+	unsigned failures;
+	uint64_t again_ms; /* not asked before */
+	struct pl_timer timer;
 	struct kv_limits found;
 	uint32_t fits;    /* operations known to be allowed */
 	uint32_t refused; /* operations known to be too many; 0: none yet */
@@ -58,6 +62,7 @@ struct calls {
 	struct pl_timer room_timer;
 	size_t bytes; /* of all requests not yet answered */
 	size_t bytes_max;
+	size_t wanted; /* the largest that was refused since the waiters were woken */
 	struct pl_arena arena; /* of the answer being delivered */
 };
 
@@ -75,7 +80,10 @@ struct watches {
 	struct pl_timer timer; /* before the stream is opened again */
 	struct pl_timer progress_timer;
 	unsigned failures;
+	unsigned bad; /* streams in a row that brought nonsense */
+	uint64_t opened_ms;
 	uint64_t token_generation;
+	bool version_asked;  /* of the stream's member; the answer is to come, or came */
 	bool progress_sound; /* the server's answers to progress requests can be relied on
 	                      */
 	bool checking;       /* whether the store has gone back in time */
@@ -89,6 +97,7 @@ struct keeps {
 	struct pl_timer timer;
 	unsigned failures;
 	uint64_t token_generation;
+	struct pl_err bad; /* what this stream brought is no answer; PL_OK: it is */
 };
 
 struct client {
@@ -145,7 +154,9 @@ uint64_t client_backoff_ms(struct client *client, unsigned failures);
 
 /* -- a bare unary call for the client's own needs ----------------------- */
 
-typedef void unary_end_fn(void *ctx, const struct grpc_end *end);
+/* conn may be on its way out: to be compared, not to be used. */
+typedef void unary_end_fn(void *ctx, const struct link_conn *conn,
+                          const struct grpc_end *end);
 
 /* body is taken. done fires once, never inside, also when the client closes. */
 PL_NODISCARD enum pl_code unary_start(struct client *client, struct link_conn *conn,
@@ -167,6 +178,10 @@ void auth_stale(struct client *client, uint64_t generation);
 
 /* -- limits -------------------------------------------------------------- */
 
+PL_NODISCARD enum pl_code limits_init(struct client *client);
+void limits_done(struct client *client);
+
+/* True when calls can go: the limits are known, or calls go without. */
 bool limits_ready(struct client *client);
 
 /* The connection that was asked is gone. */

@@ -86,6 +86,7 @@ static void parts_done(struct client *client)
 	keeps_done(client);
 	watches_done(client);
 	calls_done(client);
+	limits_done(client);
 	auth_done(client);
 	loop_timers_close(&client->timers, on_timers_closed, client);
 }
@@ -166,7 +167,11 @@ static void etcd_unwatch(struct kv *kv, struct kv_watch *watch)
 static enum pl_code etcd_progress(struct kv *kv, struct kv_watch *watch,
                                   struct pl_err *err)
 {
-	return watches_progress(client_of(kv), watch, err);
+	struct client *client = client_of(kv);
+
+	if (client->closing)
+		return pl_err_set(err, PL_CANCELED, "progress: the client closes");
+	return watches_progress(client, watch, err);
 }
 
 static struct kv_limits etcd_limits(struct kv *kv)
@@ -241,6 +246,7 @@ static enum pl_code client_parts_init(struct client *client, const struct etcd_o
 	/* All of them, whatever one says: parts_done() wants them whole. */
 	enum pl_code code[] = {
 		auth_init(client, opts->user, opts->password, err),
+		limits_init(client),
 		calls_init(client, bytes == 0 ? INFLIGHT_BYTES_MAX : bytes),
 		watches_init(client),
 		keeps_init(client),

@@ -122,7 +122,8 @@ static void on_message(void *ctx, struct pl_span bytes)
 	struct keep *keep;
 
 	if (codec_keep_decode(bytes, &answer, &err) != PL_OK) {
-		grpc_call_cancel(keeps->stream); /* on_end opens another */
+		keeps->bad = err;
+		grpc_call_cancel(keeps->stream); /* on_end sees to the rest */
 		return;
 	}
 	keeps->failures = 0;
@@ -153,33 +154,53 @@ static void fail_all_soon(struct keeps *keeps, const struct pl_err *err)
 	}
 }
 
+static void on_refused(struct client *client, struct link_conn *conn,
+                       const struct grpc_end *end)
+{
+	struct keeps *keeps = &client->keeps;
+	struct pl_span text = pl_span_str(end->text);
+	struct status status = status_of(end->status, text);
+	struct pl_err err = {0};
+
+	status_err(&status, false, text, &err);
+	if (status.next == STATUS_TOKEN && client->auth.user != NULL)
+		auth_stale(client, keeps->token_generation);
+	else if (status.next == STATUS_TOKEN || status.next == STATUS_GIVE_UP)
+		fail_all_soon(keeps, &err);
+	else
+		link_move(conn, &err);
+}
+
+static void pump_later(struct client *client)
+{
+	struct keeps *keeps = &client->keeps;
+
+	if (!client->closing)
+		pl_timer_set(&keeps->timer,
+		             pl_clock_ms() +
+		                     client_backoff_ms(client, keeps->failures++) / 4);
+}
+
 static void on_end(void *ctx, const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct keeps *keeps = &client->keeps;
 	struct link_conn *conn = keeps->conn;
-	struct pl_span text = pl_span_str(end->text);
-	struct status status;
-	struct pl_err err = {0};
 
 	keeps->stream = NULL;
 	keeps->conn = NULL;
 	requeue_sent(keeps);
-	if (end->code == PL_OK && end->status != GRPC_OK) {
-		status = status_of(end->status, text);
-		status_err(&status, false, text, &err);
-		if (status.next == STATUS_TOKEN)
-			auth_stale(client, keeps->token_generation);
-		else if (status.next == STATUS_GIVE_UP)
-			fail_all_soon(keeps, &err);
-		else
-			link_move(conn, &err);
+	if (end->code == PL_PROTO || end->code == PL_LIMIT)
+		keeps->bad = *end->err;
+	if (keeps->bad.code != PL_OK) { /* this server is none of ours */
+		link_move(conn, &keeps->bad);
+		fail_all_soon(keeps, &keeps->bad);
+		keeps->bad.code = PL_OK;
+	} else if (end->code == PL_OK && end->status != GRPC_OK) {
+		on_refused(client, conn, end);
 	}
 	link_release(conn);
-	if (!client->closing)
-		pl_timer_set(&keeps->timer,
-		             pl_clock_ms() +
-		                     client_backoff_ms(client, keeps->failures++) / 4);
+	pump_later(client);
 }
 
 static enum pl_code open_stream(struct client *client, struct link_conn *conn)
@@ -222,6 +243,8 @@ static enum pl_code keep_send(struct client *client, struct keep *keep)
 		code = grpc_call_send(client->keeps.stream, &body, NULL);
 	}
 	pl_buf_done(&body);
+	if (code != PL_OK)
+		keep->sent_ms = 0;
 	return code;
 }
 
@@ -233,13 +256,19 @@ void keeps_pump(struct client *client)
 	if (client->closing || pl_list_empty(&keeps->waiting) ||
 	    pl_timer_is_set(&keeps->timer) || !auth_ready(client))
 		return;
-	if (keeps->stream == NULL && (conn == NULL || open_stream(client, conn) != PL_OK))
-		return; /* the link, or the next keep-alive, tries again */
+	if (keeps->stream == NULL && conn == NULL)
+		return; /* the link tries again when it is up */
+	if (keeps->stream == NULL && open_stream(client, conn) != PL_OK) {
+		pump_later(client);
+		return;
+	}
 	while (!pl_list_empty(&keeps->waiting)) {
 		struct keep *keep = keep_at(keeps->waiting.next);
 
-		if (keep_send(client, keep) != PL_OK)
+		if (keep_send(client, keep) != PL_OK) {
+			pump_later(client);
 			return;
+		}
 		pl_list_del(&keep->at);
 		pl_list_add_tail(&keeps->sent, &keep->at);
 	}

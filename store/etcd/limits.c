@@ -8,11 +8,17 @@
  * memory, or refused for its length before anything else is looked at (before
  * permissions, too). n doubles until it is refused, then the gap is halved; the
  * usual limits are powers of two, so the first value above one is tried first.
+ *
+ * The first calls wait for the answers, so that none that is too large leaves. They
+ * do not wait for long, and not at all once a server has answered with anything
+ * else: then calls go without, and hear from the server itself what is wrong with
+ * it, or with them; it is asked again later, beside them.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/alloc.h"
+#include "store/base/clock.h"
 #include "store/etcd/client.h"
 #include "store/etcd/codec.h"
 
@@ -25,6 +31,9 @@ enum {
 	OPS_DEFAULT = 128,
 	/* What etcd wraps around a request before it measures it. */
 	WRAP_BYTES = 128,
+	WAIT_MS = 1000, /* how long calls wait */
+	AGAIN_MS = 500, /* doubled with each failure */
+	AGAIN_DOUBLED_MAX = 7,
 };
 
 static void ask_ops(struct client *client, struct link_conn *conn);
@@ -37,13 +46,35 @@ static void limits_settle(struct client *client)
 	if (limits->found.request_bytes == 0)
 		limits->found.request_bytes = BYTES_DEFAULT;
 	limits->state = LIMITS_KNOWN;
+	pl_timer_stop(&limits->timer);
 	client_pump(client);
+}
+
+/* Does not pump: it may be called by the pump. */
+static void limits_failed(struct client *client)
+{
+	struct limits *limits = &client->limits;
+	unsigned doubled = limits->failures < AGAIN_DOUBLED_MAX ? limits->failures
+	                                                        : AGAIN_DOUBLED_MAX;
+
+	limits->state = LIMITS_UNKNOWN;
+	limits->open = true;
+	limits->failures++;
+	limits->again_ms = pl_clock_ms() + ((uint64_t)AGAIN_MS << doubled);
 }
 
 void limits_interrupted(struct client *client)
 {
 	if (client->limits.state == LIMITS_ASKING)
-		client->limits.state = LIMITS_UNKNOWN;
+		limits_failed(client);
+}
+
+static void on_timer(void *ctx)
+{
+	struct client *client = ctx;
+
+	client->limits.open = true;
+	client_pump(client);
 }
 
 static uint32_t ops_next(const struct limits *limits)
@@ -55,35 +86,39 @@ static uint32_t ops_next(const struct limits *limits)
 	return limits->fits + (limits->refused - limits->fits) / 2;
 }
 
-static void on_ops_end(void *ctx, const struct grpc_end *end)
+/* Nobody is refused for being somebody before the length has been looked at. */
+static bool says_fits(const struct grpc_end *end, enum pl_code code)
+{
+	return end->status == GRPC_OK || code == PL_AUTH || code == PL_DENIED;
+}
+
+static void on_ops_end(void *ctx, const struct link_conn *asked,
+                       const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct limits *limits = &client->limits;
 	struct link_conn *conn = link_up(&client->calls_link);
 	struct status status;
 
+	(void)asked;
 	if (client->closing || limits->state != LIMITS_ASKING)
 		return;
-	if (end->code != PL_OK) {
-		limits->state = LIMITS_UNKNOWN;
-		if (end->code == PL_TIMEOUT)
-			limits_settle(client); /* connected, and silent to this */
-		else
-			client_pump(client);
-		return;
-	}
 	status = status_of(end->status, pl_span_str(end->text));
-	if (end->status != GRPC_OK && status.code == PL_LIMIT)
+	if (end->code == PL_OK && end->status != GRPC_OK && status.code == PL_LIMIT)
 		limits->refused = limits->asked;
-	else
+	else if (end->code == PL_OK && says_fits(end, status.code))
 		limits->fits = limits->asked;
-	if (conn == NULL)
-		limits->state = LIMITS_UNKNOWN;
-	else if (limits->fits >= OPS_MAX ||
-	         (limits->refused != 0 && limits->refused <= limits->fits + 1))
-		limits_settle(client);
 	else
+		conn = NULL; /* says nothing */
+	if (conn == NULL) {
+		limits_failed(client);
+		client_pump(client);
+	} else if (limits->fits >= OPS_MAX ||
+	           (limits->refused != 0 && limits->refused <= limits->fits + 1)) {
+		limits_settle(client);
+	} else {
 		ask_ops(client, conn);
+	}
 }
 
 static enum pl_code ops_body(uint32_t count, struct pl_buf *body)
@@ -124,16 +159,20 @@ static void ask_ops(struct client *client, struct link_conn *conn)
 		code = unary_start(client, conn, codec_path(KV_TXN), &body, on_ops_end,
 		                   client);
 	pl_buf_done(&body);
-	if (code != PL_OK)
-		limits_settle(client);
+	if (code != PL_OK) {
+		limits_failed(client);
+		client_pump(client);
+	}
 }
 
-static void on_bytes_end(void *ctx, const struct grpc_end *end)
+static void on_bytes_end(void *ctx, const struct link_conn *asked,
+                         const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct limits *limits = &client->limits;
 	struct link_conn *conn = link_up(&client->calls_link);
 
+	(void)asked;
 	if (client->closing || limits->state != LIMITS_ASKING)
 		return;
 	if (end->code == PL_OK && end->status != GRPC_OK) {
@@ -145,11 +184,12 @@ static void on_bytes_end(void *ctx, const struct grpc_end *end)
 			limits->found.request_bytes =
 				(uint32_t)(bytes - GRPC_OVERHEAD_BYTES);
 	}
-	if (conn == NULL) {
-		limits->state = LIMITS_UNKNOWN;
+	if (end->code == PL_OK && conn != NULL) {
+		ask_ops(client, conn);
 		return;
 	}
-	ask_ops(client, conn);
+	limits_failed(client);
+	client_pump(client);
 }
 
 static void ask_bytes(struct client *client, struct link_conn *conn)
@@ -166,7 +206,9 @@ static void ask_bytes(struct client *client, struct link_conn *conn)
 		                   client);
 	pl_buf_done(&body);
 	if (code != PL_OK)
-		limits_settle(client);
+		limits_failed(client);
+	else if (!client->limits.open)
+		pl_timer_set(&client->limits.timer, pl_clock_ms() + WAIT_MS);
 }
 
 bool limits_ready(struct client *client)
@@ -175,12 +217,24 @@ bool limits_ready(struct client *client)
 
 	if (client->limits.state == LIMITS_KNOWN)
 		return true;
-	if (client->limits.state == LIMITS_UNKNOWN && conn != NULL) {
+	if (client->limits.state == LIMITS_UNKNOWN && conn != NULL &&
+	    pl_clock_ms() >= client->limits.again_ms) {
 		client->limits.fits = 0;
 		client->limits.refused = 0;
 		ask_bytes(client, conn);
 	}
-	return false;
+	return client->limits.open;
+}
+
+enum pl_code limits_init(struct client *client)
+{
+	return pl_timer_init(&client->limits.timer, &client->timers.timers, on_timer,
+	                     client);
+}
+
+void limits_done(struct client *client)
+{
+	pl_timer_done(&client->limits.timer);
 }
 
 enum pl_code limits_check(const struct client *client, uint64_t txn_ops, size_t bytes,

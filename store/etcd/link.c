@@ -199,8 +199,14 @@ void link_release(struct link_conn *conn)
 		conn_close(conn);
 }
 
+bool link_silent(const struct link_conn *conn, uint64_t sent_ms)
+{
+	return sent_ms != 0 && conn->answered_ms <= sent_ms;
+}
+
 void link_worked(struct link_conn *conn)
 {
+	conn->answered_ms = pl_clock_ms();
 	if (conn->worked)
 		return;
 	conn->worked = true;

@@ -76,6 +76,9 @@ void link_release(struct link_conn *conn);
 /* The server gave a proper answer. */
 void link_worked(struct link_conn *conn);
 
+/* Nothing has come back on it since a call left at sent_ms (0: it did not). */
+bool link_silent(const struct link_conn *conn, uint64_t sent_ms);
+
 /* This connection's member is of no use now (no leader, no answers): go to
  * another one, if conn still is the current connection. */
 void link_move(struct link_conn *conn, const struct pl_err *why);

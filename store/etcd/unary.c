@@ -20,8 +20,10 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	free(unary);
 	if (end->fate == GRPC_ANSWERED)
 		link_worked(copy.conn);
+	else if (end->code == PL_TIMEOUT && link_silent(copy.conn, end->sent_ms))
+		link_move(copy.conn, end->err);
 	link_release(copy.conn);
-	copy.done(copy.ctx, end);
+	copy.done(copy.ctx, copy.conn, end);
 }
 
 enum pl_code unary_start(struct client *client, struct link_conn *conn, const char *path,

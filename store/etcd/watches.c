@@ -36,6 +36,12 @@ enum {
 	ARENA_MAX = 1 << 30,
 	PROGRESS_AGAIN_MS = 100,
 	CHECK_TIMEOUT_MS = 10000,
+	/* Streams in a row that bring nonsense: then the watches end. */
+	BAD_MAX = 6,
+	/* A stream that stood so long was none that fails at once. */
+	STEADY_MS = 5000,
+	/* Of keys: a message that is too large would end the stream of all. */
+	KEYS_MAX = 1 << 20,
 };
 
 static struct kv_watch *watch_at(struct pl_list *at)
@@ -95,18 +101,6 @@ static void watch_deliver_end(struct kv_watch *watch)
 	client_maybe_closed(client);
 }
 
-/* The last note comes later, on a stack of its own. Nothing comes before it. */
-static void watch_end_soon(struct kv_watch *watch, const struct pl_err *err)
-{
-	if (watch->ending)
-		return;
-	watch->ending = true;
-	watch->err = *err;
-	if (watch->state == WATCH_WAITING)
-		pl_list_del(&watch->at);
-	pl_timer_set(&watch->timer, 0);
-}
-
 /* -- sending -------------------------------------------------------------- */
 
 static void stream_drop(struct watches *watches)
@@ -133,6 +127,41 @@ static void send_cancel(struct watches *watches, int64_t id)
 	/* Left alone it would go on sending: a new stream is the other way. */
 	if (code != PL_OK)
 		stream_drop(watches);
+}
+
+/* The last note comes later, on a stack of its own. Nothing comes before it. */
+static void watch_end_soon(struct kv_watch *watch, const struct pl_err *err)
+{
+	if (watch->ending)
+		return;
+	watch->ending = true;
+	watch->err = *err;
+	if (watch->state == WATCH_WAITING)
+		pl_list_del(&watch->at);
+	if (watch->state == WATCH_ACTIVE)
+		send_cancel(&watch->client->watches, watch->id);
+	pl_timer_set(&watch->timer, 0);
+}
+
+static void end_all(struct client *client, const struct pl_err *err)
+{
+	PL_LIST_EACH (link, &client->watches.all)
+		watch_end_soon(PL_LIST_ITEM(link, struct kv_watch, in_all), err);
+}
+
+/* What came on the stream is not what etcd says. On another one, of another member
+ * if there is one, it may be: nothing is lost by trying, a few times. */
+static void stream_bad(struct client *client, struct link_conn *conn,
+                       const struct pl_err *err)
+{
+	struct watches *watches = &client->watches;
+
+	link_move(conn, err);
+	stream_drop(watches);
+	if (++watches->bad < BAD_MAX)
+		return;
+	watches->bad = 0;
+	end_all(client, err);
 }
 
 static enum pl_code send_create(struct watches *watches, const struct kv_watch *watch,
@@ -165,7 +194,8 @@ static void send_progress(struct watches *watches)
 	size_t start = 0;
 	enum pl_code code;
 
-	if (watches->stream == NULL)
+	/* An answer that would not be believed is not asked for. */
+	if (watches->stream == NULL || !watches->progress_sound)
 		return;
 	pl_buf_init(&body, BODY_MAX);
 	code = grpc_frame_begin(&body, &start);
@@ -211,6 +241,8 @@ static bool progress_wanted(struct client *client)
 	return wanted;
 }
 
+static void ask_version(struct client *client, struct link_conn *conn);
+
 static void on_progress_timer(void *ctx)
 {
 	struct client *client = ctx;
@@ -218,6 +250,8 @@ static void on_progress_timer(void *ctx)
 
 	if (client->closing || !progress_wanted(client))
 		return;
+	if (watches->stream != NULL && !watches->version_asked)
+		ask_version(client, watches->conn);
 	send_progress(watches);
 	pl_timer_set(&watches->progress_timer, pl_clock_ms() + PROGRESS_AGAIN_MS);
 }
@@ -241,8 +275,10 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 {
 	struct kv_watch *watch = ctx;
 	struct client *client = watch->client;
+	bool again = watch->target_again;
 
 	watch->target_asked = false;
+	watch->target_again = false;
 	if (watch->ending || watch->ended || client->closing) {
 		watch_free(watch);
 		return;
@@ -253,6 +289,8 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 		watch_advanced(watch, watch->next_revision - 1);
 		if (watch->progress_target != 0)
 			send_progress(&client->watches);
+		watch->target_missed =
+			again && watches_progress(client, watch, NULL) != PL_OK;
 	} else if (err->code == PL_DENIED || err->code == PL_AUTH) {
 		watch_end_soon(watch, err);
 		return;
@@ -283,6 +321,8 @@ enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
 	struct kv_req req = probe_req(watch);
 	enum pl_code code;
 
+	/* The read under way may have been answered before this call. */
+	watch->target_again = watch->target_asked;
 	if (watch->target_asked)
 		return PL_OK;
 	code = calls_start(client, &req, CHECK_TIMEOUT_MS, on_target, watch, NULL, err);
@@ -297,8 +337,7 @@ enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
 
 void watches_rewound(struct client *client, const struct pl_err *err)
 {
-	PL_LIST_EACH (link, &client->watches.all)
-		watch_end_soon(PL_LIST_ITEM(link, struct kv_watch, in_all), err);
+	end_all(client, err);
 }
 
 /* client_saw() does the judging; an answer that fails is asked for again. */
@@ -354,6 +393,8 @@ static void on_refused(struct kv_watch *watch, const struct codec_watch *msg)
 	struct status status = status_of_reason(msg->cancel_reason);
 	struct pl_err err = {0};
 
+	pl_list_del(&watch->in_bucket);
+	watch->state = WATCH_WAITING; /* there is nothing to cancel */
 	if (msg->compact_revision > 0) {
 		pl_err_set(&err, PL_COMPACTED,
 		           "watch from revision %lld: compacted up to %lld",
@@ -380,11 +421,16 @@ static void on_refused(struct kv_watch *watch, const struct codec_watch *msg)
 static void on_created(struct client *client, const struct codec_watch *msg)
 {
 	struct watches *watches = &client->watches;
+	struct pl_err err = {0};
 	struct kv_watch *watch;
 	bool behind;
 
-	if (pl_list_empty(&watches->creating)) {
-		stream_drop(watches); /* answers more than was asked */
+	if (pl_list_empty(&watches->creating) ||
+	    (!msg->canceled &&
+	     (msg->watch_id < 0 || watch_find(watches, msg->watch_id) != NULL))) {
+		pl_err_set(&err, PL_PROTO,
+		           "watch: an answer to a creation that was not asked for");
+		stream_bad(client, watches->conn, &err);
 		return;
 	}
 	watch = watch_at(watches->creating.next);
@@ -403,7 +449,6 @@ static void on_created(struct client *client, const struct codec_watch *msg)
 		on_refused(watch, msg);
 		return;
 	}
-	watches->failures = 0;
 	behind =
 		msg->header.revision < client->seen_revision && watch->next_revision != 0;
 	watch->id = msg->watch_id;
@@ -430,6 +475,7 @@ static void on_events(struct client *client, struct kv_watch *watch,
 		skip++;
 	if (skip == msg->count)
 		return;
+	client->watches.bad = 0;
 	client->stats.watch_events += msg->count - skip;
 	client->stats.watch_messages++;
 	watch_advanced(watch, last);
@@ -474,16 +520,14 @@ static void on_message(void *ctx, struct pl_span bytes)
 	struct client *client = ctx;
 	struct watches *watches = &client->watches;
 	struct codec_watch msg;
-	enum pl_code code;
+	struct pl_err err = {0};
 
-	link_worked(watches->conn);
 	pl_arena_reset(&watches->arena);
-	code = codec_watch_decode(bytes, &watches->arena, &msg, NULL);
-	if (code != PL_OK) {
-		/* Resumed on a new stream: nothing is lost. */
-		stream_drop(watches);
+	if (codec_watch_decode(bytes, &watches->arena, &msg, &err) != PL_OK) {
+		stream_bad(client, watches->conn, &err);
 		return;
 	}
+	link_worked(watches->conn);
 	on_decoded(client, &msg);
 }
 
@@ -498,6 +542,7 @@ static void stream_lost(struct client *client)
 	watches->conn = NULL;
 	watches->creating_count = 0;
 	watches->progress_sound = false;
+	watches->version_asked = false;
 	PL_LIST_EACH (link, &watches->creating) {
 		struct kv_watch *watch = watch_at(link);
 
@@ -514,10 +559,20 @@ static void stream_lost(struct client *client)
 	}
 }
 
-static void end_all(struct client *client, const struct pl_err *err)
+static void on_stream_refused(struct client *client, struct link_conn *conn,
+                              const struct grpc_end *end)
 {
-	PL_LIST_EACH (link, &client->watches.all)
-		watch_end_soon(PL_LIST_ITEM(link, struct kv_watch, in_all), err);
+	struct pl_span text = pl_span_str(end->text);
+	struct status status = status_of(end->status, text);
+	struct pl_err err = {0};
+
+	status_err(&status, false, text, &err);
+	if (status.next == STATUS_TOKEN && client->auth.user != NULL)
+		auth_stale(client, client->watches.token_generation);
+	else if (status.next == STATUS_TOKEN || status.next == STATUS_GIVE_UP)
+		end_all(client, &err);
+	else
+		link_move(conn, &err);
 }
 
 static void on_end(void *ctx, const struct grpc_end *end)
@@ -525,23 +580,16 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	struct client *client = ctx;
 	struct watches *watches = &client->watches;
 	struct link_conn *conn = watches->conn;
-	struct pl_span text = pl_span_str(end->text);
-	struct pl_err err = {0};
-	struct status status;
 
 	stream_lost(client);
-	if (end->code == PL_LIMIT) {
+	if (pl_clock_ms() - watches->opened_ms >= STEADY_MS)
+		watches->failures = 0;
+	if (end->code == PL_LIMIT)
 		end_all(client, end->err); /* it would come again, as large */
-	} else if (end->code == PL_OK && end->status != GRPC_OK) {
-		status = status_of(end->status, text);
-		status_err(&status, false, text, &err);
-		if (status.next == STATUS_TOKEN)
-			auth_stale(client, watches->token_generation);
-		else if (status.next == STATUS_GIVE_UP)
-			end_all(client, &err);
-		else
-			link_move(conn, &err);
-	}
+	else if (end->code == PL_PROTO)
+		stream_bad(client, conn, end->err);
+	else if (end->code == PL_OK && end->status != GRPC_OK)
+		on_stream_refused(client, conn, end);
 	link_release(conn);
 	pump_later(client);
 }
@@ -559,25 +607,32 @@ static bool version_is_sound(const char *version)
 	return minor > 5 || (minor == 5 && patch >= 8) || (minor == 4 && patch >= 25);
 }
 
-static void on_version(void *ctx, const struct grpc_end *end)
+static void on_version(void *ctx, const struct link_conn *conn,
+                       const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct watches *watches = &client->watches;
 	struct kv_result result;
 	struct pl_arena arena;
 
-	if (client->closing || end->code != PL_OK || end->status != GRPC_OK)
+	/* Of another member than the stream's it says nothing. */
+	if (client->closing || watches->stream == NULL || conn != watches->conn)
+		return;
+	watches->version_asked = false; /* not heard: again, when it matters */
+	if (end->code != PL_OK || end->status != GRPC_OK)
 		return;
 	pl_arena_init(&arena, 0, 0);
 	if (codec_decode(KV_STATUS, pl_span(NULL, 0), end->message, &arena, &result,
-	                 NULL) == PL_OK)
-		watches->progress_sound = watches->stream != NULL &&
-		                          version_is_sound(result.status.version);
+	                 NULL) == PL_OK) {
+		watches->version_asked = true;
+		watches->progress_sound = version_is_sound(result.status.version);
+	}
 	pl_arena_done(&arena);
 }
 
 static void ask_version(struct client *client, struct link_conn *conn)
 {
+	struct watches *watches = &client->watches;
 	struct kv_req req = {.op = KV_STATUS};
 	struct pl_buf body;
 	size_t start = 0;
@@ -587,8 +642,8 @@ static void ask_version(struct client *client, struct link_conn *conn)
 	    codec_encode(&req, &body, NULL, NULL) == PL_OK) {
 		grpc_frame_end(&body, start);
 		/* Without the answer progress is only believed when it is timed. */
-		(void)!unary_start(client, conn, codec_path(KV_STATUS), &body, on_version,
-		                   client);
+		watches->version_asked = unary_start(client, conn, codec_path(KV_STATUS),
+		                                     &body, on_version, client) == PL_OK;
 	}
 	pl_buf_done(&body);
 }
@@ -611,6 +666,7 @@ static enum pl_code open_stream(struct client *client, struct link_conn *conn)
 	if (code != PL_OK)
 		return code;
 	watches->conn = conn;
+	watches->opened_ms = pl_clock_ms();
 	watches->token_generation = client->auth.generation;
 	link_hold(conn);
 	ask_version(client, conn);
@@ -631,9 +687,12 @@ void watches_pump(struct client *client)
 			end_all(client, &client->auth.err);
 		return;
 	}
-	if (watches->stream == NULL &&
-	    (conn == NULL || open_stream(client, conn) != PL_OK))
+	if (watches->stream == NULL && conn == NULL)
 		return; /* comes again when the link is up */
+	if (watches->stream == NULL && open_stream(client, conn) != PL_OK) {
+		pump_later(client);
+		return;
+	}
 	while (!pl_list_empty(&watches->waiting) &&
 	       watches->creating_count < CREATING_MAX) {
 		struct kv_watch *watch = watch_at(watches->waiting.next);
@@ -718,6 +777,9 @@ enum pl_code watches_start(struct client *client, const struct kv_watch_req *req
 
 	if (req->from_revision < 0)
 		return pl_err_set(err, PL_INVALID, "watch: from_revision is negative");
+	if (req->keys.from.len > KEYS_MAX || req->keys.to.len > KEYS_MAX)
+		return pl_err_set(err, PL_LIMIT, "watch: key of more than %d bytes",
+		                  KEYS_MAX);
 	watch = watch_new(client, req);
 	if (watch == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch");
@@ -733,16 +795,9 @@ enum pl_code watches_start(struct client *client, const struct kv_watch_req *req
 
 void watches_cancel(struct client *client, struct kv_watch *watch)
 {
-	struct watches *watches = &client->watches;
 	struct pl_err err = {0};
 
 	PL_ASSERT(watch->client == client);
-	if (watch->ending)
-		return;
-	if (watch->state == WATCH_ACTIVE) {
-		send_cancel(watches, watch->id);
-		pl_list_del(&watch->in_bucket);
-	}
 	pl_err_set(&err, PL_CANCELED, "watch");
 	watch_end_soon(watch, &err);
 }
@@ -754,8 +809,8 @@ void watches_cancel_all(struct client *client)
 
 	pl_err_set(&err, PL_CANCELED, "watch: the client closes");
 	pl_timer_stop(&watches->timer);
-	end_all(client, &err);
 	stream_drop(watches);
+	end_all(client, &err);
 }
 
 enum pl_code watches_init(struct client *client)

@@ -14,6 +14,7 @@ struct kv_watch {
 	bool ended;    /* delivered; kept for an answer that is still to come */
 	bool progress_due;
 	bool target_asked;
+	bool target_again; /* asked for anew while the read was under way */
 	bool target_missed;
 	struct pl_list at; /* in watches.waiting or .creating */
 	struct pl_list in_all;
