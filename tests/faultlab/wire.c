@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/base/alloc.h"
@@ -18,6 +19,38 @@ struct wire {
 	int origin_fd; /* the namespace that the thread came from */
 	struct net_switch *sw;
 };
+
+/* Tried in a child first: whoever is in a user namespace of his own does not come
+ * back from there, and would be without a network. */
+static enum pl_code try_host(struct pl_err *err)
+{
+	struct pl_err told = {.code = PL_IO, .msg = "no word from the child"};
+	struct wire_host host;
+	int ends[2], status;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return pl_err_set(err, PL_IO, "pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		ssize_t put;
+
+		told = (struct pl_err){0};
+		told.code = wire_host_make(&host, 0, &told);
+		put = write(ends[1], &told, sizeof told);
+		_exit(put != (ssize_t)sizeof told);
+	}
+	(void)close(ends[1]);
+	if (pid > 0) {
+		if (read(ends[0], &told, sizeof told) != (ssize_t)sizeof told)
+			told.code = PL_IO;
+		(void)waitpid(pid, &status, 0);
+	}
+	(void)close(ends[0]);
+	if (told.code == PL_OK)
+		return PL_OK;
+	return pl_err_set(err, PL_UNSUPPORTED, "%s", told.msg);
+}
 
 static enum pl_code make_hosts(struct wire *wire, struct pl_err *err)
 {
@@ -49,6 +82,10 @@ enum pl_code wire_open(const struct wire_opts *opts, struct wire **out,
 	PL_ASSERT(opts->hosts > 1 && opts->hosts + opts->ghosts <= WIRE_NODES_MAX);
 	if (wire == NULL)
 		return pl_err_set(err, PL_NOMEM, "wire");
+	if (try_host(err) != PL_OK) {
+		free(wire);
+		return PL_UNSUPPORTED;
+	}
 	wire->hosts = opts->hosts;
 	wire->ghosts = opts->ghosts;
 	for (unsigned i = 0; i < WIRE_NODES_MAX; i++)
