@@ -192,7 +192,7 @@ int32_t liar_stream(const struct liar_call *call)
 
 /* -- what etcd says -------------------------------------------------------- */
 
-static uint8_t answer[MESSAGE_MAX];
+static _Thread_local uint8_t answer[MESSAGE_MAX];
 
 static uint8_t *header_put(uint8_t *at, int64_t revision)
 {
