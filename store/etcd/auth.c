@@ -15,11 +15,11 @@
 #include "store/base/clock.h"
 #include "store/etcd/client.h"
 #include "store/etcd/codec.h"
+#include "store/etcd/frame.h"
 
 enum {
 	RENEW_MS = 120000, /* etcd's simple tokens live for 300 s unused */
 	ASK_AGAIN_MS = 1000,
-	BODY_MAX = 4096,
 	TOKEN_ARENA_MAX = 1 << 20,
 };
 
@@ -113,6 +113,8 @@ static void on_end(void *ctx, const struct link_conn *conn, const struct grpc_en
 	struct client *client = ctx;
 
 	(void)conn;
+	if (end->body != NULL && end->body->at != NULL)
+		explicit_bzero(end->body->at, end->body->cap); /* the password */
 	client->auth.asking = false;
 	if (client->closing)
 		return;
@@ -127,32 +129,25 @@ static void auth_ask(struct client *client)
 	struct auth *auth = &client->auth;
 	struct link_conn *conn = link_up(&client->calls_link);
 	struct pl_err err = {0};
-	struct pl_buf body;
-	size_t start = 0;
+	struct frame frame;
 	enum pl_code code;
 
 	if (!auth->asking && conn == NULL && auth->state == AUTH_HAVE)
 		pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS / 10);
 	if (auth->asking || conn == NULL)
 		return; /* the link calls client_pump when it is up */
-	pl_buf_init(&body, BODY_MAX);
-	code = grpc_frame_begin(&body, &start);
-	if (code == PL_OK)
-		code = codec_auth_encode(auth->user, auth->password, &body, &err);
-	if (code == PL_OK) {
-		grpc_frame_end(&body, start);
-		code = unary_start(client, conn, CODEC_PATH_AUTH, &body, on_end, client);
-	}
+	frame_begin(&frame);
+	if (frame.code == PL_OK)
+		frame.code =
+			codec_auth_encode(auth->user, auth->password, &frame.body, &err);
+	code = frame_ask(&frame, client, conn, CODEC_PATH_AUTH, on_end, client);
 	if (code == PL_OK) {
 		auth->asking = true;
 		auth->asked_ms = pl_clock_ms();
 	} else {
-		if (body.at != NULL)
-			explicit_bzero(body.at, body.cap);
 		pl_err_set(&err, code, "ask for a token");
 		ask_later(client, &err);
 	}
-	pl_buf_done(&body);
 }
 
 static void on_timer(void *ctx)

@@ -13,8 +13,7 @@
 #include "store/base/clock.h"
 #include "store/etcd/client.h"
 #include "store/etcd/codec.h"
-
-enum { BODY_MAX = 256 };
+#include "store/etcd/frame.h"
 
 struct keep {
 	struct kv_call base;
@@ -228,21 +227,15 @@ static enum pl_code open_stream(struct client *client, struct link_conn *conn)
 
 static enum pl_code keep_send(struct client *client, struct keep *keep)
 {
-	struct pl_buf body;
-	size_t start = 0;
+	struct frame frame;
 	enum pl_code code;
 
-	pl_buf_init(&body, BODY_MAX);
-	code = grpc_frame_begin(&body, &start);
-	if (code == PL_OK)
-		code = codec_keep_encode(keep->lease, &body, NULL);
-	if (code == PL_OK) {
-		grpc_frame_end(&body, start);
-		/* Before it leaves: whatever follows counts against us. */
-		keep->sent_ms = pl_clock_ms();
-		code = grpc_call_send(client->keeps.stream, &body, NULL);
-	}
-	pl_buf_done(&body);
+	frame_begin(&frame);
+	if (frame.code == PL_OK)
+		frame.code = codec_keep_encode(keep->lease, &frame.body, NULL);
+	/* Before it leaves: whatever follows counts against us. */
+	keep->sent_ms = pl_clock_ms();
+	code = frame_send(&frame, client->keeps.stream, NULL);
 	if (code != PL_OK)
 		keep->sent_ms = 0;
 	return code;

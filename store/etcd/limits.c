@@ -21,11 +21,11 @@
 #include "store/base/clock.h"
 #include "store/etcd/client.h"
 #include "store/etcd/codec.h"
+#include "store/etcd/frame.h"
 
 enum {
 	OPS_FIRST = 128,
 	OPS_MAX = 16384, /* beyond it nobody gains anything */
-	BODY_MAX = 4 << 20,
 	GRPC_OVERHEAD_BYTES = 512 * 1024,
 	BYTES_DEFAULT = 3 * 512 * 1024,
 	OPS_DEFAULT = 128,
@@ -121,13 +121,12 @@ static void on_ops_end(void *ctx, const struct link_conn *asked,
 	}
 }
 
-static enum pl_code ops_body(uint32_t count, struct pl_buf *body)
+static enum pl_code ops_encode(uint32_t count, struct pl_buf *body)
 {
 	struct kv_compare *compares = pl_calloc(count, sizeof *compares);
 	struct kv_req req = {.op = KV_TXN,
 	                     .txn = {.compares = compares, .compare_count = count}};
 	enum pl_code code;
-	size_t start = 0;
 
 	if (compares == NULL)
 		return PL_NOMEM;
@@ -137,11 +136,7 @@ static enum pl_code ops_body(uint32_t count, struct pl_buf *body)
 			.target = KV_VERSION,
 			.relation = KV_EQ,
 		};
-	code = grpc_frame_begin(body, &start);
-	if (code == PL_OK)
-		code = codec_encode(&req, body, NULL, NULL);
-	if (code == PL_OK)
-		grpc_frame_end(body, start);
+	code = codec_encode(&req, body, NULL, NULL);
 	free(compares);
 	return code;
 }
@@ -149,17 +144,14 @@ static enum pl_code ops_body(uint32_t count, struct pl_buf *body)
 static void ask_ops(struct client *client, struct link_conn *conn)
 {
 	struct limits *limits = &client->limits;
-	struct pl_buf body;
-	enum pl_code code;
+	struct frame frame;
 
 	limits->asked = ops_next(limits);
-	pl_buf_init(&body, BODY_MAX);
-	code = ops_body(limits->asked, &body);
-	if (code == PL_OK)
-		code = unary_start(client, conn, codec_path(KV_TXN), &body, on_ops_end,
-		                   client);
-	pl_buf_done(&body);
-	if (code != PL_OK) {
+	frame_begin(&frame);
+	if (frame.code == PL_OK)
+		frame.code = ops_encode(limits->asked, &frame.body);
+	if (frame_ask(&frame, client, conn, codec_path(KV_TXN), on_ops_end, client) !=
+	    PL_OK) {
 		limits_failed(client);
 		client_pump(client);
 	}
@@ -199,7 +191,7 @@ static void ask_bytes(struct client *client, struct link_conn *conn)
 	enum pl_code code;
 
 	client->limits.state = LIMITS_ASKING;
-	pl_buf_init(&body, BODY_MAX);
+	pl_buf_init(&body, sizeof prefix);
 	code = pl_buf_add(&body, pl_span(prefix, sizeof prefix));
 	if (code == PL_OK)
 		code = unary_start(client, conn, codec_path(KV_GET), &body, on_bytes_end,

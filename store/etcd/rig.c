@@ -101,8 +101,9 @@ void rig_spawn(const char *const argv[])
 	T_TRUE(pid >= 0);
 	if (pid == 0) {
 		(void)!freopen("/dev/null", "w", stdout);
-		execvp(argv[0], (char *const *)(uintptr_t)argv); // NOLINT(performance-no-int-to-ptr):
-		                                                 // exec's signature
+		execvp(argv[0], (char *const *)(uintptr_t)
+		                        argv); // NOLINT(performance-no-int-to-ptr):
+		                               // exec's signature
 		_exit(127);
 	}
 	T_EQ(waitpid(pid, &status, 0), pid);
