@@ -19,7 +19,8 @@ static size_t path_add(char *path, size_t size, size_t len, const char *text)
 	return more < 0 || (size_t)more >= size - len ? size - 1 : len + (size_t)more;
 }
 
-/* "txn.then[3].put": outermost first. */
+/* "txn.then[3].put": outermost first. As deep as the operation lies. */
+/* NOLINTNEXTLINE(misc-no-recursion) */
 static size_t path_print(const struct where *where, char *path, size_t size)
 {
 	char step[48];
@@ -97,6 +98,8 @@ static const char *lease_fault(enum kv_op op, const struct kv_lease_req *lease)
 		return lease->ttl_s <= 0 ? "TTL is not positive" : NULL;
 	return lease->id == 0 ? "no lease id" : NULL;
 }
+
+/* NOLINTBEGIN(misc-no-recursion): check_txn ends it at KV_TXN_DEPTH_MAX. */
 
 static enum pl_code check_list(const struct where *up, const char *list,
                                const struct kv_req *ops, size_t count, unsigned depth,
@@ -180,6 +183,8 @@ static enum pl_code check_list(const struct where *up, const char *list,
 	}
 	return PL_OK;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 enum pl_code kv_check_req(const struct kv_req *req, struct pl_err *err)
 {

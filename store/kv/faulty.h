@@ -35,9 +35,9 @@ struct faulty_rule {
 	uint32_t ops;          /* 1u << KV_PUT | ...; 0: every operation */
 	struct pl_span prefix; /* only where some key asked for starts so */
 	uint32_t per_mille;
+	enum pl_code code;
 	uint64_t count; /* so many times at most; 0: no end */
 	uint64_t delay_min_ms, delay_max_ms;
-	enum pl_code code;
 };
 
 enum { FAULTY_RULES_MAX = 64 };

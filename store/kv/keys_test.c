@@ -3,7 +3,8 @@
 #include "store/kv/map.h"
 #include "tests/harness/t.h"
 
-static struct pl_span S(const char *text) {
+static struct pl_span span(const char *text)
+{
 	return pl_span_str(text);
 }
 
@@ -11,29 +12,29 @@ T_CASE(prefix_ends)
 {
 	uint8_t at[8];
 
-	T_TRUE(pl_span_eq(kv_prefix_end(S("a/"), at), S("a0")));
-	T_TRUE(pl_span_eq(kv_prefix_end(S("a\xff\xff"), at), S("b")));
-	T_TRUE(pl_span_eq(kv_prefix_end(S("a\xff"
-	                                  "c"),
+	T_TRUE(pl_span_eq(kv_prefix_end(span("a/"), at), span("a0")));
+	T_TRUE(pl_span_eq(kv_prefix_end(span("a\xff\xff"), at), span("b")));
+	T_TRUE(pl_span_eq(kv_prefix_end(span("a\xff"
+	                                     "c"),
 	                                at),
-	                  S("a\xff"
-	                    "d")));
-	T_EQ(kv_prefix_end(S(""), at).len, 0);
-	T_EQ(kv_prefix_end(S("\xff\xff"), at).len, 0);
+	                  span("a\xff"
+	                       "d")));
+	T_EQ(kv_prefix_end(span(""), at).len, 0);
+	T_EQ(kv_prefix_end(span("\xff\xff"), at).len, 0);
 }
 
 T_CASE(key_in)
 {
-	T_TRUE(kv_key_in(kv_key(S("a")), S("a")));
-	T_TRUE(!kv_key_in(kv_key(S("a")), S("ab")));
-	T_TRUE(kv_key_in(kv_range(S("a"), S("c")), S("a")));
-	T_TRUE(kv_key_in(kv_range(S("a"), S("c")), S("bzz")));
-	T_TRUE(!kv_key_in(kv_range(S("a"), S("c")), S("c")));
-	T_TRUE(kv_key_in(kv_prefix(S("a/")), S("a/")));
-	T_TRUE(!kv_key_in(kv_prefix(S("a/")), S("a")));
-	T_TRUE(kv_key_in(kv_all_keys(), S("x")));
-	T_TRUE(kv_key_in(kv_from(S("b")), S("\xff")));
-	T_TRUE(!kv_key_in(kv_from(S("b")), S("a\xff")));
+	T_TRUE(kv_key_in(kv_key(span("a")), span("a")));
+	T_TRUE(!kv_key_in(kv_key(span("a")), span("ab")));
+	T_TRUE(kv_key_in(kv_range(span("a"), span("c")), span("a")));
+	T_TRUE(kv_key_in(kv_range(span("a"), span("c")), span("bzz")));
+	T_TRUE(!kv_key_in(kv_range(span("a"), span("c")), span("c")));
+	T_TRUE(kv_key_in(kv_prefix(span("a/")), span("a/")));
+	T_TRUE(!kv_key_in(kv_prefix(span("a/")), span("a")));
+	T_TRUE(kv_key_in(kv_all_keys(), span("x")));
+	T_TRUE(kv_key_in(kv_from(span("b")), span("\xff")));
+	T_TRUE(!kv_key_in(kv_from(span("b")), span("a\xff")));
 }
 
 /* Every key with the prefix lies below its end, every other one does not. */
@@ -70,13 +71,13 @@ static struct kv_req txn_req(void)
 	static struct kv_compare compares[2];
 	static struct kv_req inner[1], then[3], otherwise[1];
 
-	compares[0] = kv_if_value(S("k"), KV_EQ, S("v"));
-	compares[1] = kv_if_mod_rev(S("k"), KV_LT, 7);
-	inner[0] = kv_op_delete(kv_range(S("a"), S("b")));
-	then[0] = kv_op_put(S("k"), S("value"));
-	then[1] = kv_op_get(kv_prefix(S("p")));
+	compares[0] = kv_if_value(span("k"), KV_EQ, span("v"));
+	compares[1] = kv_if_mod_rev(span("k"), KV_LT, 7);
+	inner[0] = kv_op_delete(kv_range(span("a"), span("b")));
+	then[0] = kv_op_put(span("k"), span("value"));
+	then[1] = kv_op_get(kv_prefix(span("p")));
 	then[2] = (struct kv_req){.op = KV_TXN, .txn = {.then = inner, .then_count = 1}};
-	otherwise[0] = kv_op_get(kv_key(S("k")));
+	otherwise[0] = kv_op_get(kv_key(span("k")));
 	return (struct kv_req){.op = KV_TXN,
 	                       .txn = {.compares = compares,
 	                               .compare_count = 2,
@@ -95,9 +96,9 @@ T_CASE(request_copy_is_deep)
 	T_EQ(kv_req_copy(&arena, &req, &copy), PL_OK);
 	T_TRUE(copy.txn.then != req.txn.then && copy.txn.compares != req.txn.compares);
 	T_TRUE(copy.txn.then[0].put.value.at != req.txn.then[0].put.value.at);
-	T_TRUE(pl_span_eq(copy.txn.then[0].put.value, S("value")));
-	T_TRUE(pl_span_eq(copy.txn.then[2].txn.then[0].del.keys.to, S("b")));
-	T_TRUE(pl_span_eq(copy.txn.compares[0].value, S("v")));
+	T_TRUE(pl_span_eq(copy.txn.then[0].put.value, span("value")));
+	T_TRUE(pl_span_eq(copy.txn.then[2].txn.then[0].del.keys.to, span("b")));
+	T_TRUE(pl_span_eq(copy.txn.compares[0].value, span("v")));
 	T_EQ(copy.txn.compares[1].number, 7);
 	T_EQ(kv_req_bytes(&copy), kv_req_bytes(&req));
 	T_EQ(kv_req_bytes(&req), 1 + 1 + 1 + 6 + 1 + 2 + 1);
@@ -107,11 +108,12 @@ T_CASE(request_copy_is_deep)
 
 T_CASE(note_copy_is_deep)
 {
-	struct kv_record prev = {.key = S("k"), .value = S("old"), .mod_revision = 3};
+	struct kv_record prev = {
+		.key = span("k"), .value = span("old"), .mod_revision = 3};
 	struct kv_event events[2] = {
-		{.record = {.key = S("k"), .value = S("new"), .mod_revision = 4},
+		{.record = {.key = span("k"), .value = span("new"), .mod_revision = 4},
 	         .prev = &prev},
-		{.is_delete = true, .record = {.key = S("l"), .mod_revision = 4}}};
+		{.is_delete = true, .record = {.key = span("l"), .mod_revision = 4}}};
 	struct pl_err err = {.code = PL_COMPACTED, .msg = "gone"};
 	struct kv_watch_note note = {.what = KV_WATCH_EVENTS,
 	                             .revision = 4,
@@ -127,8 +129,8 @@ T_CASE(note_copy_is_deep)
 	memset(&prev, 0, sizeof prev);
 	memset(&err, 0, sizeof err);
 	T_EQ(copy.count, 2);
-	T_TRUE(pl_span_eq(copy.events[0].record.value, S("new")));
-	T_TRUE(pl_span_eq(copy.events[0].prev->value, S("old")));
+	T_TRUE(pl_span_eq(copy.events[0].record.value, span("new")));
+	T_TRUE(pl_span_eq(copy.events[0].prev->value, span("old")));
 	T_TRUE(copy.events[1].is_delete && copy.events[1].prev == NULL);
 	T_STR(copy.err->msg, "gone");
 	pl_arena_done(&arena);
@@ -136,8 +138,9 @@ T_CASE(note_copy_is_deep)
 
 T_CASE(result_copy_is_deep)
 {
-	struct pl_span keys[1] = {S("k")};
-	struct kv_record records[1] = {{.key = S("k"), .value = S("v"), .lease = 9}};
+	struct pl_span keys[1] = {span("k")};
+	struct kv_record records[1] = {
+		{.key = span("k"), .value = span("v"), .lease = 9}};
 	struct kv_result nested[2] = {
 		{.op = KV_GET, .get = {.records = records, .count = 1, .total = 5}},
 		{.op = KV_LEASE_TTL, .lease = {.id = 9, .keys = keys, .key_count = 1}}};
@@ -155,7 +158,7 @@ T_CASE(result_copy_is_deep)
 	memset(keys, 0, sizeof keys);
 	T_EQ(copy.header.revision, 12);
 	T_EQ(copy.txn.results[0].get.records[0].lease, 9);
-	T_TRUE(pl_span_eq(copy.txn.results[1].lease.keys[0], S("k")));
+	T_TRUE(pl_span_eq(copy.txn.results[1].lease.keys[0], span("k")));
 	pl_arena_done(&arena);
 }
 

@@ -232,6 +232,8 @@ static enum pl_code get_code(const struct model *model, const struct kv_get *get
 	                                                              : PL_OK;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as the requests that the tests make. */
+
 /* Puts first, then gets, of what will run. */
 static enum pl_code txn_code(const struct model *model, const struct model_state *state,
                              const struct kv_txn *txn, enum kv_op kind)
@@ -274,6 +276,8 @@ static void op_check(struct work *work, const struct kv_req *req,
 	for (size_t i = 0; i < count; i++)
 		op_check(work, &ops[i], &result->txn.results[i]);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 static void commit(struct model *model, const struct work *work)
 {

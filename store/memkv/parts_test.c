@@ -96,7 +96,7 @@ T_CASE(map_seeks_the_first_key_that_is_not_less)
 		map_toggle(&map, &nodes[i]);
 	for (unsigned i = 0; i + 2 < NODES; i++) {
 		cursor = omap_seek(&map, nodes[i].node.key);
-		T_TRUE(omap_next(&cursor) == &nodes[(i + 1) / 2 * 2].node);
+		T_TRUE(omap_next(&cursor) == &nodes[i + i % 2].node);
 	}
 	cursor = omap_seek(&map, nodes[NODES - 1].node.key);
 	T_TRUE(omap_next(&cursor) == NULL);

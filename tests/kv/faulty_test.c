@@ -201,7 +201,7 @@ T_CASE(stalled_and_released)
 	T_EQ(kit_watch(&kit, &watch, &req), PL_OK);
 	for (unsigned i = 0; i < 5; i++) {
 		put("k", "v");
-		run(1000 * i);
+		run(UINT64_C(1000) * i);
 	}
 	T_EQ(watch.count, 0);
 	faulty_calm(kit.kv, true);
@@ -301,7 +301,8 @@ static unsigned long storm(uint64_t seed, unsigned rounds)
 		if (pl_rng_below(&rng, 10) == 0)
 			kv_cancel(kit.kv, call);
 		run(kit.now_ms + pl_rng_below(&rng, 60));
-		hash = hash * 33 + kit.answers * 7 + watch.count + (unsigned)kit.code;
+		hash = hash * 33 + kit.answers * UINT64_C(7) + watch.count +
+		       (unsigned)kit.code;
 	}
 	kit_close_session(&kit, plain);
 	kit_close(&kit);
