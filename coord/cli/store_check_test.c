@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "store/etcd/launch.h"
+#include "store/net/unconst.h"
 #include "tests/harness/t.h"
 
 enum { OUTPUT_MAX = 1 << 16, ARGS_MAX = 24 };
@@ -60,8 +61,7 @@ static int placet(const char *const args[])
 		(void)dup2(fd[1], STDERR_FILENO);
 		(void)close(fd[0]);
 		(void)close(fd[1]);
-		execv(argv[0], (char *const *)(uintptr_t)argv); // NOLINT(performance-no-int-to-ptr):
-		                                                // exec's signature
+		execv(argv[0], unconst(argv));
 		_exit(127);
 	}
 	T_TRUE(pid > 0);

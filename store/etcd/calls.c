@@ -343,6 +343,8 @@ void calls_pump(struct client *client)
 
 /* -- the interface -------------------------------------------------------- */
 
+/* No deeper than KV_TXN_DEPTH_MAX: the codec has checked the request. */
+/* NOLINTNEXTLINE(misc-no-recursion) */
 static bool reads_linearly(const struct kv_req *reqs, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -132,9 +132,9 @@ struct kv_call {
 	bool is_keep;
 };
 
-static inline struct client *client_of(const struct kv *kv)
+static inline struct client *client_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF((uintptr_t)kv, struct client, kv);
+	return PL_CONTAINER_OF(kv, struct client, kv);
 }
 
 /* Something that calls wait for may have come: link, token, limits. */
@@ -198,7 +198,7 @@ void calls_done(struct client *client);
 PL_NODISCARD enum pl_code calls_start(struct client *client, const struct kv_req *req,
                                       uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                       struct kv_call **out, struct pl_err *err);
-void calls_cancel(struct client *client, struct kv_call *call);
+void calls_cancel(struct client *client, struct kv_call *base);
 void calls_pump(struct client *client);
 
 /* Ends what waits for a connection or a token. */

@@ -353,7 +353,7 @@ enum pl_code etcd_open(uv_loop_t *loop, const struct etcd_opts *opts, struct kv 
 
 struct etcd_stats etcd_stats(const struct kv *kv)
 {
-	const struct client *client = client_of(kv);
+	const struct client *client = PL_CONTAINER_OF_CONST(kv, struct client, kv);
 	struct etcd_stats stats = client->stats;
 
 	stats.reconnects = client->env.reconnects;

@@ -6,6 +6,7 @@
 
 #include "store/base/err.h"
 #include "store/etcd/wire.h"
+#include "store/net/unconst.h"
 
 enum { PREFIX = 5, MESSAGE_MAX = 64 << 10, PATH_SIZE = 64 };
 
@@ -93,8 +94,8 @@ static void conn_flush(struct conn *conn)
 
 static nghttp2_nv field(const char *name, const char *value)
 {
-	return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value,
-	                    strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
+	return (nghttp2_nv){unconst(name), unconst(value), strlen(name), strlen(value),
+	                    NGHTTP2_NV_FLAG_NONE};
 }
 
 static void trailers_send(struct liar_call *call)
@@ -423,8 +424,8 @@ static void on_conn_closed(uv_handle_t *handle)
 {
 	struct conn *conn = PL_CONTAINER_OF((uv_tcp_t *)handle, struct conn, tcp);
 
-	while (!pl_list_empty(&conn->calls))
-		call_free(PL_LIST_ITEM(conn->calls.next, struct liar_call, link));
+	PL_LIST_EACH (link, &conn->calls)
+		call_free(PL_LIST_ITEM(link, struct liar_call, link));
 	nghttp2_session_del(conn->h2);
 	conn->liar->handles--;
 	free(conn);

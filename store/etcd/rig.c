@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store/kv/map.h"
+#include "store/net/unconst.h"
 #include "tests/harness/t.h"
 
 void rig_launch(struct rig *rig, const struct etcd_launch_opts *launch)
@@ -101,9 +102,7 @@ void rig_spawn(const char *const argv[])
 	T_TRUE(pid >= 0);
 	if (pid == 0) {
 		(void)!freopen("/dev/null", "w", stdout);
-		execvp(argv[0], (char *const *)(uintptr_t)
-		                        argv); // NOLINT(performance-no-int-to-ptr):
-		                               // exec's signature
+		execvp(argv[0], unconst(argv));
 		_exit(127);
 	}
 	T_EQ(waitpid(pid, &status, 0), pid);
