@@ -1,4 +1,5 @@
 /* Connections over TCP, against the fake server and against what is none. */
+#include <netdb.h>
 #include <stdio.h>
 
 #include "store/base/fault.h"
@@ -39,7 +40,12 @@ T_CASE(calls_started_before_it_is_up_leave_when_it_is)
 T_CASE(names_are_looked_up)
 {
 	struct grpc_conn_opts opts = {.host = "localhost"};
+	struct addrinfo *known = NULL;
 
+	/* A machine without /etc/hosts knows no name at all. */
+	if (getaddrinfo(opts.host, NULL, NULL, &known) != 0)
+		return;
+	freeaddrinfo(known);
 	peer_init(&peer, &good);
 	T_OK(peer_open(&peer, &opts), &peer.why);
 	peer.close_at_up = true;
