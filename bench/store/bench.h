@@ -95,7 +95,7 @@ struct pump {
 void pump_run(struct pump *pump);
 
 /* The parts. */
-void bench_puts(struct bench *bench);
+void bench_puts(const struct bench_opts *opts);
 void bench_pairs(struct bench *bench, const char *label, bool headline_only);
 void bench_placement(const struct bench_opts *opts);
 void bench_watch(struct bench *bench);

@@ -123,7 +123,8 @@ int main(int argc, char **argv)
 	bench_open(&bench, &opts, false);
 	bench_environment(&bench);
 	bench_close(&bench);
-	run_part(&opts, "put", bench_puts);
+	if (wanted(&opts, "put"))
+		bench_puts(&opts);
 	run_part(&opts, "pairs", plain_pairs);
 	run_tls(&opts);
 	if (wanted(&opts, "placement"))
