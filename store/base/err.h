@@ -35,6 +35,7 @@
 	X(DENIED, "permission denied", "grant the user a role for these keys")           \
 	X(TLS, "TLS failed", "check the certificates, their names and dates")            \
 	X(NOLEASE, "lease not found", "grant a new lease")                               \
+	X(FENCED, "not the owner any more", "give the partition up")                     \
 	X(UNSUPPORTED, "not supported", "use a newer server")                            \
 	X(IO, "input/output error", "see the message")
 

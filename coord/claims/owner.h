@@ -1,0 +1,27 @@
+/*
+ * What /partitions/<p>/owner says: {"v":1,"shard":"east-0"}.
+ * Its lease and create revision (the epoch) are the key's own.
+ */
+#ifndef COORD_CLAIMS_OWNER_H
+#define COORD_CLAIMS_OWNER_H
+
+#include <stdint.h>
+
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/span.h"
+
+enum { OWNER_SHARD_SIZE = 254 };
+
+struct owner {
+	char shard[OWNER_SHARD_SIZE]; /* empty: garbled */
+	int64_t epoch;
+	int64_t lease;
+};
+
+PL_NODISCARD enum pl_code owner_print(struct pl_span shard, struct pl_buf *out,
+                                      struct pl_err *err);
+PL_NODISCARD enum pl_code owner_parse(struct pl_span json, struct owner *out,
+                                      struct pl_err *err);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * What a shard says of itself under /shards/<id>: a plain value, its JSON, and the
+ * checks that a record from outside must pass.
+ *
+ *	{"v":1,"id":"east-0","instance":"<32 hex>","state":"active","host":"h1",
+ *	 "pid":4711,"boot":"<boot id>","version":"0.1.0","api":"10.0.0.1:7400",
+ *	 "zone":"z1","weight":1000,"started":"2026-11-21T05:00:00.000Z",
+ *	 "partitions":[3,17],"loads":[120,95],
+ *	 "rates":{"writes_per_s":12.5,"fenced":0,"busy":0.03},
+ *	 "config":{"coord":3,"weights":12},
+ *	 "refused":{"coord":"version 4: .handover_ms: must be 1 to 60000"}}
+ */
+#ifndef COORD_MEMBER_MEMBER_H
+#define COORD_MEMBER_MEMBER_H
+
+#include <stdint.h>
+
+#include "store/base/arena.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/span.h"
+
+enum member_state {
+	MEMBER_JOINING,  /* registered; its view of the others is not complete yet */
+	MEMBER_ACTIVE,   /* takes part in the assignment */
+	MEMBER_DRAINING, /* hands everything over */
+};
+
+enum {
+	MEMBER_INSTANCE_SIZE = 33, /* 32 hex digits and a NUL */
+	MEMBER_CONFIGS_MAX = 16,
+	MEMBER_WEIGHT_ONE = 1000,
+	MEMBER_WEIGHT_MAX = 1000 * 1000,
+};
+
+struct member_config {
+	struct pl_span name;
+	uint64_t version;       /* applied; 0: the default */
+	struct pl_span refused; /* why the current one is not; empty: it is */
+};
+
+/* Borrows everything: from the caller when printed, from the arena when parsed. */
+struct member {
+	struct pl_span id;
+	char instance[MEMBER_INSTANCE_SIZE]; /* of the process's start of this shard */
+	enum member_state state;
+	struct pl_span host;
+	int64_t pid;
+	struct pl_span boot;
+	struct pl_span version;
+	struct pl_span api;
+	struct pl_span zone;
+	uint32_t weight;            /* MEMBER_WEIGHT_ONE is one; 1 to MEMBER_WEIGHT_MAX */
+	int64_t started_ms;         /* wall clock, since 1970 */
+	const uint16_t *partitions; /* ascending */
+	const uint32_t *loads;      /* of each of them, in any one unit */
+	uint32_t partition_count;
+	double writes_per_s;
+	double busy; /* 0 to 1: of the loop's time */
+	uint64_t fenced;
+	struct member_config config[MEMBER_CONFIGS_MAX];
+	uint32_t config_count;
+};
+
+PL_NODISCARD enum pl_code member_print(const struct member *member, struct pl_buf *out,
+                                       struct pl_err *err);
+
+/* id is the key's: a record that names another is refused. *out borrows from the
+ * arena. PL_INVALID with the field's path. */
+PL_NODISCARD enum pl_code member_parse(struct pl_span id, struct pl_span json,
+                                       struct pl_arena *arena, struct member *out,
+                                       struct pl_err *err);
+
+const char *member_state_name(enum member_state state);
+
+#endif
