@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "store/base/buf.h"
+#include "store/base/json.h"
 
 enum { PL_JSON_OUT_DEPTH_MAX = 63 };
 
@@ -66,5 +67,7 @@ void pl_json_out_double(struct pl_json_out *out, double value);
 
 /* A whole value that is JSON already. */
 void pl_json_out_raw(struct pl_json_out *out, struct pl_span json);
+/* A value that was read. PL_LIMIT when it is deeper than can be written. */
+void pl_json_out_value(struct pl_json_out *out, struct pl_json value);
 
 #endif

@@ -105,6 +105,46 @@ T_CASE(a_string_of_every_byte_reads_back)
 	pl_buf_done(&buf);
 }
 
+static void copied(const char *text, enum pl_code want)
+{
+	struct pl_arena arena;
+	struct pl_json root = {0};
+
+	pl_arena_init(&arena, 0, 0);
+	T_EQ(pl_json_parse(&arena, pl_span_str(text), NULL, &root, NULL), PL_OK);
+	begin();
+	pl_json_out_object(&out);
+	pl_json_out_name(&out, "copy");
+	pl_json_out_value(&out, root);
+	pl_json_out_name(&out, "more");
+	pl_json_out_null(&out);
+	pl_json_out_end(&out);
+	T_EQ(pl_json_out_done(&out), want);
+	if (want == PL_OK) {
+		T_EQ(buf.len, strlen(text) + sizeof "{\"copy\":,\"more\":null}" - 1);
+		T_MEM(buf.at + 8, text, strlen(text));
+	}
+	pl_buf_done(&buf);
+	pl_arena_done(&arena);
+}
+
+T_CASE(what_was_read_is_written_as_it_was)
+{
+	char deep[2 * PL_JSON_OUT_DEPTH_MAX + 1] = {0};
+
+	copied("7", PL_OK);
+	copied("\"9007199254740993\"", PL_OK);
+	copied("[]", PL_OK);
+	copied("{\"a\":{\"b\":[1,[],{},[2.5,-1e+300]],\"c\":null},\"d\":[true,false]}",
+	       PL_OK);
+	memset(deep, '[', PL_JSON_OUT_DEPTH_MAX - 1);
+	memset(deep + PL_JSON_OUT_DEPTH_MAX - 1, ']', PL_JSON_OUT_DEPTH_MAX - 1);
+	copied(deep, PL_OK);
+	memset(deep, '[', PL_JSON_OUT_DEPTH_MAX);
+	memset(deep + PL_JSON_OUT_DEPTH_MAX, ']', PL_JSON_OUT_DEPTH_MAX);
+	copied(deep, PL_LIMIT);
+}
+
 T_CASE(the_first_failure_sticks)
 {
 	for (size_t max = 1; max < 60; max++) {

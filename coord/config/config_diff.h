@@ -1,0 +1,38 @@
+/*
+ * What differs between two JSON documents, path by path: pure.
+ *
+ * Members are compared by name. Arrays of strings, numbers and booleans are compared
+ * as sets, because that is what ours are (the shards that drain): "+ .drain: "a"".
+ * Other arrays are compared element by element.
+ */
+#ifndef COORD_CONFIG_CONFIG_DIFF_H
+#define COORD_CONFIG_CONFIG_DIFF_H
+
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/json.h"
+
+enum config_change_what { CONFIG_ADDED, CONFIG_REMOVED, CONFIG_CHANGED };
+
+/* Borrowed for the call. */
+struct config_change {
+	enum config_change_what what;
+	const char *path;      /* ".balancer.interval_ms" */
+	struct pl_json before; /* absent when added */
+	struct pl_json after;  /* absent when removed */
+};
+
+typedef enum pl_code config_change_fn(void *ctx, const struct config_change *change);
+
+/* In the order of before, what was added to an object or array behind it. Stops at
+ * what fn does not answer with PL_OK. */
+PL_NODISCARD enum pl_code config_diff(struct pl_json before, struct pl_json after,
+                                      config_change_fn *fn, void *ctx);
+
+/* "- .handover_ms: 2000\n+ .handover_ms: 500\n"; nothing when there is no change. */
+PL_NODISCARD enum pl_code config_diff_text(struct pl_json before, struct pl_json after,
+                                           struct pl_buf *out, struct pl_err *err);
+
+bool config_same(struct pl_json before, struct pl_json after);
+
+#endif
