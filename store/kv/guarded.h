@@ -2,13 +2,15 @@
  * A kv that lets nothing be written without its fence.
  *
  * The owner of the guard says, key by key, whether a write needs a fence: a key
- * whose create revision and lease must be what they were. Those compares are added
- * to the transaction (a plain put or delete becomes one). When one of them does not
- * hold the write did not happen and ends with PL_FENCED, after fenced() has been
- * told which; a transaction whose own compares fail ends as ever.
+ * whose create revision and lease must be what they were. The write then goes inside
+ * a transaction that compares them. When one of them does not hold the write did not
+ * happen and ends with PL_FENCED, after fenced() has been told which; a transaction
+ * whose own compares fail ends as ever.
  *
  * Reads, leases and watches pass untouched. Limits are those of the wrapped kv less
- * the room that fences need.
+ * the room that fences need: all of GUARD_FENCES_MAX, but never more than a quarter
+ * of a limit. A write whose fences do not fit is refused with PL_LIMIT; a fenced
+ * transaction may be nested one level less deep.
  */
 #ifndef STORE_KV_GUARDED_H
 #define STORE_KV_GUARDED_H
@@ -35,6 +37,7 @@ struct guard {
 	 * keys all need the same fence (one that may not is to be refused). */
 	enum guard_need (*need)(void *ctx, const struct kv_keys *written,
 	                        struct guard_fence *out);
+	/* May not start or end calls of this kv. */
 	void (*fenced)(void *ctx, const struct guard_fence *fence);
 	void *ctx;
 };

@@ -1,0 +1,406 @@
+#include "store/kv/guarded.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/kv/calls.h"
+#include "store/kv/check.h"
+
+/*
+ * A write that needs fences goes inside a transaction of ours:
+ *
+ *	if every fence holds then [the write as it was] otherwise [get each fence]
+ *
+ * So a transaction that was fenced is told from one whose own compares failed, what
+ * stands in its otherwise is fenced as well, and the answer to the write lies in
+ * ours as the caller wants it. The price is one level of nesting (KV_TXN_DEPTH_MAX)
+ * and two compares a fence.
+ */
+
+enum {
+	FENCE_COMPARES = 2,
+	FENCE_BYTES = 256, /* on the wire, about: its key three times */
+	ROOM_PART = 4,     /* of a limit at most so much is kept back: 1 / 4 */
+};
+
+struct guarded {
+	struct kv kv;
+	struct kv *inner;
+	struct guard guard;
+	struct guarded_metrics metrics;
+	kv_closed_fn *closed;
+	void *closed_ctx;
+};
+
+struct call {
+	struct guarded *owner;
+	struct kv_call *inner;
+	kv_done_fn *done;
+	void *ctx;
+	enum kv_op op;
+	bool ended;         /* fenced() is being told, done is next */
+	size_t fence_count; /* 0: the request went as it was */
+	struct guard_fence fence[];
+};
+
+struct fences {
+	struct guarded *owner;
+	size_t count;
+	struct guard_fence at[GUARD_FENCES_MAX];
+};
+
+static struct guarded *of(struct kv *kv)
+{
+	return PL_CONTAINER_OF(kv, struct guarded, kv);
+}
+
+static bool same_fence(const struct guard_fence *a, const struct guard_fence *b)
+{
+	return a->create_revision == b->create_revision && a->lease == b->lease &&
+	       pl_span_eq(keys_span(&a->key), keys_span(&b->key));
+}
+
+static enum pl_code fences_add(struct fences *fences, const struct guard_fence *fence,
+                               struct pl_err *err)
+{
+	/* Writes of one partition stand together: the last is the likeliest. */
+	for (size_t i = fences->count; i-- > 0;)
+		if (same_fence(&fences->at[i], fence))
+			return PL_OK;
+	if (fences->count == GUARD_FENCES_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d fences in one transaction",
+		                  (int)GUARD_FENCES_MAX);
+	fences->at[fences->count++] = *fence;
+	return PL_OK;
+}
+
+static enum pl_code need_of(struct fences *fences, const struct kv_keys *written,
+                            struct pl_err *err)
+{
+	struct guarded *g = fences->owner;
+	int len = written->from.len < 64 ? (int)written->from.len : 64;
+	struct guard_fence fence;
+
+	switch (g->guard.need(g->guard.ctx, written, &fence)) {
+	case GUARD_FREE:
+		return PL_OK;
+	case GUARD_FENCE:
+		return fences_add(fences, &fence, err);
+	case GUARD_REFUSE:
+		g->metrics.refused++;
+		return pl_err_set(err, PL_FENCED, "%.*s is not ours to write", len,
+		                  (const char *)written->from.at);
+	}
+	PL_UNREACHABLE("need of a fence");
+}
+
+static enum pl_code list_needs(struct fences *fences, const struct kv_req *ops,
+                               size_t count, struct pl_err *err);
+
+/* The request has passed kv_check_req, which bounds its depth. */
+static enum pl_code req_needs(struct fences *fences, /* NOLINT(misc-no-recursion) */
+                              const struct kv_req *req, struct pl_err *err)
+{
+	struct kv_keys written;
+	enum pl_code code;
+
+	switch (req->op) {
+	case KV_PUT:
+		written = kv_key(req->put.key);
+		return need_of(fences, &written, err);
+	case KV_DELETE:
+		return need_of(fences, &req->del.keys, err);
+	case KV_TXN:
+		code = list_needs(fences, req->txn.then, req->txn.then_count, err);
+		if (code != PL_OK)
+			return code;
+		return list_needs(fences, req->txn.otherwise, req->txn.otherwise_count,
+		                  err);
+	case KV_GET:
+	case KV_COMPACT:
+	case KV_LEASE_GRANT:
+	case KV_LEASE_REVOKE:
+	case KV_LEASE_KEEP:
+	case KV_LEASE_TTL:
+	case KV_STATUS:
+	case KV_OP_COUNT:
+		break;
+	}
+	return PL_OK;
+}
+
+static enum pl_code list_needs(struct fences *fences, /* NOLINT(misc-no-recursion) */
+                               const struct kv_req *ops, size_t count, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < count && code == PL_OK; i++)
+		code = req_needs(fences, &ops[i], err);
+	return code;
+}
+
+static bool holds(const struct guard_fence *fence, const struct kv_result *got)
+{
+	const struct kv_record *record = got->get.records;
+
+	return got->op == KV_GET && got->get.count == 1 &&
+	       record->create_revision == fence->create_revision &&
+	       record->lease == fence->lease;
+}
+
+/* Some fence did not hold. Where the answer does not show which one, all of them
+ * are taken for broken: to give up too much is harmless. */
+static void tell_fenced(const struct call *call, const struct kv_txn_result *txn)
+{
+	const struct guard *guard = &call->owner->guard;
+	bool shown = false;
+
+	for (size_t i = 0; i < call->fence_count && txn->count == call->fence_count; i++)
+		shown = shown || !holds(&call->fence[i], &txn->results[i]);
+	for (size_t i = 0; i < call->fence_count; i++)
+		if (!shown || !holds(&call->fence[i], &txn->results[i]))
+			guard->fenced(guard->ctx, &call->fence[i]);
+}
+
+static void finish_fenced(struct call *call, const struct kv_txn_result *txn)
+{
+	struct pl_err err;
+
+	call->ended = true;
+	call->owner->metrics.fenced++;
+	(void)pl_err_set(&err, PL_FENCED, "%s: %s is not what it was",
+	                 kv_op_name(call->op), call->fence[0].key.at);
+	if (call->fence_count > 1)
+		(void)pl_err_set(&err, PL_FENCED, "%s: one of %zu owners changed",
+		                 kv_op_name(call->op), call->fence_count);
+	tell_fenced(call, txn);
+	call->done(call->ctx, NULL, &err);
+}
+
+static void finish_good(struct call *call, const struct kv_result *result)
+{
+	const struct kv_txn_result *txn = &result->txn;
+	struct kv_result inner;
+	struct pl_err err;
+
+	if (txn->count != 1 || txn->results[0].op != call->op) {
+		(void)pl_err_set(&err, PL_UNKNOWN,
+		                 "applied, but the answer makes no sense");
+		err.cause = PL_PROTO;
+		call->done(call->ctx, NULL, &err);
+		return;
+	}
+	inner = txn->results[0];
+	inner.header = result->header;
+	inner.sent_ms = result->sent_ms;
+	call->done(call->ctx, &inner, NULL);
+}
+
+static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct call *call = ctx;
+
+	if (result == NULL || call->fence_count == 0)
+		call->done(call->ctx, result, err);
+	else if (!result->txn.succeeded)
+		finish_fenced(call, &result->txn);
+	else
+		finish_good(call, result);
+	free(call);
+}
+
+static enum pl_code start_fenced(struct call *call, const struct kv_req *req,
+                                 uint64_t timeout_ms, struct pl_err *err)
+{
+	struct kv_compare compares[FENCE_COMPARES * GUARD_FENCES_MAX];
+	struct kv_req gets[GUARD_FENCES_MAX];
+	struct kv_req fenced = {
+		.op = KV_TXN,
+		.txn = {.compares = compares,
+	                .compare_count = FENCE_COMPARES * call->fence_count,
+	                .then = req,
+	                .then_count = 1,
+	                .otherwise = gets,
+	                .otherwise_count = call->fence_count}};
+
+	for (size_t i = 0; i < call->fence_count; i++) {
+		const struct guard_fence *fence = &call->fence[i];
+		struct pl_span key = keys_span(&fence->key);
+		struct kv_compare *pair = &compares[FENCE_COMPARES * i];
+
+		pair[0] = kv_if_create_rev(key, KV_EQ, fence->create_revision);
+		pair[1] = kv_if_lease(key, KV_EQ, fence->lease);
+		gets[i] = kv_op_get(kv_key(key));
+		gets[i].get.keys_only = true;
+	}
+	return kv_start(call->owner->inner, &fenced, timeout_ms, on_done, call,
+	                &call->inner, err);
+}
+
+static struct call *call_new(const struct fences *fences)
+{
+	size_t bytes = fences->count * sizeof fences->at[0];
+	struct call *call = pl_malloc(sizeof *call + bytes);
+
+	if (call == NULL)
+		return NULL;
+	*call = (struct call){.owner = fences->owner, .fence_count = fences->count};
+	if (bytes != 0)
+		memcpy(call->fence, fences->at, bytes);
+	return call;
+}
+
+static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
+                                  uint64_t timeout_ms, kv_done_fn *done, void *ctx,
+                                  struct kv_call **out, struct pl_err *err)
+{
+	struct guarded *g = of(kv);
+	struct fences fences;
+	struct call *call;
+	enum pl_code code = kv_check_req(req, err);
+
+	fences.owner = g;
+	fences.count = 0;
+	if (code == PL_OK)
+		code = req_needs(&fences, req, err);
+	if (code != PL_OK)
+		return code;
+	call = call_new(&fences);
+	if (call == NULL)
+		return pl_err_set(err, PL_NOMEM, "%s", kv_op_name(req->op));
+	call->done = done;
+	call->ctx = ctx;
+	call->op = req->op;
+	if (call->fence_count == 0)
+		code = kv_start(g->inner, req, timeout_ms, on_done, call, &call->inner,
+		                err);
+	else
+		code = start_fenced(call, req, timeout_ms, err);
+	if (code != PL_OK) {
+		free(call);
+		return code;
+	}
+	g->metrics.writes += call->fence_count != 0;
+	if (out != NULL)
+		*out = (struct kv_call *)(void *)call;
+	return PL_OK;
+}
+
+static void guarded_cancel(struct kv *kv, struct kv_call *call)
+{
+	struct call *own = (struct call *)(void *)call;
+
+	if (!own->ended)
+		kv_cancel(of(kv)->inner, own->inner);
+}
+
+static enum pl_code guarded_watch(struct kv *kv, const struct kv_watch_req *req,
+                                  kv_watch_fn *fn, void *ctx, struct kv_watch **out,
+                                  struct pl_err *err)
+{
+	return kv_watch(of(kv)->inner, req, fn, ctx, out, err);
+}
+
+static void guarded_unwatch(struct kv *kv, struct kv_watch *watch)
+{
+	kv_unwatch(of(kv)->inner, watch);
+}
+
+static enum pl_code guarded_progress(struct kv *kv, struct kv_watch *watch,
+                                     struct pl_err *err)
+{
+	return kv_progress(of(kv)->inner, watch, err);
+}
+
+static uint32_t less_room(uint32_t limit, uint32_t room)
+{
+	return limit - (room < limit / ROOM_PART ? room : limit / ROOM_PART);
+}
+
+/* 0 is "not known" and stays so. */
+static struct kv_limits guarded_limits(struct kv *kv)
+{
+	struct kv_limits limits = kv_limits(of(kv)->inner);
+
+	limits.txn_ops = less_room(limits.txn_ops, FENCE_COMPARES * GUARD_FENCES_MAX);
+	limits.request_bytes =
+		less_room(limits.request_bytes, FENCE_BYTES * GUARD_FENCES_MAX);
+	return limits;
+}
+
+static size_t guarded_room(struct kv *kv)
+{
+	return kv_room(of(kv)->inner);
+}
+
+static void guarded_when_room(struct kv *kv, struct kv_waiter *waiter)
+{
+	kv_when_room(of(kv)->inner, waiter);
+}
+
+static uint64_t guarded_now_ms(struct kv *kv)
+{
+	return kv_now_ms(of(kv)->inner);
+}
+
+static struct pl_timers *guarded_timers(struct kv *kv)
+{
+	return kv_timers(of(kv)->inner);
+}
+
+static void on_closed(void *ctx)
+{
+	struct guarded *g = ctx;
+	kv_closed_fn *closed = g->closed;
+	void *closed_ctx = g->closed_ctx;
+
+	free(g);
+	closed(closed_ctx);
+}
+
+static void guarded_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
+{
+	struct guarded *g = of(kv);
+
+	g->closed = closed;
+	g->closed_ctx = ctx;
+	kv_close(g->inner, on_closed, g);
+}
+
+static const struct kv_ops guarded_ops = {
+	.name = "guarded",
+	.start = guarded_start,
+	.cancel = guarded_cancel,
+	.watch = guarded_watch,
+	.unwatch = guarded_unwatch,
+	.progress = guarded_progress,
+	.limits = guarded_limits,
+	.room = guarded_room,
+	.when_room = guarded_when_room,
+	.now_ms = guarded_now_ms,
+	.timers = guarded_timers,
+	.close = guarded_close,
+};
+
+enum pl_code guarded_open(struct kv *kv, const struct guard *guard, struct kv **out,
+                          struct pl_err *err)
+{
+	struct guarded *g = pl_calloc(1, sizeof *g);
+
+	PL_ASSERT(guard->need != NULL && guard->fenced != NULL);
+	if (g == NULL)
+		return pl_err_set(err, PL_NOMEM, "guard");
+	g->kv.ops = &guarded_ops;
+	g->inner = kv;
+	g->guard = *guard;
+	*out = &g->kv;
+	return PL_OK;
+}
+
+const struct guarded_metrics *guarded_metrics(const struct kv *kv)
+{
+	const struct guarded *g = (const void *)kv; /* its first member */
+
+	PL_ASSERT(kv->ops == &guarded_ops);
+	return &g->metrics;
+}
