@@ -13,6 +13,7 @@
 #ifndef COORD_MEMBER_MEMBER_H
 #define COORD_MEMBER_MEMBER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/base/arena.h"
@@ -31,6 +32,10 @@ enum {
 	MEMBER_CONFIGS_MAX = 16,
 	MEMBER_WEIGHT_ONE = 1000,
 	MEMBER_WEIGHT_MAX = 1000 * 1000,
+	MEMBER_PID_MAX = INT32_MAX,
+	MEMBER_TEXT_MAX = 768, /* bytes of each text when read; a third is written */
+	MEMBER_REFUSED_MAX = 1536,
+	MEMBER_BYTES_MAX = 256 * 1024, /* of a record */
 };
 
 struct member_config {
@@ -53,7 +58,8 @@ struct member {
 	uint32_t weight;            /* MEMBER_WEIGHT_ONE is one; 1 to MEMBER_WEIGHT_MAX */
 	int64_t started_ms;         /* wall clock, since 1970 */
 	const uint16_t *partitions; /* ascending */
-	const uint32_t *loads;      /* of each of them, in any one unit */
+	const uint32_t *loads;      /* of each, in any one unit. Printed unless NULL,
+	                             * parsed zeros when there were none */
 	uint32_t partition_count;
 	double writes_per_s;
 	double busy; /* 0 to 1: of the loop's time */
@@ -62,6 +68,8 @@ struct member {
 	uint32_t config_count;
 };
 
+/* PL_INVALID: an id, instance, weight or pid that no record can have. Texts that are
+ * too long are cut. */
 PL_NODISCARD enum pl_code member_print(const struct member *member, struct pl_buf *out,
                                        struct pl_err *err);
 
@@ -72,5 +80,7 @@ PL_NODISCARD enum pl_code member_parse(struct pl_span id, struct pl_span json,
                                        struct pl_err *err);
 
 const char *member_state_name(enum member_state state);
+/* 32 hex digits, in lower case. */
+bool member_instance_ok(struct pl_span text);
 
 #endif
