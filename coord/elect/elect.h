@@ -12,7 +12,7 @@ struct elect;
 enum elect_what {
 	ELECT_LEAD,      /* epoch: the create revision, the fence of what is written */
 	ELECT_STEP_DOWN, /* stop before this returns */
-	ELECT_FOLLOW,    /* leader: who it is now; empty: nobody */
+	ELECT_FOLLOW,    /* leader: who it is now; empty: nobody; "?": garbled */
 	ELECT_TROUBLE,   /* err; goes on trying */
 	ELECT_STOPPED,   /* last */
 };

@@ -1,0 +1,368 @@
+#include "coord/elect/elect_core.h"
+
+#include <string.h>
+
+enum {
+	TURN_MS = 50,        /* from one rank to the next */
+	TURNS_MAX_MS = 2000, /* who is further behind waits no longer, but spread out */
+	RETRY_MIN_MS = 50,
+	RETRY_MAX_MS = 1000,
+	RESIGN_MAX_MS = 2000, /* so long a stop waits for its delete */
+};
+
+static const char *const state_names[] = {
+	[ELECT_OUT] = "out",         [ELECT_FOLLOWING] = "following",
+	[ELECT_WAITING] = "waiting", [ELECT_CLAIMING] = "claiming",
+	[ELECT_LEADING] = "leading", [ELECT_RESIGNING] = "resigning",
+	[ELECT_DONE] = "done",
+};
+
+const char *elect_state_name(enum elect_state state)
+{
+	PL_ASSERT(state <= ELECT_DONE);
+	return state_names[state];
+}
+
+static bool standing(const struct elect_core *core)
+{
+	return core->stand && !core->stopping && core->lease != 0;
+}
+
+static bool ours(const struct elect_core *core)
+{
+	return core->lease != 0 && core->known && core->key.create_revision != 0 &&
+	       core->key.lease == core->lease;
+}
+
+/* Nobody has it, for all that we see, and we would. */
+static bool may_claim(const struct elect_core *core)
+{
+	return standing(core) && core->synced && core->known &&
+	       core->key.create_revision == 0;
+}
+
+static void core_check(const struct elect_core *core)
+{
+	PL_ASSERT(core->epoch == 0 || (standing(core) && ours(core) &&
+	                               core->key.create_revision == core->epoch));
+	PL_ASSERT(core->epoch == 0 || core->resign == 0);
+	PL_ASSERT(!core->done || (core->stopping && core->epoch == 0));
+	PL_ASSERT((core->lease == 0) == (core->safe_until_ms == 0));
+}
+
+static struct elect_action *emit(struct elect_actions *actions,
+                                 enum elect_action_type type,
+                                 const struct elect_core *core)
+{
+	struct elect_action *action = &actions->item[actions->count];
+
+	PL_ASSERT(actions->count < ELECT_ACTIONS_MAX);
+	actions->count++;
+	*action = (struct elect_action){
+		.type = type, .lease = core->lease, .epoch = core->epoch};
+	return action;
+}
+
+static void back_off(struct elect_core *core, uint64_t now_ms)
+{
+	uint64_t ms = RETRY_MIN_MS;
+
+	for (uint32_t i = 0; i < core->failures && ms < RETRY_MAX_MS; i++)
+		ms *= 2;
+	if (ms > RETRY_MAX_MS)
+		ms = RETRY_MAX_MS;
+	core->failures++;
+	core->retry_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+}
+
+/* What is in flight is not heard any more; if it takes effect, it will be seen. */
+static void forget_requests(struct elect_core *core)
+{
+	core->op = ELECT_OP_NONE;
+	core->doubt = false;
+	core->failures = 0;
+	core->retry_ms = 0;
+}
+
+/* resign stays: the delete that was sent may find its key in the other store too. */
+static void forget_key(struct elect_core *core)
+{
+	core->known = false;
+	core->synced = false;
+	core->key = (struct elect_key){0};
+	forget_requests(core);
+}
+
+static void tell_holder(struct elect_core *core, struct elect_actions *actions)
+{
+	if (core->told.create_revision == core->key.create_revision &&
+	    core->told.lease == core->key.lease)
+		return;
+	core->told = core->key;
+	if (!ours(core))
+		emit(actions, ELECT_TELL_FOLLOW, core)->epoch =
+			core->told.create_revision;
+}
+
+/* Only what is newer than what we have. */
+static void learn(struct elect_core *core, const struct elect_key *key)
+{
+	if (core->known && key->revision <= core->key.revision)
+		return;
+	core->known = true;
+	core->key = *key;
+}
+
+static void on_session(struct elect_core *core, const struct elect_event *event)
+{
+	int64_t lease = event->now_ms < event->safe_until_ms ? event->lease : 0;
+
+	if (lease != core->lease) {
+		forget_requests(core);
+		core->resign = 0; /* goes with its lease */
+	}
+	core->lease = lease;
+	core->safe_until_ms = lease == 0 ? 0 : event->safe_until_ms;
+}
+
+static void on_blind(struct elect_core *core, const struct elect_event *event,
+                     struct elect_actions *actions)
+{
+	core->synced = false;
+	if (event->code == PL_REWOUND)
+		forget_key(core);
+	emit(actions, ELECT_TELL_TROUBLE, core)->code = event->code;
+}
+
+static void on_answer(struct elect_core *core, const struct elect_event *event,
+                      struct elect_actions *actions)
+{
+	if (core->op == ELECT_OP_NONE || event->seq != core->seq)
+		return; /* to a question that we have given up */
+	if (event->key.revision < core->asked_revision) {
+		forget_key(core);
+		emit(actions, ELECT_TELL_TROUBLE, core)->code = PL_REWOUND;
+		emit(actions, ELECT_DO_RELIST, core);
+		return;
+	}
+	forget_requests(core);
+	learn(core, &event->key);
+}
+
+static void on_failed(struct elect_core *core, const struct elect_event *event,
+                      struct elect_actions *actions)
+{
+	if (core->op == ELECT_OP_NONE || event->seq != core->seq)
+		return;
+	if (core->op == ELECT_OP_CLAIM && event->code == PL_UNKNOWN)
+		core->doubt = true;
+	core->op = ELECT_OP_NONE;
+	back_off(core, event->now_ms);
+	emit(actions, ELECT_TELL_TROUBLE, core)->code = event->code;
+}
+
+static void on_stop(struct elect_core *core, const struct elect_event *event)
+{
+	core->stopping = true;
+	core->give_up_ms = event->now_ms + (event->resign ? RESIGN_MAX_MS : 0);
+}
+
+static void on_timeout(struct elect_core *core, uint64_t now_ms)
+{
+	struct elect_event down = {.now_ms = now_ms};
+
+	if (core->lease != 0 && now_ms >= core->safe_until_ms)
+		on_session(core, &down);
+}
+
+/* What we are follows from what we know. */
+static void settle(struct elect_core *core, struct elect_actions *actions)
+{
+	bool mine = ours(core);
+	int64_t create = core->key.create_revision;
+
+	if (core->epoch != 0 && (!mine || !standing(core) || create != core->epoch)) {
+		emit(actions, ELECT_TELL_STEP_DOWN, core);
+		core->epoch = 0;
+	}
+	if (core->resign != 0 && core->known && (!mine || create != core->resign))
+		core->resign = 0;
+	if (mine && !standing(core))
+		core->resign = create;
+	if (mine)
+		core->doubt = false;
+	if (mine && core->epoch == 0 && core->resign == 0) {
+		core->epoch = create;
+		emit(actions, ELECT_TELL_LEAD, core);
+	}
+}
+
+static enum elect_op wanted(const struct elect_core *core)
+{
+	if (core->op != ELECT_OP_NONE || core->lease == 0 || core->done)
+		return ELECT_OP_NONE;
+	if (core->doubt)
+		return ELECT_OP_READ;
+	if (core->resign != 0)
+		return ELECT_OP_DELETE;
+	if (may_claim(core))
+		return ELECT_OP_CLAIM;
+	return ELECT_OP_NONE;
+}
+
+static uint64_t turn_ms(const struct elect_core *core)
+{
+	uint64_t wait = (uint64_t)core->rank * TURN_MS;
+
+	if (wait < TURNS_MAX_MS)
+		return core->since_ms + wait + core->jitter % TURN_MS;
+	return core->since_ms + TURNS_MAX_MS + core->jitter % TURNS_MAX_MS;
+}
+
+/* UINT64_MAX: nothing is wanted. */
+static uint64_t ask_ms(const struct elect_core *core)
+{
+	enum elect_op op = wanted(core);
+	uint64_t turn = op == ELECT_OP_CLAIM && core->waiting ? turn_ms(core) : 0;
+
+	if (op == ELECT_OP_NONE)
+		return UINT64_MAX;
+	return turn > core->retry_ms ? turn : core->retry_ms;
+}
+
+static void ask(struct elect_core *core, struct elect_actions *actions)
+{
+	static const enum elect_action_type types[] = {
+		[ELECT_OP_CLAIM] = ELECT_DO_CLAIM,
+		[ELECT_OP_READ] = ELECT_DO_READ,
+		[ELECT_OP_DELETE] = ELECT_DO_DELETE,
+	};
+	struct elect_action *action;
+
+	core->op = wanted(core);
+	PL_ASSERT(core->op != ELECT_OP_NONE);
+	core->asked_revision = core->known ? core->key.revision : 0;
+	action = emit(actions, types[core->op], core);
+	action->seq = ++core->seq;
+	action->epoch = core->resign;
+}
+
+/* A role that has become free is ours by rank, not by who is the quickest. */
+static void take_turn(struct elect_core *core, uint64_t now_ms)
+{
+	bool before = core->waiting;
+
+	core->waiting = may_claim(core);
+	if (!core->waiting || before)
+		return;
+	core->since_ms = now_ms;
+	core->jitter = pl_rng_next(&core->rng);
+}
+
+static void finish(struct elect_core *core, uint64_t now_ms,
+                   struct elect_actions *actions)
+{
+	bool open = core->op != ELECT_OP_NONE || core->doubt || core->resign != 0;
+
+	if (!core->stopping || core->done)
+		return;
+	if (open && core->lease != 0 && now_ms < core->give_up_ms)
+		return;
+	core->done = true;
+	core->op = ELECT_OP_NONE;
+	emit(actions, ELECT_TELL_DONE, core);
+}
+
+void elect_core_init(struct elect_core *core, uint64_t seed)
+{
+	memset(core, 0, sizeof *core);
+	core->told.create_revision = -1;
+	pl_rng_init(&core->rng, seed);
+}
+
+static void take(struct elect_core *core, const struct elect_event *event,
+                 struct elect_actions *actions)
+{
+	switch (event->type) {
+	case ELECT_EV_SESSION:
+		on_session(core, event);
+		break;
+	case ELECT_EV_STAND:
+		core->stand = event->stand;
+		core->rank = event->rank;
+		break;
+	case ELECT_EV_SEEN:
+		core->synced = true;
+		learn(core, &event->key);
+		break;
+	case ELECT_EV_BLIND:
+		on_blind(core, event, actions);
+		break;
+	case ELECT_EV_ANSWER:
+		on_answer(core, event, actions);
+		break;
+	case ELECT_EV_FAILED:
+		on_failed(core, event, actions);
+		break;
+	case ELECT_EV_STOP:
+		on_stop(core, event);
+		break;
+	case ELECT_EV_TIMEOUT:
+		on_timeout(core, event->now_ms);
+		break;
+	}
+}
+
+void elect_step(struct elect_core *core, const struct elect_event *event,
+                struct elect_actions *actions)
+{
+	actions->count = 0;
+	core_check(core);
+	PL_ASSERT(event->type == ELECT_EV_TIMEOUT ||
+	          event->now_ms < elect_deadline_ms(core));
+	if (core->done)
+		return;
+	take(core, event, actions);
+	settle(core, actions);
+	if (core->known)
+		tell_holder(core, actions);
+	finish(core, event->now_ms, actions);
+	take_turn(core, event->now_ms);
+	if (ask_ms(core) <= event->now_ms)
+		ask(core, actions);
+	core_check(core);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t elect_deadline_ms(const struct elect_core *core)
+{
+	uint64_t at;
+
+	if (core->done)
+		return UINT64_MAX;
+	at = ask_ms(core);
+	if (core->lease != 0)
+		at = least(at, core->safe_until_ms);
+	if (core->stopping)
+		at = least(at, core->give_up_ms);
+	return at;
+}
+
+enum elect_state elect_state(const struct elect_core *core)
+{
+	if (core->done)
+		return ELECT_DONE;
+	if (core->epoch != 0)
+		return ELECT_LEADING;
+	if (core->resign != 0)
+		return ELECT_RESIGNING;
+	if (!standing(core) || !core->known)
+		return ELECT_OUT;
+	if (core->op != ELECT_OP_NONE || core->doubt)
+		return ELECT_CLAIMING;
+	return core->key.create_revision == 0 ? ELECT_WAITING : ELECT_FOLLOWING;
+}
