@@ -2,8 +2,9 @@
  * What differs between two JSON documents, path by path: pure.
  *
  * Members are compared by name. Arrays of strings, numbers and booleans are compared
- * as sets, because that is what ours are (the shards that drain): "+ .drain: "a"".
- * Other arrays are compared element by element.
+ * as sets, because that is what ours are (the shards that drain): '+ .drain: "a"'.
+ * Other arrays are compared element by element. What holds something is told by what
+ * it holds, so that '- .factors: {}' stands only where nothing comes in its place.
  */
 #ifndef COORD_CONFIG_CONFIG_DIFF_H
 #define COORD_CONFIG_CONFIG_DIFF_H
@@ -24,8 +25,8 @@ struct config_change {
 
 typedef enum pl_code config_change_fn(void *ctx, const struct config_change *change);
 
-/* In the order of before, what was added to an object or array behind it. Stops at
- * what fn does not answer with PL_OK. */
+/* In the order of their paths. Stops at what fn does not answer with PL_OK.
+ * PL_NOMEM. */
 PL_NODISCARD enum pl_code config_diff(struct pl_json before, struct pl_json after,
                                       config_change_fn *fn, void *ctx);
 
@@ -33,6 +34,7 @@ PL_NODISCARD enum pl_code config_diff(struct pl_json before, struct pl_json afte
 PL_NODISCARD enum pl_code config_diff_text(struct pl_json before, struct pl_json after,
                                            struct pl_buf *out, struct pl_err *err);
 
-bool config_same(struct pl_json before, struct pl_json after);
+PL_NODISCARD enum pl_code config_same(struct pl_json before, struct pl_json after,
+                                      bool *out);
 
 #endif
