@@ -152,6 +152,42 @@ static void expire(struct memkv *mem)
 	}
 }
 
+/* Their places in the heap change under way. */
+enum pl_code memkv_renew_leases(struct memkv *mem, uint64_t grace_ms, struct pl_err *err)
+{
+	struct pl_heap *due = &mem->mvcc->due;
+	size_t count = due->count;
+	struct pl_heap_node **node =
+		pl_malloc((count + 1) * sizeof(struct pl_heap_node *));
+	uint64_t from = mem_now(mem) + grace_ms;
+
+	if (node == NULL)
+		return pl_err_set(err, PL_NOMEM, "renew leases");
+	for (size_t i = 0; i < count; i++)
+		node[i] = due->node[i];
+	for (size_t i = 0; i < count; i++) {
+		struct lease *lease = PL_CONTAINER_OF(node[i], struct lease, due);
+		uint64_t expiry = from + (uint64_t)lease->ttl_s * 1000;
+
+		lease_set_due(mem->mvcc, lease, expiry,
+		              expiry + mem->opts.expiry_delay_ms);
+	}
+	free((void *)node);
+	if (mem->wake != NULL)
+		mem->wake(mem->wake_ctx);
+	return PL_OK;
+}
+
+size_t memkv_leases(const struct memkv *mem)
+{
+	return mem->mvcc->due.count;
+}
+
+int64_t memkv_revision(const struct memkv *mem)
+{
+	return mem->mvcc->revision;
+}
+
 static uint64_t next_due_ms(const struct memkv *mem)
 {
 	const struct lease *lease = lease_next_due(mem->mvcc);

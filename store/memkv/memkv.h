@@ -65,6 +65,16 @@ uint64_t memkv_next_ms(const struct memkv *mem);
  * (PL_COMPACTED, PL_REWOUND). */
 void memkv_reconnect(struct kv *kv);
 
+/* As a new leader does: every lease begins its TTL anew, grace_ms from now. None
+ * expires before that. */
+PL_NODISCARD enum pl_code memkv_renew_leases(struct memkv *mem, uint64_t grace_ms,
+                                             struct pl_err *err);
+
+/* How many there are, expired ones whose keys still stand included. */
+size_t memkv_leases(const struct memkv *mem);
+
+int64_t memkv_revision(const struct memkv *mem);
+
 /* The whole state as it stands, for a store that comes back from a backup: the
  * revision goes back, later writes are forgotten, leases start anew. Watches are
  * not told: they see nothing until the revision passes what they saw, or until

@@ -181,3 +181,20 @@ T_CASE(leases_run_out_by_the_clock)
 	T_EQ(memkv_next_ms(kit.mem), UINT64_MAX);
 	kit_close(&kit);
 }
+
+T_CASE(under_a_new_leader_leases_begin_anew)
+{
+	kit_open(&kit, NULL);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 7, 5), PL_OK);
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 8, 3), PL_OK);
+	kit_run(&kit, 2000);
+	T_EQ(memkv_renew_leases(kit.mem, 1000, NULL), PL_OK);
+	kit_run(&kit, 5999);
+	T_EQ(memkv_leases(kit.mem), 2);
+	kit_run(&kit, 6000);
+	T_EQ(memkv_leases(kit.mem), 1);
+	kit_run(&kit, 8000);
+	T_EQ(memkv_leases(kit.mem), 0);
+	T_EQ(memkv_revision(kit.mem), 1);
+	kit_close(&kit);
+}

@@ -1,0 +1,37 @@
+/*
+ * The history of a run for people, a line an event:
+ *
+ *	[  12.345] n3     owns 7, epoch 41
+ *
+ * Silent runs pay nothing for it: a seed that fails is simply run again, aloud.
+ */
+#ifndef TESTS_SIM_STORY_H
+#define TESTS_SIM_STORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "store/base/compiler.h"
+
+struct story {
+	FILE *out; /* NULL: silent */
+	const uint64_t *now_ms;
+	bool wire; /* every request, answer and note too */
+};
+
+PL_PRINTF(3, 4)
+void story_tell(struct story *story, const char *who, const char *fmt, ...);
+
+#define STORY(story, who, ...)                                   \
+	do {                                                     \
+		if ((story)->out != NULL)                        \
+			story_tell((story), (who), __VA_ARGS__); \
+	} while (0)
+#define STORY_WIRE(story, who, ...)                              \
+	do {                                                     \
+		if ((story)->out != NULL && (story)->wire)       \
+			story_tell((story), (who), __VA_ARGS__); \
+	} while (0)
+
+#endif
