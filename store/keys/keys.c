@@ -58,6 +58,7 @@ static const struct shape {
                                  {W("config"), N(CONFIG), W("current")}},
 	[KEYS_CONFIG] = {"configuration", {W("config"), N(CONFIG), V}},
 	[KEYS_LEADER] = {"leader", {W("leader"), N(ROLE)}},
+	[KEYS_PIN] = {"pin", {W("pins"), N(PIN)}},
 };
 
 const char *keys_kind_name(enum keys_kind kind)

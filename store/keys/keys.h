@@ -16,6 +16,7 @@
  *	/config/<config>/current                   KEYS_CONFIG_CURRENT
  *	/config/<config>/<version>                 KEYS_CONFIG
  *	/leader/<role>                             KEYS_LEADER
+ *	/pins/<pin>                                KEYS_PIN
  *
  * <p> has four digits and <version> ten, so that ranges come in order. Names are
  * what Kubernetes allows: they hold no slash, so a key can be read in one way
@@ -54,6 +55,7 @@ enum keys_kind {
 	KEYS_CONFIG_CURRENT,
 	KEYS_CONFIG,
 	KEYS_LEADER,
+	KEYS_PIN,
 	KEYS_KIND_COUNT,
 };
 

@@ -62,6 +62,7 @@ T_CASE(every_kind)
 	       "/config/main/current");
 	builds((struct keys_id){.kind = KEYS_LEADER, .name = L("connector.east")},
 	       "/leader/connector.east");
+	builds((struct keys_id){.kind = KEYS_PIN, .name = L("fsck.1")}, "/pins/fsck.1");
 }
 
 T_CASE(prefixes_to_range_over)

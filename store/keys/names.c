@@ -18,6 +18,7 @@ static const struct rule {
 	[NAMES_SHARD] = {"shard", 253, true, NULL},
 	[NAMES_CONFIG] = {"configuration", 63, true, NULL},
 	[NAMES_ROLE] = {"role", 253, true, NULL},
+	[NAMES_PIN] = {"pin", 253, true, NULL},
 	[NAMES_GANG] = {"gang", 253, true, NULL},
 	[NAMES_CONTROLLER] = {"controller", 253, true, NULL},
 };
