@@ -46,13 +46,17 @@ enum pl_code config_record_print(const struct config_record *record, uint64_t no
 
 static enum pl_code check_v(struct pl_json json, struct pl_err *err)
 {
-	static const struct pl_json_range one = {1, 1};
 	int64_t v = 0;
+	enum pl_code code;
 
 	if (pl_json_type(json) != PL_JSON_OBJECT)
 		return pl_json_fail(json, PL_INVALID, err, "want an object, got %s",
 		                    pl_json_type_name(pl_json_type(json)));
-	return pl_json_int_in(json, "v", PL_JSON_REQUIRED, one, &v, err);
+	code = pl_json_int(json, "v", PL_JSON_REQUIRED, &v, err);
+	if (code == PL_OK && v != 1)
+		code = pl_json_fail(pl_json_member(json, "v"), PL_INVALID, err,
+		                    "want 1, got %" PRId64, v);
+	return code;
 }
 
 enum pl_code config_record_parse(struct pl_span json, struct pl_arena *arena,
