@@ -1,13 +1,19 @@
 /*
  * Which member each partition falls to: weighted rendezvous hashing.
  *
- * A pure function of members and weights, the same bits on every machine: the
+ * A pure function of members, weights and salts, the same bits on every machine: the
  * order in which members were added or removed does not matter. Kept up to date
- * change by change: adding a member costs a score a partition, removing one a
- * score a member for each partition that it had.
+ * change by change: adding a member costs a hash a partition, removing one a hash a
+ * member for each partition that it had. Who joins takes partitions only for itself,
+ * who leaves gives up only its own.
  *
- * The score of a member for a partition is -weight / ln(hash(id, partition)), in
- * integers; the highest wins, then the smaller id.
+ * The score of a member for a partition is -weight / log(hash(id, salt, partition)),
+ * in integers; the highest wins, then the smaller id. docs/hash.md has it bit by bit.
+ *
+ * Left to the hash alone, 9 members of 256 partitions would have 28 each, give or take
+ * 5. So a joiner *chooses* its salt: among many the one with which it takes its fair
+ * share, and most from those that have most. It puts the salt into its record, and so
+ * everybody knows it (docs/adr/0013-assignment.md).
  */
 #ifndef COORD_ASSIGN_ASSIGN_H
 #define COORD_ASSIGN_ASSIGN_H
@@ -17,7 +23,12 @@
 #include "store/base/err.h"
 #include "store/base/span.h"
 
-enum { ASSIGN_WEIGHT_ONE = 1000, ASSIGN_WEIGHT_MAX = 1000 * 1000 };
+enum {
+	ASSIGN_WEIGHT_ONE = 1000,
+	ASSIGN_WEIGHT_MAX = 1000 * 1000,
+	ASSIGN_PARTITIONS_MAX = 4096,
+	ASSIGN_MEMBERS_MAX = 16384,
+};
 
 struct assign;
 
@@ -30,8 +41,17 @@ PL_NODISCARD enum pl_code assign_copy(const struct assign *assign, struct assign
 /* Adds the member (its id is copied) or changes its weight, 1 to the maximum. */
 PL_NODISCARD enum pl_code assign_put(struct assign *assign, struct pl_span id,
                                      uint32_t weight, struct pl_err *err);
+/* The same for a member that chose a salt; without one it is 0. */
+PL_NODISCARD enum pl_code assign_put_salted(struct assign *assign, struct pl_span id,
+                                            uint32_t weight, uint32_t salt,
+                                            struct pl_err *err);
 void assign_del(struct assign *assign, struct pl_span id);
 void assign_clear(struct assign *assign);
+
+/* The salt with which a member that is not in it had best join. Depends on nothing
+ * but the assignment, id and weight; leaves the assignment as it was. Some ms at the
+ * largest. */
+uint32_t assign_choose(struct assign *assign, struct pl_span id, uint32_t weight);
 
 uint32_t assign_partitions(const struct assign *assign);
 size_t assign_members(const struct assign *assign);

@@ -1,0 +1,61 @@
+/* Inside of an assignment: for assign.c and choose.c. */
+#ifndef COORD_ASSIGN_ASSIGN_INT_H
+#define COORD_ASSIGN_ASSIGN_INT_H
+
+#include "coord/assign/assign.h"
+#include "coord/assign/log2.h"
+#include "store/base/map.h"
+
+struct assign_member {
+	struct pl_map_node node;
+	uint64_t seed; /* hash of id and salt */
+	uint32_t weight;
+	uint32_t salt;
+	uint32_t count; /* of partitions */
+	uint32_t taken; /* choose: by the candidate, in this try */
+	uint32_t try_no;
+	uint8_t id[];
+};
+
+struct assign_slot {
+	struct assign_member *owner; /* NULL: there are no members */
+	uint64_t log;                /* of its hash: its score is its weight over this */
+};
+
+struct assign {
+	struct pl_map members;
+	uint32_t partitions;
+	struct assign_slot slot[];
+};
+
+/* David Stafford's thirteenth variant of the finalizer of MurmurHash3. */
+static inline uint64_t assign_mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+static inline uint64_t assign_seed(uint64_t id_hash, uint32_t salt)
+{
+	return assign_mix(id_hash + salt * UINT64_C(0xd1b54a32d192ed03));
+}
+
+static inline uint64_t assign_hash(uint64_t seed, uint32_t partition)
+{
+	return assign_mix(seed + (partition + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Products stay below 2^64: weights are below 2^20, logarithms at most 2^44. */
+static inline bool assign_loses(const struct assign_slot *slot, uint32_t weight,
+                                uint64_t log_least)
+{
+	return slot->owner != NULL &&
+	       weight * slot->log < slot->owner->weight * log_least;
+}
+
+/* Whether somebody with this weight and hash takes the slot; *log is set when so. */
+bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
+                 struct pl_span id, uint64_t *log);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * Which salt to join with. Tries some, and counts for each how far the members would
+ * be from their fair shares: the sum of (partitions - share)^2 / share. Only what the
+ * candidate takes changes it, so a try costs a hash a partition.
+ */
+#include "coord/assign/assign_int.h"
+#include "store/base/hash.h"
+
+enum {
+	TRIES_MAX = 256,
+	TRIES_MIN = 32,
+	HASHES_MAX = 1 << 17,
+	OVER_COSTS = 16, /* a partition above its share costs the joiner so much more */
+};
+
+struct crowd {
+	struct assign *assign;
+	struct pl_span id;
+	uint32_t weight;
+	double per_weight; /* partitions that a unit of weight deserves */
+	double share;      /* of the joiner */
+};
+
+static double unfair(double count, double share)
+{
+	return (count - share) * (count - share) / share;
+}
+
+/* How much fairer it gets when one more is taken from owner. */
+static double loss(const struct crowd *crowd, struct assign_member *owner,
+                   uint32_t try_no)
+{
+	double share = crowd->per_weight * owner->weight, left;
+
+	if (owner->try_no != try_no) {
+		owner->try_no = try_no;
+		owner->taken = 0;
+	}
+	left = (double)owner->count - owner->taken;
+	owner->taken++;
+	return unfair(left - 1, share) - unfair(left, share);
+}
+
+static double try_salt(const struct crowd *crowd, uint64_t id_hash, uint32_t salt)
+{
+	struct assign *assign = crowd->assign;
+	uint64_t seed = assign_seed(id_hash, salt), log;
+	uint32_t count = 0;
+	double cost = 0;
+
+	for (uint32_t p = 0; p < assign->partitions; p++) {
+		const struct assign_slot *slot = &assign->slot[p];
+
+		if (!assign_wins(slot, crowd->weight, assign_hash(seed, p), crowd->id,
+		                 &log))
+			continue;
+		cost += loss(crowd, slot->owner, salt + 1);
+		count++;
+	}
+	cost += unfair(count, crowd->share);
+	if (count >= crowd->share + 1)
+		cost += OVER_COSTS * (count - crowd->share);
+	return cost;
+}
+
+uint32_t assign_choose(struct assign *assign, struct pl_span id, uint32_t weight)
+{
+	struct crowd crowd = {.assign = assign, .id = id, .weight = weight};
+	uint32_t tries = HASHES_MAX / assign->partitions, best = 0;
+	uint64_t id_hash = pl_hash(id);
+	double total = weight, least = 0;
+
+	PL_ASSERT(weight > 0 && weight <= ASSIGN_WEIGHT_MAX);
+	PL_ASSERT(pl_map_get(&assign->members, id) == NULL);
+	if (assign->members.count == 0)
+		return 0;
+	PL_MAP_EACH (node, &assign->members) {
+		struct assign_member *member =
+			PL_CONTAINER_OF(node, struct assign_member, node);
+
+		total += member->weight;
+		member->try_no = 0;
+	}
+	crowd.per_weight = assign->partitions / total;
+	crowd.share = crowd.per_weight * weight;
+	tries = tries > TRIES_MAX ? TRIES_MAX : tries;
+	tries = tries < TRIES_MIN ? TRIES_MIN : tries;
+	for (uint32_t salt = 0; salt < tries; salt++) {
+		double cost = try_salt(&crowd, id_hash, salt);
+
+		if (salt == 0 || cost < least) {
+			least = cost;
+			best = salt;
+		}
+	}
+	return best;
+}

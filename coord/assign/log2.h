@@ -1,0 +1,26 @@
+/*
+ * The logarithm of a hash, in integers only: what libm gives differs from machine
+ * to machine in the last bits, and two shards that disagree on who wins a partition
+ * would hand it to and fro.
+ */
+#ifndef COORD_ASSIGN_LOG2_H
+#define COORD_ASSIGN_LOG2_H
+
+#include <stdint.h>
+
+enum { ASSIGN_LOG_BITS = 38 };
+
+/* -log2(hash / 2^64) with ASSIGN_LOG_BITS bits of fraction; 0 counts as 1. From 1 to
+ * 64 << ASSIGN_LOG_BITS, never below the true value, and never more than two units
+ * above it. */
+uint64_t assign_log2(uint64_t hash);
+
+/* At most assign_log2(hash), without computing it: 1 - x < -ln(x). */
+static inline uint64_t assign_log2_least(uint64_t hash)
+{
+	uint64_t rest = (hash == 0 ? UINT64_MAX : 0 - hash) >> (64 - ASSIGN_LOG_BITS);
+
+	return rest + (rest >> 2) + (rest >> 3) + (rest >> 4); /* 1/ln(2) is 1.4426... */
+}
+
+#endif
