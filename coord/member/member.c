@@ -78,6 +78,8 @@ static void print_process(const struct member *m, struct pl_json_out *out)
 	say(out, "api", m->api);
 	say(out, "zone", m->zone);
 	say_int(out, "weight", m->weight);
+	if (m->salt != 0)
+		say_int(out, "salt", m->salt);
 	pl_json_out_name(out, "started");
 	pl_json_out_str(out, pl_stamp_print(m->started_ms, stamp));
 }

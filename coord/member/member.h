@@ -4,7 +4,7 @@
  *
  *	{"v":1,"id":"east-0","instance":"<32 hex>","state":"active","host":"h1",
  *	 "pid":4711,"boot":"<boot id>","version":"0.1.0","api":"10.0.0.1:7400",
- *	 "zone":"z1","weight":1000,"started":"2026-11-21T05:00:00.000Z",
+ *	 "zone":"z1","weight":1000,"salt":17,"started":"2026-11-21T05:00:00.000Z",
  *	 "partitions":[3,17],"loads":[120,95],
  *	 "rates":{"writes_per_s":12.5,"fenced":0,"busy":0.03},
  *	 "config":{"coord":3,"weights":12},
@@ -56,6 +56,7 @@ struct member {
 	struct pl_span api;
 	struct pl_span zone;
 	uint32_t weight;            /* MEMBER_WEIGHT_ONE is one; 1 to MEMBER_WEIGHT_MAX */
+	uint32_t salt;              /* what it chose to be hashed with (assign.h); or 0 */
 	int64_t started_ms;         /* wall clock, since 1970 */
 	const uint16_t *partitions; /* ascending */
 	const uint32_t *loads;      /* of each, in any one unit. Printed unless NULL,

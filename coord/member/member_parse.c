@@ -90,7 +90,7 @@ static enum pl_code take_started(struct pl_json root, struct member *m,
 static enum pl_code take_numbers(struct pl_json root, struct member *m,
                                  struct pl_err *err)
 {
-	int64_t weight = 0;
+	int64_t weight = 0, salt = 0;
 	enum pl_code code =
 		pl_json_int_in(root, "pid", PL_JSON_REQUIRED,
 	                       (struct pl_json_range){0, MEMBER_PID_MAX}, &m->pid, err);
@@ -99,7 +99,11 @@ static enum pl_code take_numbers(struct pl_json root, struct member *m,
 		code = pl_json_int_in(root, "weight", PL_JSON_REQUIRED,
 		                      (struct pl_json_range){1, MEMBER_WEIGHT_MAX},
 		                      &weight, err);
+	if (code == PL_OK)
+		code = pl_json_int_in(root, "salt", PL_JSON_OPTIONAL,
+		                      (struct pl_json_range){0, UINT32_MAX}, &salt, err);
 	m->weight = (uint32_t)weight;
+	m->salt = (uint32_t)salt;
 	return code;
 }
 

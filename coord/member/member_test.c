@@ -8,7 +8,7 @@
 static const char whole[] =
 	"{\"v\":1,\"id\":\"east-0\",\"instance\":\"0123456789abcdef0123456789abcdef\","
 	"\"state\":\"active\",\"host\":\"h1\",\"pid\":4711,\"boot\":\"b-1\","
-	"\"version\":\"0.1.0\",\"api\":\"10.0.0.1:7400\",\"zone\":\"z1\",\"weight\":1000,"
+	"\"version\":\"0.1.0\",\"api\":\"10.0.0.1:7400\",\"zone\":\"z1\",\"weight\":1000,\"salt\":17,"
 	"\"started\":\"2026-11-21T05:00:00.000Z\",\"partitions\":[3,17],\"loads\":[120,"
 	"95],\"rates\":{\"writes_per_s\":12.5,\"fenced\":0,\"busy\":0.03},\"config\":{"
 	"\"coord\":3,\"weights\":12},\"refused\":{\"coord\":\"version 4: "
@@ -72,6 +72,7 @@ T_CASE(the_record_of_the_header_is_read_and_written)
 	T_SPAN(m.api, PL_SPAN_LIT("10.0.0.1:7400"));
 	T_SPAN(m.zone, PL_SPAN_LIT("z1"));
 	T_EQ(m.weight, 1000);
+	T_EQ(m.salt, 17);
 	T_EQ(m.started_ms, 1795237200000);
 	T_EQ(m.partition_count, 2);
 	T_EQ(m.partitions[1], 17);
@@ -120,6 +121,7 @@ static const struct wrong wrongs[] = {
 	{"\"h1\"", "{}", "host"},
 	{"\"weight\":1000", "\"weight\":0", "weight: want 1 to 1000000"},
 	{"\"weight\":1000", "\"weight\":1.5", "weight"},
+	{"\"salt\":17", "\"salt\":-1", "salt: want 0 to 4294967295"},
 	{"\"weight\":1000", "\"weight\":1000,\"weight\":1000", "weight"},
 	{"05:00:00.000Z", "25:00:00.000Z", "started: '2026-11-21T25"},
 	{"[3,17]", "[17,3]", "partitions[1]: want 18 to 4095"},
