@@ -10,19 +10,11 @@
 #define COORD_CLAIMS_CLAIMS_H
 
 #include "coord/assign/assign.h"
+#include "coord/claims/claims_core.h"
 #include "coord/claims/owner.h"
 #include "store/kv/kv.h"
 
 struct claims;
-
-enum claims_why {
-	CLAIMS_HANDED_OVER, /* released by us */
-	CLAIMS_GONE,        /* the key is gone, or another's */
-	CLAIMS_SESSION,     /* the session is down */
-	CLAIMS_FENCED,      /* a write of ours was */
-	CLAIMS_REWOUND,     /* the store went back in time */
-	CLAIMS_CLOSED,
-};
 
 enum claims_what {
 	CLAIMS_OWNED,   /* partition, epoch */
@@ -82,9 +74,10 @@ int64_t claims_lease(const struct claims *claims);
 /* Decides anew: owned and not to be handed over. */
 bool claims_may_begin(const struct claims *claims, uint32_t partition);
 uint32_t claims_owned(const struct claims *claims);
-/* The view is complete and nothing of ours is to be claimed or released. */
+/* The session is up (or we are leaving), the view complete, and nothing of ours is to
+ * be claimed or released. */
 bool claims_settled(const struct claims *claims);
-/* What the view says of a partition; NULL: nobody has it. */
+/* What is known of a partition's key; NULL: nobody has it. Valid until the next call. */
 const struct owner *claims_owner(const struct claims *claims, uint32_t partition);
 
 /* Releases nothing, cancels what is in flight. STOPPED follows. */

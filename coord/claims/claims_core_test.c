@@ -1,0 +1,407 @@
+#include <stdio.h>
+
+#include "coord/claims/claims_core.h"
+#include "tests/harness/t.h"
+
+/* Stories of a shard with two partitions, its lease 71, hand-over within 500 ms and
+ * moves that wait for 200 ms. */
+
+enum { US = 71, THEM = 99, PARTITIONS = 2 };
+
+static const char *const event_names[] = {
+	[CLAIMS_EV_SESSION] = "session",
+	[CLAIMS_EV_SYNCED] = "in sync",
+	[CLAIMS_EV_UNSYNCED] = "out of sync",
+	[CLAIMS_EV_SEEN] = "key seen",
+	[CLAIMS_EV_GONE] = "key gone",
+	[CLAIMS_EV_TARGET] = "target",
+	[CLAIMS_EV_LEAVING] = "leaving",
+	[CLAIMS_EV_QUIET] = "quiet",
+	[CLAIMS_EV_FENCED] = "fenced",
+	[CLAIMS_EV_REWOUND] = "rewound",
+	[CLAIMS_EV_TUNE] = "tune",
+	[CLAIMS_EV_CLAIMED] = "answer: claimed",
+	[CLAIMS_EV_RELEASED] = "answer: released",
+	[CLAIMS_EV_FOUND] = "answer: found",
+	[CLAIMS_EV_FAILED] = "answer: failed",
+	[CLAIMS_EV_UNKNOWN] = "answer: unknown",
+	[CLAIMS_EV_TIMEOUT] = "time",
+	[CLAIMS_EV_CLOSE] = "close",
+};
+static const char *const action_names[] = {
+	[CLAIMS_DO_CLAIM] = "claim",       [CLAIMS_DO_RELEASE] = "release",
+	[CLAIMS_DO_READ] = "read",         [CLAIMS_TELL_OWNED] = "OWNED",
+	[CLAIMS_TELL_QUIESCE] = "QUIESCE", [CLAIMS_TELL_LOST] = "LOST",
+};
+static const char *const target_names[] = {"untold", "ours", "another's", "nobody's"};
+static const char *const why_names[] = {
+	[CLAIMS_HANDED_OVER] = "handed over", [CLAIMS_GONE] = "gone",
+	[CLAIMS_SESSION] = "session",         [CLAIMS_FENCED] = "fenced",
+	[CLAIMS_REWOUND] = "rewound",         [CLAIMS_CLOSED] = "closed",
+};
+
+static char story[16384];
+static size_t story_len;
+static struct claims_core core;
+static struct claims_slot slots[PARTITIONS];
+static uint64_t now;
+static uint32_t asked[PARTITIONS]; /* number of the last request */
+static int64_t owned[PARTITIONS];  /* as told */
+
+#define SAY(...)      \
+	(story_len += \
+	 (size_t)snprintf(story + story_len, sizeof story - story_len, __VA_ARGS__))
+
+static void say_action(const struct claims_action *a)
+{
+	int64_t *own = &owned[a->partition];
+
+	SAY("          -> %s", action_names[a->type]);
+	SAY(" %u", a->partition);
+	if (a->type == CLAIMS_DO_RELEASE || a->type >= CLAIMS_TELL_OWNED)
+		SAY(" epoch %" PRId64, a->epoch);
+	if (a->type == CLAIMS_TELL_QUIESCE)
+		SAY(" until %" PRIu64, a->deadline_ms);
+	if (a->type == CLAIMS_TELL_LOST)
+		SAY(" (%s)", why_names[a->why]);
+	SAY("\n");
+	if (a->type <= CLAIMS_DO_READ)
+		asked[a->partition] = a->seq;
+	if (a->type == CLAIMS_TELL_OWNED) {
+		T_EQ(*own, 0);
+		*own = a->epoch;
+	}
+	if (a->type == CLAIMS_TELL_LOST) {
+		T_EQ(*own, a->epoch);
+		*own = 0;
+	}
+}
+
+static void say_event(const struct claims_event *e)
+{
+	SAY("[%6" PRIu64 "] %s", now, event_names[e->type]);
+	if (e->type == CLAIMS_EV_SESSION && e->lease != 0)
+		SAY(" up: lease %" PRId64 " until %" PRIu64, e->lease, e->safe_until_ms);
+	else if (e->type == CLAIMS_EV_SESSION)
+		SAY(" down");
+	else if ((e->type >= CLAIMS_EV_SEEN && e->type <= CLAIMS_EV_TARGET) ||
+	         e->type == CLAIMS_EV_QUIET || e->type == CLAIMS_EV_FENCED ||
+	         (e->type >= CLAIMS_EV_CLAIMED && e->type <= CLAIMS_EV_UNKNOWN))
+		SAY(" %u", e->partition);
+	if (e->type == CLAIMS_EV_TARGET)
+		SAY(" %s", target_names[e->target]);
+	if (e->revision != 0)
+		SAY(" at revision %" PRId64, e->revision);
+	if (e->epoch != 0)
+		SAY(" epoch %" PRId64, e->epoch);
+	if (e->revision != 0 && e->lease != 0)
+		SAY(" lease %" PRId64, e->lease);
+	SAY("\n");
+}
+
+static void tell(struct claims_event event)
+{
+	struct claims_actions actions = {.max = CLAIMS_ACTIONS_MAX};
+
+	event.now_ms = now;
+	event.seq = asked[event.partition];
+	claims_step(&core, &event, &actions);
+	say_event(&event);
+	for (unsigned i = 0; i < actions.count; i++)
+		say_action(&actions.item[i]);
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		T_EQ(claims_core_epoch(&core, p, now), owned[p]);
+	SAY("          %s, %s", claims_state_name(claims_core_state(&core, 0)),
+	    claims_state_name(claims_core_state(&core, 1)));
+	if (claims_core_settled(&core))
+		SAY(", settled");
+	if (claims_deadline_ms(&core) != UINT64_MAX &&
+	    claims_deadline_ms(&core) != core.safe_until_ms)
+		SAY(", next at %" PRIu64, claims_deadline_ms(&core));
+	SAY("\n");
+}
+
+#define EV(what, ...) tell((struct claims_event){.type = CLAIMS_EV_##what, __VA_ARGS__})
+
+static void at(uint64_t ms)
+{
+	now = ms;
+	EV(TIMEOUT, .now_ms = ms);
+}
+
+/* To the next time at which something is done: that of a slot which has changed its
+ * mind passes by in silence. */
+static void due(void)
+{
+	struct claims_event event = {.type = CLAIMS_EV_TIMEOUT};
+	struct claims_actions none = {.max = 0};
+
+	do {
+		T_TRUE(claims_deadline_ms(&core) < core.safe_until_ms);
+		now = claims_deadline_ms(&core);
+		event.now_ms = now;
+		claims_step(&core, &event, &none);
+	} while (slots[0].at_ms != now && slots[1].at_ms != now);
+	at(now);
+}
+
+/* Up and in sync at revision 10 with no keys; partition 0 ours, 1 another's. */
+static void begin(void)
+{
+	struct claims_core_opts opts = {.slots = slots,
+	                                .partitions = PARTITIONS,
+	                                .handover_ms = 500,
+	                                .settle_ms = 200,
+	                                .seed = 3};
+
+	claims_core_init(&core, &opts);
+	now = 1000;
+	EV(SESSION, .lease = US, .safe_until_ms = 60000);
+	EV(GONE, .partition = 0, .revision = 10);
+	EV(SEEN, .partition = 1, .revision = 10, .epoch = 7, .lease = THEM);
+	EV(SYNCED, .on = true);
+	EV(TARGET, .partition = 1, .target = CLAIMS_OTHERS);
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE);
+}
+
+static void begin_owned(void)
+{
+	begin();
+	now += 5;
+	EV(CLAIMED, .partition = 0, .revision = 11);
+	T_EQ(owned[0], 11);
+}
+
+T_CASE(take_and_hand_over)
+{
+	begin();
+	now += 4;
+	EV(SEEN, .partition = 0, .revision = 11, .epoch = 11, .lease = US);
+	T_EQ(owned[0], 11); /* the watch was quicker than the answer */
+	now += 1;
+	EV(CLAIMED, .partition = 0, .revision = 11);
+	now += 1000;
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	now += 50;
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE); /* it did not settle */
+	now += 50;
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	T_TRUE(!claims_core_may_begin(&core, 0, now));
+	now += 20;
+	EV(QUIET, .partition = 0, .epoch = 11);
+	now += 5;
+	EV(RELEASED, .partition = 0, .revision = 20);
+	EV(SEEN, .partition = 0, .revision = 21, .epoch = 21, .lease = THEM);
+	EV(GONE, .partition = 0, .revision = 20); /* an older event changes nothing */
+	T_TRUE(claims_core_settled(&core));
+	t_golden("claims/take_and_hand_over.txt", story);
+}
+
+T_CASE(taken_by_another)
+{
+	begin();
+	now += 5;
+	EV(FOUND, .partition = 0, .revision = 12, .epoch = 11, .lease = THEM);
+	now += 100;
+	EV(GONE, .partition = 0, .revision = 15); /* free again: at once */
+	now += 5;
+	EV(FOUND, .partition = 0, .revision = 16); /* our record has another lease */
+	due();
+	now += 5;
+	EV(CLAIMED, .partition = 0, .revision = 17);
+	T_EQ(owned[0], 17);
+	t_golden("claims/taken_by_another.txt", story);
+}
+
+T_CASE(unknown_claim_that_was_applied)
+{
+	begin();
+	now += 3000;
+	EV(UNKNOWN, .partition = 0);
+	due();
+	now += 5;
+	EV(FOUND, .partition = 0, .revision = 14, .epoch = 12, .lease = US);
+	T_EQ(owned[0], 12);
+	t_golden("claims/unknown_claim_applied.txt", story);
+}
+
+/* After the read has found nothing, and after it fell to another. */
+T_CASE(unknown_claim_applied_late)
+{
+	begin();
+	now += 3000;
+	EV(UNKNOWN, .partition = 0);
+	due();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	now += 5;
+	EV(FOUND, .partition = 0, .revision = 14);
+	T_TRUE(claims_core_settled(&core));
+	now += 2000;
+	EV(SEEN, .partition = 0, .revision = 30, .epoch = 30, .lease = US);
+	T_EQ(owned[0], 0);
+	now += 5;
+	EV(RELEASED, .partition = 0, .revision = 31);
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE);
+	now += 3000;
+	EV(UNKNOWN, .partition = 0);
+	due();
+	EV(FOUND, .partition = 0, .revision = 40);
+	EV(SEEN, .partition = 0, .revision = 41, .epoch = 41,
+	   .lease = US); /* the first */
+	T_EQ(owned[0], 41);
+	now += 5;
+	EV(FOUND, .partition = 0, .revision = 42, .epoch = 41,
+	   .lease = US); /* the second */
+	T_EQ(owned[0], 41);
+	t_golden("claims/unknown_claim_late.txt", story);
+}
+
+/* The release may be applied at any time from now on: never act on 11 again. */
+T_CASE(unknown_release)
+{
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	EV(QUIET, .partition = 0, .epoch = 11);
+	T_EQ(owned[0], 0);
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE); /* wanted back meanwhile */
+	now += 3000;
+	EV(UNKNOWN, .partition = 0);
+	due();
+	EV(FOUND, .partition = 0, .revision = 30, .epoch = 11, .lease = US);
+	T_EQ(owned[0], 0);
+	now += 3000;
+	EV(UNKNOWN, .partition = 0);
+	due();
+	EV(FOUND, .partition = 0, .revision = 31);
+	now += 5;
+	EV(CLAIMED, .partition = 0, .revision = 32);
+	T_EQ(owned[0], 32);
+	t_golden("claims/unknown_release.txt", story);
+}
+
+T_CASE(session_lost)
+{
+	begin_owned();
+	now += 100;
+	EV(GONE, .partition = 1, .revision = 12);
+	EV(TARGET, .partition = 1, .target = CLAIMS_MINE);
+	now += 10;
+	EV(SESSION, .lease = 0);
+	T_EQ(owned[0], 0);
+	EV(CLAIMED, .partition = 1, .revision = 13); /* under the old lease */
+	EV(SEEN, .partition = 1, .revision = 13, .epoch = 13, .lease = US);
+	T_EQ(owned[1], 0);
+	now += 1000;
+	EV(SESSION, .lease = US + 1, .safe_until_ms = 70000);
+	EV(GONE, .partition = 0, .revision = 14);
+	EV(GONE, .partition = 1, .revision = 14);
+	now += 5;
+	EV(CLAIMED, .partition = 0, .revision = 15);
+	T_EQ(owned[0], 15);
+	t_golden("claims/session_lost.txt", story);
+}
+
+/* Nobody said that it is down; our own clock does, before any good news. */
+T_CASE(session_ran_out)
+{
+	begin_owned();
+	T_EQ(claims_core_epoch(&core, 0, 59999), 11);
+	T_EQ(claims_core_epoch(&core, 0, 60000), 0);
+	now = 60000;
+	EV(SESSION, .lease = US, .safe_until_ms = 90000);
+	T_TRUE(strstr(story, "LOST 0 epoch 11 (session)") != NULL);
+	t_golden("claims/session_ran_out.txt", story);
+}
+
+T_CASE(key_deleted_by_hand)
+{
+	begin_owned();
+	now += 1000;
+	EV(GONE, .partition = 0, .revision = 50);
+	T_EQ(owned[0], 0);
+	now += 5;
+	EV(CLAIMED, .partition = 0, .revision = 51);
+	T_EQ(owned[0], 51);
+	EV(SEEN, .partition = 0, .revision = 52, .epoch = 51); /* garbled by hand */
+	T_EQ(owned[0], 0);
+	EV(GONE, .partition = 0, .revision = 53);
+	now += 5;
+	EV(CLAIMED, .partition = 0, .revision = 54);
+	T_EQ(owned[0], 54);
+	t_golden("claims/deleted_by_hand.txt", story);
+}
+
+T_CASE(fenced)
+{
+	begin_owned();
+	now += 1000;
+	EV(FENCED, .partition = 0, .epoch = 9); /* an older one */
+	T_EQ(owned[0], 11);
+	EV(FENCED, .partition = 0, .epoch = 11);
+	T_EQ(owned[0], 0);
+	now += 5;
+	EV(FOUND, .partition = 0, .revision = 60, .epoch = 59, .lease = THEM);
+	EV(GONE, .partition = 0, .revision = 58);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_OTHER);
+	t_golden("claims/fenced.txt", story);
+}
+
+/* Revisions start anew; what hangs on our lease is ours again. */
+T_CASE(rewound)
+{
+	begin_owned();
+	EV(GONE, .partition = 1, .revision = 12);
+	EV(TARGET, .partition = 1, .target = CLAIMS_MINE);
+	now += 10;
+	EV(REWOUND, .on = true);
+	T_EQ(owned[0], 0);
+	EV(CLAIMED, .partition = 1, .revision = 13); /* in the world before */
+	EV(SEEN, .partition = 0, .revision = 6, .epoch = 5, .lease = US);
+	EV(SEEN, .partition = 1, .revision = 6, .epoch = 4, .lease = THEM);
+	EV(SYNCED, .on = true);
+	T_EQ(owned[0], 5);
+	T_EQ(owned[1], 0);
+	t_golden("claims/rewound.txt", story);
+}
+
+T_CASE(slow_hand_over)
+{
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	now += 10;
+	EV(UNSYNCED, .on = false);
+	due(); /* the deadline; but nobody releases without a view */
+	T_EQ(owned[0], 11);
+	now += 100;
+	EV(SYNCED, .on = true);
+	T_EQ(owned[0], 0);
+	EV(QUIET, .partition = 0, .epoch = 11); /* too late to matter */
+	now += 5;
+	EV(RELEASED, .partition = 0, .revision = 33);
+	T_TRUE(claims_core_settled(&core));
+	t_golden("claims/slow_hand_over.txt", story);
+}
+
+/* To nobody as well, and without waiting for anything to settle. */
+T_CASE(leaving)
+{
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_NOBODYS);
+	at(now + 1000);
+	T_EQ(owned[0], 11); /* nobody would take it */
+	EV(GONE, .partition = 1, .revision = 12);
+	EV(TARGET, .partition = 1, .target = CLAIMS_MINE);
+	EV(LEAVING, .on = true);
+	EV(QUIET, .partition = 0, .epoch = 11);
+	now += 5;
+	EV(RELEASED, .partition = 0, .revision = 14);
+	EV(CLAIMED, .partition = 1, .revision = 13); /* it was on its way */
+	T_EQ(owned[1], 0);
+	now += 5;
+	EV(RELEASED, .partition = 1, .revision = 15);
+	T_TRUE(claims_core_settled(&core));
+	t_golden("claims/leaving.txt", story);
+}
