@@ -125,17 +125,14 @@ enum pl_code config_current_print(uint64_t version, struct pl_buf *out,
 	                     : pl_err_set(err, code, "current: %s", pl_code_name(code));
 }
 
-enum pl_code config_current_parse(struct pl_span json, uint64_t *version,
-                                  struct pl_err *err)
+enum pl_code config_current_parse(struct pl_span json, struct pl_arena *arena,
+                                  uint64_t *version, struct pl_err *err)
 {
-	struct pl_arena arena;
 	struct pl_json root = {0};
 	struct pl_err why = {0};
 	int64_t number = 0;
-	enum pl_code code;
+	enum pl_code code = pl_json_parse(arena, json, &current_limits, &root, &why);
 
-	pl_arena_init(&arena, 0, 0);
-	code = pl_json_parse(&arena, json, &current_limits, &root, &why);
 	if (code == PL_OK)
 		code = check_v(root, &why);
 	if (code == PL_OK)
@@ -145,7 +142,6 @@ enum pl_code config_current_parse(struct pl_span json, uint64_t *version,
 		*version = (uint64_t)number;
 	else
 		(void)pl_err_set(err, code, "current: %s", why.msg);
-	pl_arena_done(&arena);
 	return code;
 }
 

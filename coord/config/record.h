@@ -17,6 +17,8 @@
 /* 1 MiB, 16 deep, 100,000 values. */
 extern const struct pl_json_limits config_limits;
 
+enum { CONFIG_CURRENT_ROOM = 64 << 10 };
+
 struct config_record {
 	int64_t at_ms;
 	struct pl_span by;
@@ -40,8 +42,9 @@ PL_NODISCARD enum pl_code config_record_value(enum config_name name, uint64_t ve
 
 PL_NODISCARD enum pl_code config_current_print(uint64_t version, struct pl_buf *out,
                                                struct pl_err *err);
-/* "current: ..." */
-PL_NODISCARD enum pl_code config_current_parse(struct pl_span json, uint64_t *version,
+/* "current: ...". Takes at most CONFIG_CURRENT_ROOM from the arena. */
+PL_NODISCARD enum pl_code config_current_parse(struct pl_span json,
+                                               struct pl_arena *arena, uint64_t *version,
                                                struct pl_err *err);
 
 /* Their keys; a version that no key can have is our own fault. */

@@ -25,17 +25,24 @@ static void take_version(struct config_scan *scan, uint64_t version)
 	scan->ring[scan->count++ % CONFIG_HISTORY_MAX] = version;
 }
 
-static void take_current(struct config_scan *scan, const struct kv_get_result *get)
+/* Only lack of memory is an error: what is wrong with current is for the caller. */
+static enum pl_code take_current(struct config_scan *scan,
+                                 const struct kv_get_result *get)
 {
+	struct pl_arena arena;
+	enum pl_code code;
+
 	scan->current = 0;
 	scan->current_rev = 0;
 	scan->current_err = (struct pl_err){0};
 	if (get->count == 0)
-		return;
+		return PL_OK;
+	pl_arena_init(&arena, 0, 0);
 	scan->current_rev = get->records[0].mod_revision;
-	if (config_current_parse(get->records[0].value, &scan->current,
-	                         &scan->current_err) != PL_OK)
-		PL_ASSERT(scan->current == 0); /* and the error says why */
+	code = config_current_parse(get->records[0].value, &arena, &scan->current,
+	                            &scan->current_err);
+	pl_arena_done(&arena);
+	return code == PL_NOMEM ? code : PL_OK;
 }
 
 static void take_page(struct config_scan *scan, const struct kv_get_result *get)
@@ -64,8 +71,12 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 		return;
 	}
 	PL_ASSERT(result->txn.count == 2);
-	if (scan->count == 0)
-		take_current(scan, &result->txn.results[0].get);
+	if (scan->count == 0 &&
+	    take_current(scan, &result->txn.results[0].get) != PL_OK) {
+		why = scan->current_err;
+		scan->done(scan->ctx, &why);
+		return;
+	}
 	get = &result->txn.results[1].get;
 	take_page(scan, get);
 	if (!get->more || scan->highest == KEYS_VERSION_MAX) {
