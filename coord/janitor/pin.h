@@ -14,7 +14,12 @@
 
 struct pin;
 
-enum pin_what { PIN_HELD, PIN_LOST, PIN_RELEASED };
+enum pin_what {
+	PIN_HELD,    /* revision */
+	PIN_LOST,    /* err; PL_EXISTS: another has the name. Only release it */
+	PIN_TROUBLE, /* err: not held yet; goes on trying */
+	PIN_RELEASED,
+};
 
 struct pin_note {
 	enum pin_what what;
@@ -31,9 +36,11 @@ struct pin_opts {
 	uint64_t seed;
 };
 
+/* Notes come later, never from inside a call of ours. */
 PL_NODISCARD enum pl_code pin_open(struct kv *kv, const struct pin_opts *opts, pin_fn *fn,
                                    void *ctx, struct pin **out, struct pl_err *err);
-/* RELEASED follows; then it is gone. */
+/* RELEASED follows; then it is gone. err: the store did not say that its lease is
+ * revoked; it runs out by itself. */
 void pin_release(struct pin *pin);
 
 #endif

@@ -1,0 +1,466 @@
+#include <stdio.h>
+
+#include "coord/janitor/janitor_core.h"
+#include "tests/harness/t.h"
+
+static const char *const stage_names[] = {
+	[JANITOR_OWNERS] = "owners",
+	[JANITOR_LEADERS] = "leaders",
+	[JANITOR_DIGESTS] = "digests",
+	[JANITOR_VERSIONS] = "versions",
+};
+static const char *const why_names[] = {
+	[JANITOR_NO_LEASE] = "no lease",
+	[JANITOR_NO_SHARD] = "no shard",
+	[JANITOR_OLD_VERSION] = "old version",
+};
+
+static char story[32768];
+static size_t story_len;
+static struct janitor_core core;
+static struct janitor_actions actions;
+static uint64_t now;
+
+#define SAY(...)      \
+	(story_len += \
+	 (size_t)snprintf(story + story_len, sizeof story - story_len, __VA_ARGS__))
+
+static void say_action(const struct janitor_action *a)
+{
+	SAY("          -> ");
+	switch (a->type) {
+	case JANITOR_DO_LOOK:
+		SAY("look #%u\n", a->seq);
+		break;
+	case JANITOR_DO_COMPACT:
+		SAY("compact #%u to %" PRId64 "\n", a->seq, a->revision);
+		break;
+	case JANITOR_DO_PAGE:
+		SAY("page #%u of %s%s", a->seq, stage_names[a->stage],
+		    a->next ? ", the next" : "");
+		if (a->stage == JANITOR_VERSIONS)
+			SAY(" of configuration %u", a->config);
+		SAY("\n");
+		break;
+	case JANITOR_DO_REMOVE:
+		SAY("remove #%u item %zu\n", a->seq, a->item);
+		break;
+	case JANITOR_TELL_COMPACTED:
+		SAY("COMPACTED to %" PRId64 "\n", a->revision);
+		break;
+	case JANITOR_TELL_HELD:
+		SAY("HELD at %" PRId64 " by pin %zu\n", a->revision, a->item);
+		break;
+	case JANITOR_TELL_CROWDED:
+		SAY("CROWDED\n");
+		break;
+	case JANITOR_TELL_REMOVED:
+		SAY("REMOVED item %zu: %s\n", a->item, why_names[a->why]);
+		break;
+	case JANITOR_TELL_TROUBLE:
+		SAY("trouble (%s)\n", pl_code_name(a->code));
+		break;
+	}
+}
+
+/* The clock is heard first. */
+static void tell(const char *what, struct janitor_event event)
+{
+	if (event.type != JANITOR_EV_TIMEOUT && now >= janitor_deadline_ms(&core))
+		tell("due", (struct janitor_event){.type = JANITOR_EV_TIMEOUT});
+	event.now_ms = now;
+	janitor_step(&core, &event, &actions);
+	SAY("[%6" PRIu64 "] %s\n", now, what);
+	for (unsigned i = 0; i < actions.count; i++)
+		say_action(&actions.item[i]);
+	if (janitor_deadline_ms(&core) != UINT64_MAX)
+		SAY("          next at %" PRIu64 "\n", janitor_deadline_ms(&core));
+}
+
+static void due(void)
+{
+	T_TRUE(janitor_deadline_ms(&core) != UINT64_MAX);
+	now = janitor_deadline_ms(&core);
+	tell("due", (struct janitor_event){.type = JANITOR_EV_TIMEOUT});
+}
+
+static const struct janitor_tune tune = {.enabled = true,
+                                         .interval_ms = 30000,
+                                         .keep_revisions = 1000,
+                                         .pin_max_ms = 10000,
+                                         .config_history = 3};
+
+static void begin(uint32_t configs)
+{
+	now = 1000;
+	janitor_core_init(&core, &tune, configs, 3);
+	tell("leads", (struct janitor_event){.type = JANITOR_EV_LEAD, .leading = true});
+}
+
+static void looked_with(int64_t revision, const int64_t *pins, size_t count)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof text, "at revision %" PRId64 ", %zu pins", revision,
+	               count);
+	now += 5;
+	tell(text, (struct janitor_event){.type = JANITOR_EV_LOOKED,
+	                                  .seq = core.pace.seq,
+	                                  .revision = revision,
+	                                  .pins = pins,
+	                                  .pin_count = count});
+}
+
+static void compacted(void)
+{
+	now += 10;
+	tell("compacted",
+	     (struct janitor_event){.type = JANITOR_EV_COMPACTED, .seq = core.pace.seq});
+}
+
+static bool did(enum janitor_action_type type)
+{
+	for (unsigned i = 0; i < actions.count; i++) {
+		if (actions.item[i].type == type)
+			return true;
+	}
+	return false;
+}
+
+/* Lets everything be but looks. */
+static void to_look(void)
+{
+	do {
+		due();
+		if (core.sweep.seq != 0)
+			tell("nothing there",
+			     (struct janitor_event){.type = JANITOR_EV_PAGE,
+			                            .seq = core.sweep.seq});
+	} while (core.pace.seq == 0);
+}
+
+T_CASE(behind_the_writers)
+{
+	begin(0);
+	due();
+	looked_with(5000, NULL, 0);
+	T_EQ(core.pace.target, 4000);
+	compacted();
+	to_look();
+	looked_with(5099, NULL, 0);
+	T_TRUE(!did(JANITOR_DO_COMPACT));
+	to_look();
+	looked_with(5100, NULL, 0);
+	T_TRUE(did(JANITOR_DO_COMPACT));
+	now += 10;
+	tell("somebody had", (struct janitor_event){.type = JANITOR_EV_FAILED,
+	                                            .seq = core.pace.seq,
+	                                            .code = PL_COMPACTED});
+	T_EQ(core.pace.compacted, 4100);
+	to_look();
+	looked_with(5110, NULL, 0);
+	t_golden("janitor/behind_the_writers.txt", story);
+	T_TRUE(!did(JANITOR_DO_COMPACT));
+	while (!did(JANITOR_DO_COMPACT)) { /* the interval makes little worth it too */
+		to_look();
+		looked_with(5110, NULL, 0);
+		T_TRUE(now < 35000);
+	}
+	T_TRUE(now >= 30000);
+	T_EQ(core.pace.target, 4110);
+}
+
+T_CASE(a_pin_holds_and_grows_old)
+{
+	int64_t pins[] = {4500, 3200};
+
+	begin(0);
+	due();
+	looked_with(4000, pins + 1, 1);
+	T_EQ(core.pace.target, 3000); /* not that far yet */
+	compacted();
+	to_look();
+	looked_with(6000, pins, 2);
+	T_TRUE(did(JANITOR_TELL_HELD));
+	T_EQ(core.pace.target, 3199);
+	compacted();
+	to_look();
+	looked_with(7000, pins, 2);
+	T_EQ(actions.count, 0);
+	while (now < 11000) {
+		to_look();
+		looked_with(7000, pins, 2);
+	}
+	T_EQ(core.pace.target, 4499); /* the second is younger */
+	compacted();
+	to_look();
+	looked_with(7000, pins, 1); /* and gone now is what was old */
+	to_look();
+	looked_with(7000, NULL, 0);
+	T_EQ(core.pace.target, 6000);
+	t_golden("janitor/pins.txt", story);
+}
+
+T_CASE(the_faster_the_sooner)
+{
+	int64_t revision = 100000;
+
+	begin(0);
+	due();
+	looked_with(revision, NULL, 0);
+	compacted();
+	T_EQ(core.pace.look_ms, 2005);
+	for (unsigned i = 0; i < 10; i++) {
+		to_look();
+		revision += (int64_t)(now - core.pace.revision_ms) / 5; /* 200 a second */
+		looked_with(revision, NULL, 0);
+		if (core.pace.seq != 0)
+			compacted();
+	}
+	T_TRUE(core.pace.look_ms - core.pace.revision_ms < 600);
+	T_TRUE(core.pace.look_ms - core.pace.revision_ms > 400);
+	for (unsigned i = 0; i < 10; i++) {
+		to_look();
+		revision += (int64_t)(now - core.pace.revision_ms) * 100;
+		looked_with(revision, NULL, 0);
+		T_TRUE(did(JANITOR_DO_COMPACT));
+		compacted();
+	}
+	T_EQ(core.pace.look_ms - core.pace.revision_ms, 250);
+}
+
+T_CASE(trouble_and_other_stores)
+{
+	int64_t pin = 900;
+
+	begin(0);
+	due();
+	tell("no answer", (struct janitor_event){.type = JANITOR_EV_FAILED,
+	                                         .seq = core.pace.seq,
+	                                         .code = PL_UNAVAIL});
+	T_TRUE(did(JANITOR_TELL_TROUBLE));
+	to_look();
+	looked_with(5000, &pin, 1);
+	T_EQ(core.pace.target, 899);
+	now += 10;
+	tell("unknown", (struct janitor_event){.type = JANITOR_EV_FAILED,
+	                                       .seq = core.pace.seq,
+	                                       .code = PL_UNKNOWN});
+	T_EQ(core.pace.compacted, 0);
+	to_look();
+	looked_with(5000, &pin, 1);
+	compacted();
+	T_EQ(core.pace.compacted, 899);
+	to_look();
+	looked_with(1500, NULL, 0); /* revisions ran back */
+	T_EQ(core.pace.target, 500);
+	compacted();
+	to_look();
+	now += 5;
+	tell("more pins than one can see",
+	     (struct janitor_event){.type = JANITOR_EV_LOOKED,
+	                            .seq = core.pace.seq,
+	                            .revision = 90000,
+	                            .too_many = true});
+	T_TRUE(did(JANITOR_TELL_CROWDED) && !did(JANITOR_DO_COMPACT));
+	tell("another store", (struct janitor_event){.type = JANITOR_EV_REWOUND});
+	T_EQ(core.pace.compacted, 0);
+	tell("leads no more", (struct janitor_event){.type = JANITOR_EV_LEAD});
+	T_TRUE(janitor_deadline_ms(&core) == UINT64_MAX);
+}
+
+T_CASE(late_answers_and_switched_off)
+{
+	struct janitor_tune off = tune;
+	uint32_t seq;
+
+	begin(0);
+	due();
+	seq = core.pace.seq;
+	tell("leads no more", (struct janitor_event){.type = JANITOR_EV_LEAD});
+	tell("a late answer", (struct janitor_event){.type = JANITOR_EV_LOOKED,
+	                                             .seq = seq,
+	                                             .revision = 9000});
+	T_EQ(actions.count, 0);
+	off.enabled = false;
+	tell("off", (struct janitor_event){.type = JANITOR_EV_TUNE, .tune = off});
+	tell("leads", (struct janitor_event){.type = JANITOR_EV_LEAD, .leading = true});
+	T_TRUE(janitor_deadline_ms(&core) == UINT64_MAX);
+	tell("on", (struct janitor_event){.type = JANITOR_EV_TUNE, .tune = tune});
+	T_TRUE(janitor_deadline_ms(&core) == now);
+}
+
+/* A sweep, with nothing to be compacted. */
+static void to_page(enum janitor_stage stage, uint32_t config)
+{
+	for (;;) {
+		due();
+		if (core.pace.seq != 0)
+			tell("no writes",
+			     (struct janitor_event){.type = JANITOR_EV_LOOKED,
+			                            .seq = core.pace.seq,
+			                            .revision = 10});
+		if (core.sweep.seq == 0)
+			continue;
+		if (core.sweep.stage == stage && core.sweep.config == config)
+			return;
+		tell("nothing there", (struct janitor_event){.type = JANITOR_EV_PAGE,
+		                                             .seq = core.sweep.seq});
+	}
+}
+
+static void page(struct janitor_page what)
+{
+	now += 2;
+	tell("a page", (struct janitor_event){.type = JANITOR_EV_PAGE,
+	                                      .seq = core.sweep.seq,
+	                                      .page = what});
+}
+
+static void removed(bool done, bool absent)
+{
+	now += 2;
+	tell(done ? "removed" : "not what it was",
+	     (struct janitor_event){.type = JANITOR_EV_REMOVED,
+	                            .seq = core.sweep.seq,
+	                            .removed = done,
+	                            .absent = absent});
+}
+
+static void failed(enum pl_code code)
+{
+	now += 2;
+	tell("failed", (struct janitor_event){.type = JANITOR_EV_FAILED,
+	                                      .seq = core.sweep.seq,
+	                                      .code = code});
+}
+
+T_CASE(a_sweep)
+{
+	struct janitor_item owners[] = {{.mod_revision = 3, .lease = 7},
+	                                {.mod_revision = 4},
+	                                {.mod_revision = 5, .lease = 8},
+	                                {.mod_revision = 6}};
+	struct janitor_item leader = {.mod_revision = 9};
+
+	begin(1);
+	to_page(JANITOR_OWNERS, 0);
+	page((struct janitor_page){.items = owners, .count = 4, .more = true});
+	T_EQ(actions.item[0].type, JANITOR_DO_REMOVE);
+	T_EQ(actions.item[0].item, 1);
+	removed(true, true);
+	T_EQ(actions.item[0].type, JANITOR_TELL_REMOVED);
+	T_EQ(actions.item[1].item, 3);
+	failed(PL_UNKNOWN);
+	due();
+	while (core.sweep.seq == 0)
+		due();
+	removed(false, true); /* by the first try */
+	T_EQ(actions.item[0].type, JANITOR_TELL_REMOVED);
+	to_page(JANITOR_OWNERS, 0);
+	T_TRUE(core.sweep.next);
+	page((struct janitor_page){.items = owners, .count = 1});
+	T_EQ(actions.count, 0);
+	to_page(JANITOR_LEADERS, 0);
+	page((struct janitor_page){.items = &leader, .count = 1});
+	removed(false, true); /* by somebody else */
+	T_TRUE(!did(JANITOR_TELL_REMOVED));
+	to_page(JANITOR_DIGESTS, 0);
+	page((struct janitor_page){0});
+	to_page(JANITOR_VERSIONS, 0);
+	page((struct janitor_page){0});
+	T_TRUE(core.sweep.at_ms == now + tune.interval_ms);
+	t_golden("janitor/sweep.txt", story);
+}
+
+T_CASE(digests_at_two_looks)
+{
+	struct janitor_item items[] = {
+		{.mod_revision = 3, .hash = 1},
+		{.mod_revision = 4, .hash = 2},
+		{.mod_revision = 5, .hash = 3, .shard_lives = true}};
+	struct janitor_page both = {.items = items, .count = 3};
+
+	begin(1);
+	to_page(JANITOR_DIGESTS, 0);
+	page(both);
+	T_EQ(actions.count, 0);
+	items[1].mod_revision = 8; /* put meanwhile: somebody lives */
+	to_page(JANITOR_DIGESTS, 0);
+	page(both);
+	T_EQ(core.sweep.garbage, 1);
+	removed(true, true);
+	T_EQ(core.sweep.garbage, 0);
+	/* A term in between: what was seen before does not count. */
+	tell("leads no more", (struct janitor_event){.type = JANITOR_EV_LEAD});
+	tell("leads", (struct janitor_event){.type = JANITOR_EV_LEAD, .leading = true});
+	to_page(JANITOR_DIGESTS, 0);
+	page(both);
+	T_EQ(actions.count, 0);
+	to_page(JANITOR_DIGESTS, 0);
+	page(both);
+	T_EQ(core.sweep.garbage, 3);
+	failed(PL_FENCED); /* not leading: nothing more is tried */
+	T_TRUE(core.sweep.at_ms == now + tune.interval_ms);
+	T_EQ(core.sweep.garbage, 0);
+}
+
+T_CASE(versions_beyond_the_history)
+{
+	struct janitor_item items[5] = {{.mod_revision = 1}};
+
+	begin(2);
+	to_page(JANITOR_VERSIONS, 0);
+	page((struct janitor_page){.items = items, .count = 3, .total = 3});
+	T_EQ(actions.count, 0);
+	to_page(JANITOR_VERSIONS, 1);
+	items[1].current = true; /* set back by hand: never that one */
+	page((struct janitor_page){.items = items, .count = 5, .total = 6});
+	T_EQ(core.sweep.garbage, 5); /* the first and the third of three */
+	removed(true, true);
+	T_EQ(actions.item[0].why, JANITOR_OLD_VERSION);
+	removed(true, true);
+	to_page(JANITOR_VERSIONS, 0);
+	page((struct janitor_page){
+		.items = items, .count = 5, .total = 6, .no_current = true});
+	T_EQ(actions.count, 0);
+}
+
+/* Whatever pins there are, and however the revision runs: never past a pin that is
+ * young enough, never past what is to be kept. */
+T_CASE(random_pins)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct pl_rng rng;
+		int64_t pins[8], revision = 2000;
+		uint64_t since[8];
+		size_t count = 0;
+
+		pl_rng_init(&rng, seed);
+		story_len = 0;
+		begin(0);
+		for (unsigned i = 0; i < 100; i++) {
+			story_len = 0;
+			to_look();
+			revision += (int64_t)pl_rng_below(&rng, 3000);
+			if (count < 8 && pl_rng_chance(&rng, 1, 4)) {
+				since[count] = now + 5;
+				pins[count++] =
+					revision - (int64_t)pl_rng_below(&rng, 200);
+			}
+			if (count > 0 && pl_rng_chance(&rng, 1, 6)) {
+				count--;
+				pins[0] = pins[count];
+				since[0] = since[count];
+			}
+			looked_with(revision, pins, count);
+			if (!did(JANITOR_DO_COMPACT))
+				continue;
+			T_TRUE(core.pace.target <= revision - 1000);
+			for (size_t p = 0; p < count; p++)
+				T_TRUE(core.pace.target < pins[p] ||
+				       now - since[p] >= tune.pin_max_ms);
+			compacted();
+		}
+	}
+}
