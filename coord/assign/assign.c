@@ -183,6 +183,7 @@ enum pl_code assign_copy(const struct assign *assign, struct assign **out,
 		member->weight = from->weight;
 		member->salt = from->salt;
 		member->count = from->count;
+		member->mark = from->mark;
 	}
 	for (uint32_t p = 0; p < assign->partitions; p++) {
 		const struct assign_slot *from = &assign->slot[p];
@@ -193,6 +194,21 @@ enum pl_code assign_copy(const struct assign *assign, struct assign **out,
 	}
 	*out = copy;
 	return PL_OK;
+}
+
+void assign_mark(struct assign *assign, struct pl_span id, uint32_t mark)
+{
+	struct assign_member *member = find(assign, id);
+
+	PL_ASSERT(member != NULL);
+	member->mark = mark;
+}
+
+uint32_t assign_mark_of(const struct assign *assign, uint32_t partition)
+{
+	PL_ASSERT(partition < assign->partitions);
+	PL_ASSERT(assign->slot[partition].owner != NULL);
+	return assign->slot[partition].owner->mark;
 }
 
 uint32_t assign_partitions(const struct assign *assign)

@@ -53,6 +53,21 @@ void assign_clear(struct assign *assign);
  * largest. */
 uint32_t assign_choose(struct assign *assign, struct pl_span id, uint32_t weight);
 
+/* What a member weighs: its record's weight times its factor, in thousandths. */
+static inline uint32_t assign_weight(uint32_t weight, uint32_t factor)
+{
+	uint64_t product = (uint64_t)weight * factor / ASSIGN_WEIGHT_ONE;
+
+	if (product > ASSIGN_WEIGHT_MAX)
+		return ASSIGN_WEIGHT_MAX;
+	return product == 0 ? 1 : (uint32_t)product;
+}
+
+/* A number of the user's on a member that is in it, and that of a partition's owner
+ * (there has to be one): quicker than comparing ids. At first 0. */
+void assign_mark(struct assign *assign, struct pl_span id, uint32_t mark);
+uint32_t assign_mark_of(const struct assign *assign, uint32_t partition);
+
 uint32_t assign_partitions(const struct assign *assign);
 size_t assign_members(const struct assign *assign);
 /* Empty: there are no members. Valid until the assignment changes. */

@@ -12,6 +12,7 @@ struct assign_member {
 	uint32_t weight;
 	uint32_t salt;
 	uint32_t count; /* of partitions */
+	uint32_t mark;
 	uint32_t taken; /* choose: by the candidate, in this try */
 	uint32_t try_no;
 	uint8_t id[];

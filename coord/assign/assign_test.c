@@ -196,6 +196,21 @@ T_CASE(shares_follow_weights)
 	T_TRUE(chi > 1210 && chi < 1600);
 }
 
+T_CASE(weights_and_marks)
+{
+	struct assign *assign = fresh_of(4);
+
+	T_EQ(assign_weight(ONE, 1250), 1250);
+	T_EQ(assign_weight(1, 1), 1);
+	T_EQ(assign_weight(3, 500), 1);
+	T_EQ(assign_weight(ASSIGN_WEIGHT_MAX, 1000000), ASSIGN_WEIGHT_MAX);
+	put(assign, id(1), ONE, 0);
+	T_EQ(assign_mark_of(assign, 3), 0);
+	assign_mark(assign, id(1), 42);
+	T_EQ(assign_mark_of(assign, 3), 42);
+	assign_free(assign);
+}
+
 T_CASE(extremes)
 {
 	struct assign *assign = fresh_of(ASSIGN_PARTITIONS_MAX);

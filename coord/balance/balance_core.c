@@ -1,0 +1,257 @@
+#include "coord/balance/balance_core.h"
+
+#include <string.h>
+
+#include "store/base/hash.h"
+
+#define NEVER UINT64_MAX
+
+/* Of what a look brings; the rest is what was known before. */
+static const double fresh_part = 0.25;
+
+static void core_check(const struct balance_core *core)
+{
+	bool working = core->leading && core->rules.enabled;
+
+	PL_ASSERT(working == (core->state != BALANCE_IDLE));
+	PL_ASSERT((core->state == BALANCE_SEARCHING || core->state == BALANCE_WRITING) ==
+	          (core->view != NULL));
+}
+
+static struct balance_action *emit(struct balance_actions *actions,
+                                   enum balance_action_type type)
+{
+	struct balance_action *action = &actions->item[actions->count];
+
+	PL_ASSERT(actions->count < BALANCE_ACTIONS_MAX);
+	actions->count++;
+	*action = (struct balance_action){.type = type};
+	return action;
+}
+
+static void watch_on(struct balance_core *core, uint64_t now_ms)
+{
+	core->state = BALANCE_WATCHING;
+	core->view = NULL;
+	core->look_ms = now_ms + core->rules.interval_ms / BALANCE_LOOKS_PER_INTERVAL;
+}
+
+static void forget(struct balance_core *core)
+{
+	core->settled_looks = 0;
+	core->crowd = 0;
+}
+
+/* A leader knows nothing of what was before it. */
+static void begin(struct balance_core *core, uint64_t now_ms)
+{
+	forget(core);
+	core->table_ms = now_ms;
+	for (uint32_t p = 0; p < core->partitions; p++)
+		core->smooth[p] = -1;
+	watch_on(core, now_ms);
+}
+
+static void on_switch(struct balance_core *core, uint64_t now_ms)
+{
+	bool working = core->leading && core->rules.enabled;
+
+	if (working && core->state == BALANCE_IDLE)
+		begin(core, now_ms);
+	if (!working) {
+		core->state = BALANCE_IDLE;
+		core->view = NULL;
+	}
+}
+
+static void on_rules(struct balance_core *core, const struct balance_event *event)
+{
+	bool same = event->rules.interval_ms == core->rules.interval_ms;
+
+	PL_ASSERT(event->rules.interval_ms > 0);
+	core->rules = event->rules;
+	if (core->state == BALANCE_WATCHING && !same)
+		watch_on(core, event->now_ms);
+	on_switch(core, event->now_ms);
+}
+
+static void smooth(struct balance_core *core, const struct balance_view *view)
+{
+	for (uint32_t p = 0; p < core->partitions; p++) {
+		double load = view->load[p];
+
+		if (view->reporter[p] >= BALANCE_MANY)
+			continue;
+		if (core->smooth[p] < 0)
+			core->smooth[p] = load;
+		core->smooth[p] += fresh_part * (load - core->smooth[p]);
+	}
+}
+
+static uint64_t crowd_of(const struct balance_view *view)
+{
+	uint64_t crowd = 1;
+
+	for (uint32_t i = 0; i < view->member_count; i++) {
+		const struct balance_member *m = &view->members[i];
+		struct pl_hash_key key = {crowd, m->weight};
+
+		if (!m->counts)
+			continue;
+		key.k1 ^= (uint64_t)m->salt << 32;
+		crowd = pl_hash_keyed(m->id, key) + m->factor;
+	}
+	return crowd;
+}
+
+/* Everybody has what falls to it. */
+static bool is_settled(const struct balance_core *core, const struct balance_view *view)
+{
+	if (assign_members(view->assign) == 0)
+		return false;
+	for (uint32_t p = 0; p < core->partitions; p++)
+		if (view->reporter[p] != assign_mark_of(view->assign, p))
+			return false;
+	return true;
+}
+
+/* A load below one a partition is not worth moving anything for. */
+static bool is_loaded(const struct balance_core *core)
+{
+	double total = 0;
+
+	for (uint32_t p = 0; p < core->partitions; p++)
+		total += core->smooth[p];
+	return total >= core->partitions;
+}
+
+static void on_view(struct balance_core *core, const struct balance_event *event)
+{
+	uint64_t crowd = crowd_of(event->view);
+
+	PL_ASSERT(assign_partitions(event->view->assign) == core->partitions);
+	smooth(core, event->view);
+	if (crowd != core->crowd || !is_settled(core, event->view))
+		core->settled_looks = 0;
+	else
+		core->settled_looks++;
+	core->crowd = crowd;
+	if (core->settled_looks < BALANCE_SETTLED_LOOKS ||
+	    event->now_ms < core->table_ms + core->rules.interval_ms ||
+	    assign_members(event->view->assign) < 2 || !is_loaded(core)) {
+		watch_on(core, event->now_ms);
+		return;
+	}
+	core->state = BALANCE_SEARCHING;
+	core->view = event->view;
+	core->look_ms = event->now_ms; /* the next round is due */
+	balance_search_begin(core);
+}
+
+static void search(struct balance_core *core, uint64_t now_ms,
+                   struct balance_actions *actions)
+{
+	struct balance_action *action;
+
+	if (balance_search_round(core))
+		return;
+	if (!balance_search_end(core)) {
+		watch_on(core, now_ms);
+		return;
+	}
+	core->state = BALANCE_WRITING;
+	action = emit(actions, BALANCE_DO_WRITE);
+	action->worst = core->now.worst;
+	action->planned = core->best.worst;
+	action->moves = core->best.moves;
+}
+
+static void on_timeout(struct balance_core *core, uint64_t now_ms,
+                       struct balance_actions *actions)
+{
+	if (now_ms < balance_deadline_ms(core))
+		return;
+	if (core->state == BALANCE_SEARCHING) {
+		search(core, now_ms, actions);
+		return;
+	}
+	core->state = BALANCE_LOOKING;
+	emit(actions, BALANCE_DO_LOOK);
+}
+
+/* What it was asked for may have been given up meanwhile. */
+static void on_written(struct balance_core *core, const struct balance_event *event)
+{
+	if (core->state != BALANCE_WRITING)
+		return;
+	if (event->type == BALANCE_EV_WRITTEN) {
+		core->table_ms = event->now_ms;
+		forget(core);
+	}
+	watch_on(core, event->now_ms);
+}
+
+void balance_core_init(struct balance_core *core, uint32_t partitions, double *smooth,
+                       uint16_t *before, uint64_t seed)
+{
+	PL_ASSERT(partitions > 0);
+	memset(core, 0, sizeof *core);
+	core->partitions = partitions;
+	core->smooth = smooth;
+	core->before = before;
+	pl_rng_init(&core->rng, seed);
+}
+
+void balance_step(struct balance_core *core, const struct balance_event *event,
+                  struct balance_actions *actions)
+{
+	actions->count = 0;
+	core_check(core);
+	switch (event->type) {
+	case BALANCE_EV_LEAD:
+		core->leading = event->leading;
+		on_switch(core, event->now_ms);
+		break;
+	case BALANCE_EV_RULES:
+		on_rules(core, event);
+		break;
+	case BALANCE_EV_TABLE:
+		core->table_ms = event->now_ms;
+		forget(core);
+		if (core->state == BALANCE_SEARCHING)
+			watch_on(core, event->now_ms);
+		break;
+	case BALANCE_EV_VIEW:
+		if (core->state == BALANCE_LOOKING)
+			on_view(core, event);
+		break;
+	case BALANCE_EV_BLIND:
+		if (core->state != BALANCE_LOOKING)
+			break;
+		forget(core);
+		watch_on(core, event->now_ms);
+		break;
+	case BALANCE_EV_WRITTEN:
+	case BALANCE_EV_FAILED:
+		on_written(core, event);
+		break;
+	case BALANCE_EV_TIMEOUT:
+		on_timeout(core, event->now_ms, actions);
+		break;
+	}
+	core_check(core);
+}
+
+uint64_t balance_deadline_ms(const struct balance_core *core)
+{
+	switch (core->state) {
+	case BALANCE_WATCHING:
+	case BALANCE_SEARCHING:
+		return core->look_ms;
+	case BALANCE_IDLE:
+	case BALANCE_LOOKING:
+	case BALANCE_WRITING:
+		break;
+	}
+	return NEVER;
+}
