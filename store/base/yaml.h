@@ -6,8 +6,8 @@
  * on, off as well) are booleans; 12, 0x1f, 0o17, 1_000, 1.5e3 are numbers; all else,
  * and whatever is quoted, is a string. Names of members are strings whatever they
  * look like. Refused: anchors, aliases and merges (no document of ours repeats
- * itself, and so none can explode), tags other than YAML's own scalars, names that
- * come twice, infinities, NUL.
+ * itself, and so none can explode), tags but !!str, names that come twice,
+ * infinities, NUL.
  */
 #ifndef STORE_BASE_YAML_H
 #define STORE_BASE_YAML_H
@@ -17,8 +17,8 @@
 #include "store/base/json.h"
 #include "store/base/span.h"
 
-/* One document of a stream, as JSON on one line. Stops at what is not PL_OK, and
- * that is what pl_yaml_to_json gives; fn fills err in then. */
+/* One document of a stream, as JSON. What is not PL_OK stops the reading, and is
+ * what pl_yaml_to_json gives; fn fills err in then. */
 typedef enum pl_code pl_yaml_fn(void *ctx, struct pl_span json, struct pl_err *err);
 
 /* limits, of the whole stream (NULL: pl_json_limits_default). JSON is YAML too.
