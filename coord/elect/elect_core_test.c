@@ -233,6 +233,23 @@ T_CASE(blind)
 	T_TRUE(elect_deadline_ms(&core) == SAFE);
 	seen("gone", 2300, 30, 0, 0);
 	T_EQ(elect_state(&core), ELECT_WAITING);
+	tell("the watch is lost", (struct elect_event){.type = ELECT_EV_BLIND,
+	                                               .now_ms = 2310,
+	                                               .code = PL_COMPACTED});
+	T_TRUE(elect_deadline_ms(&core) == SAFE);
+}
+
+/* What was being given up goes with its lease, whatever is known of it. */
+T_CASE(resign_ends_with_the_session)
+{
+	lead();
+	stand(2000, false, 0);
+	tell("the store went back in time", (struct elect_event){.type = ELECT_EV_BLIND,
+	                                                         .now_ms = 2010,
+	                                                         .code = PL_REWOUND});
+	T_EQ(core.resign, 12);
+	session(2020, LEASE + 1, SAFE);
+	T_EQ(core.resign, 0);
 }
 
 /* By hand, with another lease: not ours any more, whatever its create revision. */
