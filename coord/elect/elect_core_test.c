@@ -345,40 +345,47 @@ static struct elect_event any_event(struct pl_rng *rng, uint64_t now)
 	return event;
 }
 
-/* Anything at any time: LEAD and STEP DOWN in turn, never leading beyond what is
- * safe, never asking while something is in flight. */
+/* LEAD and STEP DOWN in turn, and one request at a time. */
+static void judge(bool *leading, bool in_flight, enum elect_event_type type)
+{
+	for (unsigned n = 0; n < actions.count; n++) {
+		enum elect_action_type did = actions.item[n].type;
+
+		if (did == ELECT_TELL_LEAD || did == ELECT_TELL_STEP_DOWN) {
+			T_EQ(*leading, did == ELECT_TELL_STEP_DOWN);
+			*leading = !*leading;
+		}
+		if (did <= ELECT_DO_DELETE && in_flight)
+			T_TRUE(type != ELECT_EV_SEEN && type != ELECT_EV_TIMEOUT);
+	}
+}
+
+static void random_run(uint64_t seed)
+{
+	struct pl_rng rng;
+	uint64_t now = 10;
+	bool leading = false;
+
+	pl_rng_init(&rng, seed);
+	elect_core_init(&core, seed);
+	for (unsigned i = 0; i < 100; i++) {
+		struct elect_event event;
+		bool in_flight = core.op != ELECT_OP_NONE;
+
+		now += pl_rng_below(&rng, 300);
+		event = any_event(&rng, now);
+		if (now >= elect_deadline_ms(&core))
+			event.type = ELECT_EV_TIMEOUT;
+		elect_step(&core, &event, &actions);
+		judge(&leading, in_flight, event.type);
+		T_EQ(leading, core.epoch != 0);
+		T_TRUE(!leading || (core.stand && now < core.safe_until_ms));
+	}
+}
+
+/* Anything at any time: nobody leads beyond what is safe. */
 T_CASE(random_life)
 {
-	for (uint64_t seed = 0; seed < 2000; seed++) {
-		struct pl_rng rng;
-		uint64_t now = 10;
-		bool leading = false;
-
-		pl_rng_init(&rng, seed);
-		elect_core_init(&core, seed);
-		for (unsigned i = 0; i < 100; i++) {
-			struct elect_event event;
-			bool in_flight = core.op != ELECT_OP_NONE;
-
-			now += pl_rng_below(&rng, 300);
-			event = any_event(&rng, now);
-			if (now >= elect_deadline_ms(&core))
-				event.type = ELECT_EV_TIMEOUT;
-			elect_step(&core, &event, &actions);
-			for (unsigned n = 0; n < actions.count; n++) {
-				enum elect_action_type type = actions.item[n].type;
-
-				if (type == ELECT_TELL_LEAD ||
-				    type == ELECT_TELL_STEP_DOWN) {
-					T_EQ(leading, type == ELECT_TELL_STEP_DOWN);
-					leading = !leading;
-				}
-				if (type <= ELECT_DO_DELETE && in_flight)
-					T_TRUE(event.type != ELECT_EV_SEEN &&
-					       event.type != ELECT_EV_TIMEOUT);
-			}
-			T_EQ(leading, core.epoch != 0);
-			T_TRUE(!leading || (core.stand && now < core.safe_until_ms));
-		}
-	}
+	for (uint64_t seed = 0; seed < 2000; seed++)
+		random_run(seed);
 }

@@ -14,9 +14,9 @@ static struct candidate {
 	struct kv *kv;
 	struct elect *elect; /* NULL: stopped */
 	int64_t lease;
-	bool leading;
 	int64_t epoch;
 	unsigned leads, step_downs, troubles;
+	bool leading;
 	char leader[LEADER_SHARD_SIZE];
 } c[CANDIDATES];
 

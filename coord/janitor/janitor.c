@@ -2,54 +2,16 @@
 
 #include <stdlib.h>
 
-#include "coord/janitor/janitor_core.h"
-#include "coord/janitor/page.h"
+#include "coord/janitor/janitor_driver.h"
 #include "store/base/alloc.h"
-#include "store/kv/calls.h"
 
-/*
- * At most one request of the pace and one of the sweep that count. One that the core
- * has given up goes on unheard, and may not touch the page.
- */
-
-enum { CALL_TIMEOUT_MS = 5000 };
-
-enum part { PACE, SWEEP, PARTS };
-
-struct call {
-	struct pl_list link;
-	struct janitor *owner;
-	struct kv_call *handle;
-	enum janitor_action_type type;
-	bool shards; /* the second half of a page */
-	uint32_t seq;
-};
-
-struct janitor {
-	struct janitor_core core;
-	struct page page;
-	struct kv *kv;
-	const struct elect *elect;
-	struct pl_timer timer;
-	struct pl_list calls;
-	bool failed[PARTS]; /* could not even be started */
-	uint32_t failed_seq[PARTS];
-	struct pl_err failure[PARTS];
-	bool ending;
-	janitor_fn *fn;
-	void *ctx;
-	/* What the event brought that is being told. */
-	const struct pl_err *err;
-	const struct kv_record *pins;
-};
-
-static void rearm(struct janitor *j)
+void janitor_rearm(struct janitor *j)
 {
 	uint64_t now = kv_now_ms(j->kv), at = janitor_deadline_ms(&j->core);
 
 	if (j->ending)
 		at = pl_list_empty(&j->calls) ? now : UINT64_MAX;
-	else if (j->failed[PACE] || j->failed[SWEEP])
+	else if (j->failed[JANITOR_PACE] || j->failed[JANITOR_SWEEP])
 		at = now;
 	if (at == UINT64_MAX)
 		pl_timer_stop(&j->timer);
@@ -67,197 +29,6 @@ static void finish(struct janitor *j)
 	page_done(&j->page);
 	free(j);
 	fn(ctx, &stopped);
-}
-
-static void feed(struct janitor *j, struct janitor_event event);
-static void ask_more(struct janitor *j, const struct call *call);
-
-static bool is_current(const struct janitor *j, const struct call *call)
-{
-	return call->seq == j->core.pace.seq || call->seq == j->core.sweep.seq;
-}
-
-static void feed_failure(struct janitor *j, uint32_t seq, const struct pl_err *err)
-{
-	j->err = err;
-	feed(j, (struct janitor_event){
-			.type = JANITOR_EV_FAILED, .seq = seq, .code = err->code});
-}
-
-static void looked(struct janitor *j, const struct call *call,
-                   const struct kv_result *result)
-{
-	int64_t pins[JANITOR_PINS_MAX];
-	const struct kv_get_result *get = &result->get;
-	struct janitor_event event = {.type = JANITOR_EV_LOOKED,
-	                              .seq = call->seq,
-	                              .revision = result->header.revision,
-	                              .pins = pins,
-	                              .too_many = get->more};
-
-	for (size_t i = 0; i < get->count && i < JANITOR_PINS_MAX; i++)
-		pins[event.pin_count++] = get->records[i].create_revision;
-	j->pins = get->records;
-	feed(j, event);
-}
-
-/* A page is complete with its first answer, or with its second. */
-static void paged(struct janitor *j, const struct call *call,
-                  const struct kv_result *result)
-{
-	struct pl_err err;
-
-	if (call->shards) {
-		page_take_shards(&j->page, result);
-	} else if (page_take(&j->page, result, &err) != PL_OK) {
-		feed_failure(j, call->seq, &err);
-		return;
-	} else if (j->page.stage == JANITOR_DIGESTS && j->page.count != 0) {
-		ask_more(j, call);
-		return;
-	}
-	feed(j, (struct janitor_event){.type = JANITOR_EV_PAGE,
-	                               .seq = call->seq,
-	                               .page = page_view(&j->page)});
-}
-
-static void removed(struct janitor *j, const struct call *call,
-                    const struct kv_result *result)
-{
-	const struct kv_txn_result *txn = &result->txn;
-
-	feed(j, (struct janitor_event){.type = JANITOR_EV_REMOVED,
-	                               .seq = call->seq,
-	                               .removed = txn->succeeded,
-	                               .absent = txn->succeeded ||
-	                                         txn->results[0].get.count == 0});
-}
-
-static void answered(struct janitor *j, const struct call *call,
-                     const struct kv_result *result)
-{
-	switch (call->type) {
-	case JANITOR_DO_LOOK:
-		looked(j, call, result);
-		break;
-	case JANITOR_DO_COMPACT:
-		feed(j, (struct janitor_event){.type = JANITOR_EV_COMPACTED,
-		                               .seq = call->seq});
-		break;
-	case JANITOR_DO_PAGE:
-		paged(j, call, result);
-		break;
-	case JANITOR_DO_REMOVE:
-		removed(j, call, result);
-		break;
-	case JANITOR_TELL_COMPACTED:
-	case JANITOR_TELL_HELD:
-	case JANITOR_TELL_CROWDED:
-	case JANITOR_TELL_REMOVED:
-	case JANITOR_TELL_TROUBLE:
-		PL_UNREACHABLE("not a request");
-	}
-}
-
-static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
-{
-	struct call *call = ctx;
-	struct janitor *j = call->owner;
-
-	pl_list_del(&call->link);
-	if (!j->ending && is_current(j, call)) {
-		if (result != NULL)
-			answered(j, call, result);
-		else
-			feed_failure(j, call->seq, err);
-	}
-	free(call);
-	rearm(j);
-}
-
-static enum part part_of(enum janitor_action_type type)
-{
-	return type == JANITOR_DO_LOOK || type == JANITOR_DO_COMPACT ? PACE : SWEEP;
-}
-
-static void fail_later(struct janitor *j, enum part part, uint32_t seq,
-                       const struct pl_err *err)
-{
-	j->failed[part] = true;
-	j->failed_seq[part] = seq;
-	j->failure[part] = *err;
-}
-
-static void start(struct janitor *j, const struct kv_req *req, struct call like)
-{
-	struct call *call = pl_malloc(sizeof *call);
-	struct pl_err err = {.code = PL_NOMEM, .msg = "janitor"};
-
-	if (call != NULL) {
-		*call = like;
-		call->owner = j;
-		if (kv_start(j->kv, req, CALL_TIMEOUT_MS, on_done, call, &call->handle,
-		             &err) == PL_OK) {
-			pl_list_add_tail(&j->calls, &call->link);
-			return;
-		}
-	}
-	free(call);
-	fail_later(j, part_of(like.type), like.seq, &err);
-}
-
-static void ask_more(struct janitor *j, const struct call *call)
-{
-	struct page_req req;
-	struct call second = {.type = call->type, .shards = true, .seq = call->seq};
-
-	if (page_ask_shards(&j->page, &req))
-		start(j, &req.req, second);
-}
-
-static void do_look(struct janitor *j, struct call like)
-{
-	struct keys_id id = {.kind = KEYS_PIN};
-	struct keys_text prefix;
-	struct kv_req req;
-	enum pl_code code = keys_prefix(&id, 1, &prefix, NULL);
-
-	PL_ASSERT(code == PL_OK);
-	req = kv_op_get(kv_prefix(keys_span(&prefix)));
-	req.get.keys_only = true;
-	req.get.limit = JANITOR_PINS_MAX;
-	start(j, &req, like);
-}
-
-static void do_compact(struct janitor *j, int64_t revision, struct call like)
-{
-	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = revision}};
-
-	start(j, &req, like);
-}
-
-static void do_remove(struct janitor *j, size_t item, struct call like)
-{
-	struct kv_compare compares[ELECT_COMPARES + PAGE_COMPARES_MAX];
-	struct kv_keys key = kv_key(keys_span(&j->page.keys[item]));
-	struct kv_req then = kv_op_delete(key), otherwise = kv_op_get(key);
-	struct kv_req req = {.op = KV_TXN,
-	                     .txn = {.compares = compares,
-	                             .then = &then,
-	                             .then_count = 1,
-	                             .otherwise = &otherwise,
-	                             .otherwise_count = 1}};
-	struct pl_err err;
-	size_t count = elect_guard(j->elect, compares);
-
-	if (count == 0) {
-		pl_err_set(&err, PL_FENCED, "not leading");
-		fail_later(j, SWEEP, like.seq, &err);
-		return;
-	}
-	otherwise.get.keys_only = true;
-	req.txn.compare_count = count + page_compares(&j->page, item, compares + count);
-	start(j, &req, like);
 }
 
 static void tell(struct janitor *j, enum janitor_what what, int64_t revision,
@@ -307,31 +78,6 @@ static void tell_crowded(struct janitor *j)
 	tell(j, JANITOR_TROUBLE, 0, pl_span(NULL, 0), &err);
 }
 
-/* A note before it may have ended what this was to be asked for. */
-static bool is_wanted(const struct janitor *j, uint32_t seq)
-{
-	return !j->ending && (seq == j->core.pace.seq || seq == j->core.sweep.seq);
-}
-
-static void request(struct janitor *j, const struct janitor_action *action)
-{
-	struct call like = {.type = action->type, .seq = action->seq};
-	struct page_req req;
-
-	if (!is_wanted(j, action->seq))
-		return;
-	if (action->type == JANITOR_DO_LOOK) {
-		do_look(j, like);
-	} else if (action->type == JANITOR_DO_COMPACT) {
-		do_compact(j, action->revision, like);
-	} else if (action->type == JANITOR_DO_REMOVE) {
-		do_remove(j, action->item, like);
-	} else {
-		page_ask(&j->page, action->stage, action->config, action->next, &req);
-		start(j, &req.req, like);
-	}
-}
-
 static void perform(struct janitor *j, const struct janitor_action *action)
 {
 	switch (action->type) {
@@ -339,7 +85,7 @@ static void perform(struct janitor *j, const struct janitor_action *action)
 	case JANITOR_DO_COMPACT:
 	case JANITOR_DO_PAGE:
 	case JANITOR_DO_REMOVE:
-		request(j, action);
+		janitor_request(j, action);
 		break;
 	case JANITOR_TELL_COMPACTED:
 		tell(j, JANITOR_COMPACTED, action->revision, pl_span(NULL, 0), NULL);
@@ -369,7 +115,7 @@ static void step(struct janitor *j, const struct janitor_event *event)
 }
 
 /* The clock is heard before anything else. */
-static void feed(struct janitor *j, struct janitor_event event)
+void janitor_feed(struct janitor *j, struct janitor_event event)
 {
 	uint64_t now = kv_now_ms(j->kv);
 
@@ -383,18 +129,6 @@ static void feed(struct janitor *j, struct janitor_event event)
 	j->pins = NULL;
 }
 
-static bool failure_take(struct janitor *j)
-{
-	for (unsigned i = 0; i < PARTS; i++) {
-		if (!j->failed[i])
-			continue;
-		j->failed[i] = false;
-		feed_failure(j, j->failed_seq[i], &j->failure[i]);
-		return true;
-	}
-	return false;
-}
-
 static void on_timer(void *ctx)
 {
 	struct janitor *j = ctx;
@@ -403,9 +137,9 @@ static void on_timer(void *ctx)
 		finish(j);
 		return;
 	}
-	if (!failure_take(j))
-		feed(j, (struct janitor_event){.type = JANITOR_EV_TIMEOUT});
-	rearm(j);
+	if (!janitor_failure(j))
+		janitor_feed(j, (struct janitor_event){.type = JANITOR_EV_TIMEOUT});
+	janitor_rearm(j);
 }
 
 static struct janitor_tune tune_of(const struct config_coord *coord)
@@ -449,8 +183,8 @@ static void change(struct janitor *j, struct janitor_event event)
 {
 	if (j->ending)
 		return;
-	feed(j, event);
-	rearm(j);
+	janitor_feed(j, event);
+	janitor_rearm(j);
 }
 
 void janitor_config(struct janitor *j, const struct config_coord *coord)
@@ -474,7 +208,6 @@ void janitor_stop(struct janitor *j)
 	if (j->ending)
 		return;
 	j->ending = true;
-	PL_LIST_EACH (link, &j->calls)
-		kv_cancel(j->kv, PL_LIST_ITEM(link, struct call, link)->handle);
-	rearm(j);
+	janitor_cancel(j);
+	janitor_rearm(j);
 }

@@ -63,18 +63,25 @@ static void say_action(const struct janitor_action *a)
 	}
 }
 
-/* The clock is heard first. */
-static void tell(const char *what, struct janitor_event event)
+static void step(const char *what, const struct janitor_event *event)
 {
-	if (event.type != JANITOR_EV_TIMEOUT && now >= janitor_deadline_ms(&core))
-		tell("due", (struct janitor_event){.type = JANITOR_EV_TIMEOUT});
-	event.now_ms = now;
-	janitor_step(&core, &event, &actions);
+	janitor_step(&core, event, &actions);
 	SAY("[%6" PRIu64 "] %s\n", now, what);
 	for (unsigned i = 0; i < actions.count; i++)
 		say_action(&actions.item[i]);
 	if (janitor_deadline_ms(&core) != UINT64_MAX)
 		SAY("          next at %" PRIu64 "\n", janitor_deadline_ms(&core));
+}
+
+/* The clock is heard first. */
+static void tell(const char *what, struct janitor_event event)
+{
+	struct janitor_event timeout = {.type = JANITOR_EV_TIMEOUT, .now_ms = now};
+
+	event.now_ms = now;
+	if (event.type != JANITOR_EV_TIMEOUT && now >= janitor_deadline_ms(&core))
+		step("due", &timeout);
+	step(what, &event);
 }
 
 static void due(void)

@@ -7,7 +7,9 @@
 #include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
 
-enum { LEASE = 500, KEEP = 1000, INTERVAL = 10000, PIN_MAX = 60000 };
+enum { LEASE = 500, KEEP = 1000, PIN_MAX = 60000 };
+
+#define INTERVAL UINT64_C(10000)
 
 static struct kit kit;
 static struct kv *faulty; /* the janitor's */
@@ -337,7 +339,7 @@ T_CASE(what_came_to_life)
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 900, 1 << 20), PL_OK);
 	for (unsigned i = 0; i < 40; i++) {
 		(void)kit_put(&kit, "/partitions/0002/owner", "{}");
-		run(100 * i);
+		run(UINT64_C(100) * i);
 		put_leased("/partitions/0002/owner", "{}", 900);
 		if (count_of("/partitions/") != 1)
 			t_fail(__FILE__, __LINE__, "it is gone");
@@ -457,7 +459,7 @@ T_CASE(stopped_with_requests_in_flight)
 	for (unsigned i = 0; i < 40; i++) {
 		begin(slow, 1);
 		(void)writes(10);
-		run(3000 + i * 300);
+		run(3000 + UINT64_C(300) * i);
 		janitor_stop(janitor);
 		end();
 	}
