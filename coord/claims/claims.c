@@ -182,7 +182,7 @@ static enum pl_code read_owner(const struct claims *c, const struct kv_record *r
 	return PL_OK;
 }
 
-void claims_fact(struct claims *c, struct claims_event event,
+bool claims_fact(struct claims *c, struct claims_event event,
                  const struct kv_record *record)
 {
 	struct claims_note note = {.what = CLAIMS_GARBLED, .partition = event.partition};
@@ -193,6 +193,8 @@ void claims_fact(struct claims *c, struct claims_event event,
 
 	if (record != NULL)
 		code = read_owner(c, record, &owner, &err);
+	if (code == PL_NOMEM)
+		return false;
 	event.epoch = owner.epoch;
 	event.lease = code == PL_OK ? owner.lease : 0;
 	if (news)
@@ -201,6 +203,7 @@ void claims_fact(struct claims *c, struct claims_event event,
 	note.err = &err;
 	if (news && code != PL_OK)
 		tell(c, &note);
+	return true;
 }
 
 static enum pl_code fill(struct claims *c, const struct claims_opts *opts,
@@ -390,6 +393,7 @@ void claims_stop(struct claims *c)
 	if (c->stopping)
 		return;
 	c->stopping = true;
+	c->reopen_ms = UINT64_MAX;
 	claims_feed(c, (struct claims_event){.type = CLAIMS_EV_CLOSE});
 	claims_drop_calls(c);
 	claims_view_close(c);

@@ -36,11 +36,10 @@ static bool found(struct claims *claims, struct claims_event event,
 	    (get->get.count == 1 && record->create_revision <= 0))
 		return false;
 	event.type = CLAIMS_EV_FOUND;
-	claims_fact(claims, event, get->get.count == 0 ? NULL : record);
-	return true;
+	return claims_fact(claims, event, get->get.count == 0 ? NULL : record);
 }
 
-/* False: the answer makes no sense. */
+/* False: the answer makes no sense, or there was no memory to read it. */
 static bool answered(const struct call *call, struct claims_event event,
                      const struct kv_result *result)
 {
@@ -60,12 +59,10 @@ static bool answered(const struct call *call, struct claims_event event,
 		                           .lease = call->lease};
 
 		event.type = CLAIMS_EV_CLAIMED;
-		claims_fact(claims, event, &record);
-	} else {
-		event.type = CLAIMS_EV_RELEASED;
-		claims_fact(claims, event, NULL);
+		return claims_fact(claims, event, &record);
 	}
-	return true;
+	event.type = CLAIMS_EV_RELEASED;
+	return claims_fact(claims, event, NULL);
 }
 
 static void failed(struct claims *claims, struct claims_event event,
@@ -82,7 +79,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	struct call was = *call;
 	struct claims *claims = was.owner;
 	struct claims_event event = {.partition = was.partition, .seq = was.seq};
-	struct pl_err senseless = {.code = PL_OK};
+	struct pl_err unread = {.code = PL_OK};
 
 	pl_list_del(&call->link);
 	free(call);
@@ -93,9 +90,10 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	if (was.dropped)
 		return;
 	if (result != NULL && !answered(&was, event, result)) {
-		(void)pl_err_set(&senseless, PL_UNKNOWN, "partition %u: senseless answer",
+		(void)pl_err_set(&unread, PL_UNKNOWN,
+		                 "partition %u: the answer can not be read",
 		                 was.partition);
-		err = &senseless;
+		err = &unread;
 	}
 	if (err != NULL)
 		failed(claims, event, err);

@@ -10,7 +10,7 @@
 
 /* Who has a partition, as the newest fact says. */
 struct claims_holder {
-	char *shard;   /* NULL: the key makes no sense */
+	char *shard;   /* NULL: makes no sense, or no memory */
 	int64_t epoch; /* 0: nobody */
 	int64_t lease;
 };
@@ -48,9 +48,9 @@ void claims_trouble(struct claims *claims, const struct pl_err *err);
 void claims_maybe_finish(struct claims *claims);
 
 /* A fact of a partition, to be fed as the event; record NULL: no key. Revisions are
- * positive. */
-void claims_fact(struct claims *claims, struct claims_event event,
-                 const struct kv_record *record);
+ * positive. False: no memory to read it, nothing was fed. */
+PL_NODISCARD bool claims_fact(struct claims *claims, struct claims_event event,
+                              const struct kv_record *record);
 
 /* claims_calls.c */
 void claims_ask(struct claims *claims, const struct claims_action *action);

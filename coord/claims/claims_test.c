@@ -165,8 +165,8 @@ static void all_in_place(void)
 			if (s->claims == NULL || s->stopped)
 				continue;
 			T_EQ(claims_epoch(s->claims, p) != 0, his);
-			T_STR(claims_owner(s->claims, p)->shard,
-			      (const char *)assign_of(rig.assign, p).at);
+			T_SPAN(pl_span_str(claims_owner(s->claims, p)->shard),
+			       assign_of(rig.assign, p));
 			T_TRUE(claims_settled(s->claims));
 		}
 }
@@ -197,4 +197,384 @@ T_CASE(join_and_share)
 	T_EQ(a->lost[CLAIMS_HANDED_OVER], b->owned);
 	all_in_place();
 	rig_close();
+}
+
+/* LOST is told before claims_session returns; what comes of the old lease later is
+ * not ours; with another lease all is claimed anew, once the old keys are gone. */
+T_CASE(session_down_and_up)
+{
+	struct shard *a = &rig.shard[0];
+	int64_t old;
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	join(a);
+	run(100);
+	say_assignment();
+	run(10);
+	T_EQ(claims_lease(a->claims), a->lease);
+	old = a->lease;
+	claims_session(a->claims, 0, 0);
+	T_EQ(a->owned, 0);
+	T_EQ(a->lost[CLAIMS_SESSION], PARTITIONS);
+	T_EQ(claims_lease(a->claims), 0);
+	run(100);
+	T_EQ(a->owned, 0);
+	up(a);
+	run(100);
+	T_EQ(a->owned, 0); /* the keys have the old lease */
+	T_EQ(kit_lease(&rig.kit, KV_LEASE_REVOKE, old, 0), PL_OK);
+	run(100);
+	all_in_place();
+	/* Another lease without a word about the end of the first. */
+	T_EQ(kit_lease(&rig.kit, KV_LEASE_REVOKE, a->lease, 0), PL_OK);
+	up(a);
+	T_EQ(a->owned, 0);
+	run(100);
+	all_in_place();
+	rig_close();
+}
+
+/* Nobody renews it: our own clock ends it. */
+T_CASE(the_clock_ends_it)
+{
+	struct shard *a = &rig.shard[0];
+	uint64_t until;
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	join(a);
+	run(100);
+	say_assignment();
+	run(10);
+	until = rig.kit.now_ms + 5000;
+	claims_session(a->claims, a->lease, until);
+	kit_run(&rig.kit, until - 1);
+	T_EQ(a->owned, PARTITIONS);
+	kit_run(&rig.kit, until);
+	T_EQ(a->owned, 0);
+	T_EQ(claims_epoch(a->claims, 0), 0);
+	rig_close();
+}
+
+/* Shards come one after another over a store that fails in every way. */
+static void through_faults(const struct faulty_rule *rules, size_t count)
+{
+	rig_open();
+	for (unsigned i = 0; i < SHARDS; i++) {
+		static const char *const names[] = {"a", "b", "c"};
+
+		shard_open(&rig.shard[i], names[i], rules, count);
+		join(&rig.shard[i]);
+		say_assignment();
+		for (unsigned k = 0; k < 20; k++)
+			run(100);
+	}
+	for (unsigned i = 0; i < SHARDS; i++)
+		faulty_calm(rig.shard[i].kv, true);
+	for (unsigned k = 0; k < 300; k++)
+		run(100);
+	all_in_place();
+	T_EQ(rig.shard[0].owned + rig.shard[1].owned + rig.shard[2].owned, PARTITIONS);
+	rig_close();
+}
+
+T_CASE(lost_answers)
+{
+	struct faulty_rule rules[] = {{.what = FAULTY_LOSE_ANSWER,
+	                               .ops = 1u << KV_TXN | 1u << KV_GET,
+	                               .per_mille = 300}};
+
+	through_faults(rules, 1);
+}
+
+T_CASE(applied_late)
+{
+	struct faulty_rule rules[] = {{.what = FAULTY_APPLY_LATE,
+	                               .ops = 1u << KV_TXN,
+	                               .per_mille = 400,
+	                               .delay_min_ms = 1,
+	                               .delay_max_ms = 4000}};
+
+	through_faults(rules, 1);
+}
+
+T_CASE(refused_and_slow)
+{
+	struct faulty_rule rules[] = {
+		{.what = FAULTY_REFUSE, .per_mille = 150, .code = PL_BUSY},
+		{.what = FAULTY_REFUSE, .per_mille = 150, .code = PL_UNAVAIL},
+		{.what = FAULTY_SLOW_REQUEST,
+	         .per_mille = 300,
+	         .delay_min_ms = 1,
+	         .delay_max_ms = 300},
+		{.what = FAULTY_AFTER_NOTE, .per_mille = 300, .delay_max_ms = 500},
+		{.what = FAULTY_SLOW_NOTE,
+	         .per_mille = 200,
+	         .delay_min_ms = 1,
+	         .delay_max_ms = 300},
+		{.what = FAULTY_END_WATCH, .per_mille = 50, .code = PL_COMPACTED},
+	};
+
+	through_faults(rules, sizeof rules / sizeof rules[0]);
+	T_TRUE(rig.shard[0].troubles > 0);
+}
+
+T_CASE(watches_that_say_rewound)
+{
+	struct faulty_rule rules[] = {
+		{.what = FAULTY_END_WATCH, .per_mille = 100, .code = PL_REWOUND},
+		{.what = FAULTY_LOSE_ANSWER, .ops = 1u << KV_TXN, .per_mille = 100}};
+
+	through_faults(rules, 2);
+}
+
+/* An old snapshot comes back: what hangs on our lease there is ours again, under the
+ * epoch that it has there. */
+T_CASE(restored_from_a_snapshot)
+{
+	struct shard *a = &rig.shard[0], *b = &rig.shard[1];
+	struct memkv_snapshot *snapshot;
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	shard_open(b, "b", NULL, 0);
+	join(a);
+	run(100);
+	say_assignment();
+	run(10);
+	T_EQ(memkv_save(rig.kit.mem, &snapshot, NULL), PL_OK);
+	join(b);
+	say_assignment();
+	run(1000);
+	all_in_place();
+	T_EQ(memkv_restore(rig.kit.mem, snapshot, NULL), PL_OK);
+	claims_rewound(a->claims);
+	claims_rewound(b->claims);
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		T_EQ(claims_epoch(a->claims, p), 0);
+	T_TRUE(a->owned > 0 && b->owned > 0); /* LOST comes later */
+	run(0);
+	T_TRUE(a->lost[CLAIMS_REWOUND] > 0 && b->lost[CLAIMS_REWOUND] > 0);
+	run(5000);
+	T_TRUE(a->synced && b->synced);
+	all_in_place();
+	memkv_snapshot_free(snapshot);
+	rig_close();
+}
+
+T_CASE(a_key_that_makes_no_sense)
+{
+	struct shard *a = &rig.shard[0];
+
+	rig_open();
+	(void)kit_put(&rig.kit, "/partitions/0003/owner", "nonsense");
+	(void)kit_put(&rig.kit, "/partitions/0004/owner", "{\"v\":1,\"shard\":\"x\"}");
+	(void)kit_put(&rig.kit, "/partitions/0999/owner", "{\"v\":1,\"shard\":\"x\"}");
+	shard_open(a, "a", NULL, 0);
+	join(a);
+	say_assignment();
+	run(100);
+	T_EQ(a->garbled, 2);
+	T_TRUE(a->troubles > 0); /* there is no partition 999 */
+	T_EQ(a->owned, PARTITIONS - 2);
+	T_STR(claims_owner(a->claims, 3)->shard, "");
+	T_TRUE(claims_settled(a->claims));
+	T_EQ(kit_delete(&rig.kit, kv_prefix(kit_key("/partitions/0003/"))), 1);
+	T_EQ(kit_delete(&rig.kit, kv_prefix(kit_key("/partitions/0004/"))), 1);
+	run(10);
+	all_in_place();
+	/* Ours, written over by hand. */
+	(void)kit_put(&rig.kit, "/partitions/0005/owner", "{}");
+	run(10);
+	T_EQ(a->garbled, 3);
+	T_EQ(a->lost[CLAIMS_GONE], 1);
+	T_EQ(claims_epoch(a->claims, 5), 0);
+	T_EQ(kit_delete(&rig.kit, kv_prefix(kit_key("/partitions/0005/"))), 1);
+	run(10);
+	all_in_place();
+	rig_close();
+}
+
+T_CASE(a_slow_worker_has_until_the_deadline)
+{
+	struct shard *a = &rig.shard[0], *b = &rig.shard[1];
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	shard_open(b, "b", NULL, 0);
+	a->keeps = true;
+	join(a);
+	run(100);
+	say_assignment();
+	run(10);
+	join(b);
+	say_assignment();
+	run(SETTLE_MS);
+	run(HANDOVER_MS - 10);
+	T_EQ(a->owned, PARTITIONS);
+	run(20);
+	T_TRUE(b->owned > 0);
+	all_in_place();
+	rig_close();
+}
+
+T_CASE(leaving)
+{
+	struct shard *a = &rig.shard[0];
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	join(a);
+	run(100);
+	say_assignment();
+	run(10);
+	assign_del(rig.assign, kit_key("a"));
+	claims_assign(a->claims, rig.assign, false);
+	run(1000);
+	T_EQ(a->owned, PARTITIONS); /* nobody would take them */
+	T_TRUE(claims_settled(a->claims));
+	claims_assign(a->claims, rig.assign, true);
+	T_TRUE(!claims_settled(a->claims) && !claims_may_begin(a->claims, 0));
+	run(10);
+	T_EQ(a->lost[CLAIMS_HANDED_OVER], PARTITIONS);
+	T_TRUE(claims_settled(a->claims));
+	T_EQ(kit_get_at(&rig.kit, kv_prefix(kit_key("/partitions/")), 0), PL_OK);
+	T_EQ(rig.kit.result.get.count, 0);
+	rig_close();
+}
+
+/* Whose record is gone, or another's, claims nothing. */
+T_CASE(put_out)
+{
+	struct shard *a = &rig.shard[0];
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	join(a);
+	T_EQ(kit_delete(&rig.kit, kv_key(kit_key("/shards/a"))), 1);
+	run(100);
+	say_assignment();
+	run(3000);
+	T_EQ(a->owned, 0);
+	T_TRUE(!claims_settled(a->claims));
+	up(a);
+	run(3000);
+	all_in_place();
+	rig_close();
+}
+
+T_CASE(fenced)
+{
+	struct shard *a = &rig.shard[0];
+	int64_t epoch;
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	join(a);
+	run(100);
+	say_assignment();
+	run(10);
+	epoch = claims_epoch(a->claims, 2);
+	claims_fenced(a->claims, 2, epoch - 1);
+	claims_fenced(a->claims, 9999, 1);
+	T_EQ(claims_epoch(a->claims, 2), epoch);
+	claims_fenced(a->claims, 2, epoch);
+	T_EQ(claims_epoch(a->claims, 2), 0);
+	T_EQ(a->lost[CLAIMS_FENCED], 0);
+	run(0);
+	T_EQ(a->lost[CLAIMS_FENCED], 1);
+	run(100);
+	T_TRUE(claims_epoch(a->claims, 2) > epoch); /* released, and claimed anew */
+	all_in_place();
+	rig_close();
+}
+
+static void stop_at_once(void *ctx, const struct claims_note *note)
+{
+	struct shard *s = ctx;
+
+	on_note(ctx, note);
+	if (note->what == CLAIMS_OWNED)
+		claims_stop(s->claims);
+}
+
+/* Stopped from inside a note, with claims in flight. */
+T_CASE(stopped_in_a_note)
+{
+	struct shard *a = &rig.shard[0];
+	struct claims_opts opts = {
+		.id = pl_span_str("a"), .partitions = PARTITIONS, .inflight = 4};
+
+	rig_open();
+	shard_open(a, "a", NULL, 0);
+	claims_stop(a->claims);
+	run(0);
+	T_TRUE(a->stopped);
+	a->stopped = false;
+	T_OK(claims_open(a->kv, &opts, stop_at_once, a, &a->claims, NULL), NULL);
+	up(a);
+	join(a);
+	say_assignment();
+	run(100);
+	T_TRUE(a->stopped);
+	T_EQ(a->lost[CLAIMS_CLOSED], 1);
+	kit_close_session(&rig.kit, a->kv);
+	rig_close();
+}
+
+T_CASE(wrong_options)
+{
+	struct claims_opts opts = {.id = pl_span_str("A/B"), .partitions = PARTITIONS};
+	struct claims *claims;
+
+	rig_open();
+	T_EQ(claims_open(rig.kit.kv, &opts, on_note, NULL, &claims, NULL), PL_INVALID);
+	opts = (struct claims_opts){.id = pl_span_str("a"), .partitions = 4097};
+	T_EQ(claims_open(rig.kit.kv, &opts, on_note, NULL, &claims, NULL), PL_INVALID);
+	opts.partitions = 0;
+	T_EQ(claims_open(rig.kit.kv, &opts, on_note, NULL, &claims, NULL), PL_INVALID);
+	rig_close();
+}
+
+/* Each allocation fails once, wherever that is: it works out in the end. */
+T_CASE(no_memory)
+{
+	for (uint64_t nth = 1;; nth++) {
+		struct shard *a = &rig.shard[0];
+		struct claims_opts opts = {
+			.id = pl_span_str("a"), .partitions = PARTITIONS, .seed = 1};
+		enum pl_code code;
+		bool fired;
+
+		rig_open();
+		(void)snprintf(a->name, sizeof a->name, "a");
+		T_EQ(memkv_session(rig.kit.mem, &a->kv, NULL), PL_OK);
+		join(a);
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		code = claims_open(a->kv, &opts, on_note, a, &a->claims, NULL);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		T_EQ(code, fired ? PL_NOMEM : PL_OK);
+		if (!fired) {
+			pl_fault_reset();
+			up(a);
+			say_assignment();
+			pl_fault_arm(PL_FAULT_ALLOC, nth);
+			run(100);
+			fired = pl_fault_fired(PL_FAULT_ALLOC);
+			pl_fault_reset();
+			for (unsigned i = 0; i < 40; i++)
+				run(500);
+			T_EQ(a->owned, PARTITIONS);
+			shard_stop(a);
+		} else {
+			kit_close_session(&rig.kit, a->kv);
+			a->claims = NULL;
+		}
+		pl_fault_reset();
+		rig_close();
+		if (!fired)
+			break;
+	}
 }

@@ -30,18 +30,41 @@ static void synced(struct claims *claims, bool on)
 	                                                     : CLAIMS_EV_UNSYNCED});
 }
 
+/* False: what else the list brings is void, because a fact could not be read, or
+ * because of what the user did in a note. */
+static bool feed(struct claims *claims, struct claims_event event,
+                 const struct kv_record *record)
+{
+	static const struct pl_err err = {.code = PL_NOMEM, .msg = "partitions"};
+
+	if (!claims_fact(claims, event, record)) {
+		synced(claims, false);
+		claims_view_close(claims);
+		claims_trouble(claims, &err);
+	}
+	return !claims->relist_ends;
+}
+
+/* Of a key: a record, or none. False as above. */
+static bool feed_key(struct claims *claims, enum claims_event_type type, int64_t revision,
+                     const struct kv_record *record)
+{
+	struct claims_event event = {.type = type, .revision = revision};
+	bool seen = type == CLAIMS_EV_SEEN;
+
+	if (revision <= 0 || (seen && record->create_revision <= 0))
+		return true; /* no store says so */
+	if (!partition_of(claims, record->key, &event.partition))
+		return !claims->relist_ends;
+	pl_bitset_add(claims->mentioned, event.partition);
+	return feed(claims, event, seen ? record : NULL);
+}
+
 static void on_page(struct claims *claims, const struct relist_note *note)
 {
-	for (size_t i = 0; i < note->count; i++) {
-		struct claims_event event = {.type = CLAIMS_EV_SEEN,
-		                             .revision = note->revision};
-
-		if (note->records[i].create_revision <= 0 ||
-		    !partition_of(claims, note->records[i].key, &event.partition))
-			continue;
-		pl_bitset_add(claims->mentioned, event.partition);
-		claims_fact(claims, event, &note->records[i]);
-	}
+	for (size_t i = 0; i < note->count; i++)
+		if (!feed_key(claims, CLAIMS_EV_SEEN, note->revision, &note->records[i]))
+			return;
 }
 
 static void on_end(struct claims *claims, int64_t revision)
@@ -50,8 +73,8 @@ static void on_end(struct claims *claims, int64_t revision)
 		struct claims_event event = {
 			.type = CLAIMS_EV_GONE, .partition = p, .revision = revision};
 
-		if (!pl_bitset_has(claims->mentioned, p))
-			claims_fact(claims, event, NULL);
+		if (!pl_bitset_has(claims->mentioned, p) && !feed(claims, event, NULL))
+			return;
 	}
 	synced(claims, true);
 }
@@ -59,16 +82,11 @@ static void on_end(struct claims *claims, int64_t revision)
 static void on_events(struct claims *claims, const struct relist_note *note)
 {
 	for (size_t i = 0; i < note->count; i++) {
-		const struct kv_event *from = &note->events[i];
-		struct claims_event event = {.type = from->is_delete ? CLAIMS_EV_GONE
-		                                                     : CLAIMS_EV_SEEN,
-		                             .revision = from->record.mod_revision};
+		const struct kv_event *event = &note->events[i];
 
-		if ((from->is_delete || from->record.create_revision > 0) &&
-		    event.revision > 0 &&
-		    partition_of(claims, from->record.key, &event.partition))
-			claims_fact(claims, event,
-			            from->is_delete ? NULL : &from->record);
+		if (!feed_key(claims, event->is_delete ? CLAIMS_EV_GONE : CLAIMS_EV_SEEN,
+		              event->record.mod_revision, &event->record))
+			return;
 	}
 }
 
@@ -150,7 +168,6 @@ void claims_view_open(struct claims *claims)
 
 void claims_view_close(struct claims *claims)
 {
-	claims->reopen_ms = UINT64_MAX;
 	if (claims->relist == NULL || claims->relist_ends)
 		return;
 	claims->relist_ends = true;

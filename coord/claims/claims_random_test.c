@@ -1,0 +1,593 @@
+/*
+ * Three cores, a store in a few lines, and chance: requests that are slow, lost,
+ * unknown, or applied long after; watch events late and before answers; lists anew;
+ * leases that run out; long pauses; assignments that every shard hears of at another
+ * time. At no moment do two shards act on one partition, epochs grow, and once all
+ * is calm everything is where it belongs.
+ *
+ * Where keys are deleted by hand or the store goes back in time, two may believe for
+ * a while that they own a partition: then only what the store has passes the guard.
+ */
+#include <stdio.h>
+
+#include "coord/claims/claims_core.h"
+#include "tests/harness/t.h"
+
+enum {
+	SHARDS = 3,
+	PARTITIONS = 5,
+	MESSAGES_MAX = 4096,
+	TTL_MS = 6000,
+	MARGIN_MS = 600,
+	FAULTS_MS = 60000,
+	CALM_MS = 30000,
+};
+
+enum kind {
+	MSG_APPLY,   /* reaches the store */
+	MSG_EVENT,   /* reaches the core: an answer or an event of the watch */
+	MSG_LIST,    /* a list is made, and fed whole */
+	MSG_RENEW,   /* the session's business */
+	MSG_TARGETS, /* the assignment as it is now */
+	MSG_WRITE,   /* a write under each epoch that is acted on */
+	MSG_CHAOS,
+};
+
+struct key {
+	int64_t epoch;
+	int64_t lease;
+};
+
+struct store {
+	int64_t revision;
+	struct key key[PARTITIONS];
+	int64_t record[SHARDS]; /* the lease of /shards/<id> */
+	uint64_t ends_ms[SHARDS];
+};
+
+struct msg {
+	uint64_t at_ms;
+	uint64_t order;
+	enum kind kind;
+	unsigned shard;
+	uint32_t world; /* watch events of an older list, or store, are void */
+	bool watch;
+	bool unheard; /* the outcome was given up as unknown */
+	struct claims_action req;
+	struct claims_event event;
+};
+
+struct shard {
+	struct claims_core core;
+	struct claims_slot slot[PARTITIONS];
+	int64_t told[PARTITIONS];
+	bool quiescing[PARTITIONS];
+	uint64_t paused_until, watch_until;
+	uint32_t world;
+	int64_t lease;
+};
+
+static struct sim {
+	struct pl_rng rng;
+	uint64_t now;
+	struct store store, snapshot;
+	struct shard shard[SHARDS];
+	struct msg msg[MESSAGES_MAX];
+	size_t count;
+	uint64_t order;
+	int64_t leases;
+	unsigned target[PARTITIONS]; /* SHARDS: nobody */
+	int64_t newest[PARTITIONS];  /* epoch ever told */
+	bool by_hand, rewinds;       /* what may happen */
+	bool calm;
+	unsigned owned, unknown, late, fenced, expired, rewound;
+} sim;
+
+static bool chance(unsigned percent)
+{
+	return !sim.calm && pl_rng_below(&sim.rng, 100) < percent;
+}
+
+static uint64_t soon(uint64_t most)
+{
+	return sim.now + pl_rng_between(&sim.rng, 1, sim.calm ? 5 : most);
+}
+
+static struct msg *post(enum kind kind, unsigned shard, uint64_t at_ms)
+{
+	struct msg *msg = &sim.msg[sim.count++];
+
+	T_TRUE(sim.count <= MESSAGES_MAX);
+	*msg = (struct msg){.kind = kind,
+	                    .shard = shard,
+	                    .at_ms = at_ms,
+	                    .order = sim.order++,
+	                    .world = sim.shard[shard].world};
+	return msg;
+}
+
+/* Each watch brings its events in order. */
+static void publish(uint32_t partition)
+{
+	const struct key *key = &sim.store.key[partition];
+
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *s = &sim.shard[i];
+		uint64_t at = soon(chance(10) ? 2000 : 20);
+		struct msg *msg;
+
+		s->watch_until = at > s->watch_until ? at : s->watch_until;
+		msg = post(MSG_EVENT, i, s->watch_until);
+		msg->watch = true;
+		msg->event = (struct claims_event){
+			.type = key->epoch != 0 ? CLAIMS_EV_SEEN : CLAIMS_EV_GONE,
+			.partition = partition,
+			.revision = sim.store.revision,
+			.epoch = key->epoch,
+			.lease = key->lease};
+	}
+}
+
+static void store_put(uint32_t partition, int64_t epoch, int64_t lease)
+{
+	sim.store.key[partition] = (struct key){.epoch = epoch, .lease = lease};
+	publish(partition);
+}
+
+static void store_revoke(int64_t lease)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < SHARDS; i++)
+		if (sim.store.record[i] == lease)
+			sim.store.record[i] = 0;
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		any = any || (lease != 0 && sim.store.key[p].lease == lease);
+	sim.store.revision += any;
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		if (any && sim.store.key[p].lease == lease)
+			store_put(p, 0, 0);
+}
+
+static void store_expire(void)
+{
+	for (unsigned i = 0; i < SHARDS; i++)
+		if (sim.store.record[i] != 0 && sim.now >= sim.store.ends_ms[i]) {
+			store_revoke(sim.store.record[i]);
+			sim.expired++;
+		}
+}
+
+static bool lease_lives(int64_t lease)
+{
+	for (unsigned i = 0; i < SHARDS; i++)
+		if (sim.store.record[i] == lease)
+			return true;
+	return false;
+}
+
+/* What the core asked for, carried out. */
+static struct claims_event store_apply(const struct claims_action *req)
+{
+	struct key *key = &sim.store.key[req->partition];
+	struct claims_event event = {
+		.type = CLAIMS_EV_FOUND, .partition = req->partition, .seq = req->seq};
+
+	if (req->type == CLAIMS_DO_CLAIM && key->epoch == 0 && lease_lives(req->lease)) {
+		event.type = CLAIMS_EV_CLAIMED;
+		store_put(req->partition, ++sim.store.revision, req->lease);
+	} else if (req->type == CLAIMS_DO_RELEASE && key->epoch == req->epoch &&
+	           key->lease == req->lease) {
+		event.type = CLAIMS_EV_RELEASED;
+		sim.store.revision++;
+		store_put(req->partition, 0, 0);
+	}
+	event.revision = sim.store.revision;
+	event.epoch = event.type == CLAIMS_EV_FOUND ? key->epoch : 0;
+	event.lease = event.type == CLAIMS_EV_FOUND ? key->lease : 0;
+	return event;
+}
+
+static void send(unsigned shard, const struct claims_action *req)
+{
+	struct claims_event failed = {.partition = req->partition, .seq = req->seq};
+	unsigned way = sim.calm ? 99 : (unsigned)pl_rng_below(&sim.rng, 100);
+	struct msg *msg;
+
+	failed.type = CLAIMS_EV_FAILED;
+	if (way < 5) { /* refused */
+		post(MSG_EVENT, shard, soon(500))->event = failed;
+		return;
+	}
+	if (way < 25) { /* unknown: applied before, after, or never */
+		failed.type = req->type == CLAIMS_DO_READ ? CLAIMS_EV_FAILED
+		                                          : CLAIMS_EV_UNKNOWN;
+		post(MSG_EVENT, shard, soon(1000))->event = failed;
+		sim.unknown++;
+		if (way < 10)
+			return;
+	}
+	msg = post(MSG_APPLY, shard, soon(way < 15 ? 8000 : 30));
+	msg->req = *req;
+	msg->unheard = way < 25;
+	sim.late += way >= 10 && way < 15;
+}
+
+/* Nobody else acts on it at this moment. */
+static void check_alone(unsigned shard, uint32_t partition)
+{
+	for (unsigned i = 0; i < SHARDS; i++) {
+		int64_t his = claims_core_epoch(&sim.shard[i].core, partition, sim.now);
+
+		if (i == shard || his == 0)
+			continue;
+		T_TRUE(sim.by_hand || sim.rewinds);
+		T_TRUE(sim.shard[i].core.lease != sim.shard[shard].core.lease);
+	}
+}
+
+static void perform(unsigned shard, const struct claims_action *a)
+{
+	struct shard *s = &sim.shard[shard];
+	uint32_t p = a->partition;
+	struct msg *msg;
+
+	switch (a->type) {
+	case CLAIMS_DO_CLAIM:
+	case CLAIMS_DO_RELEASE:
+	case CLAIMS_DO_READ:
+		T_TRUE(a->type == CLAIMS_DO_READ || s->told[p] == 0);
+		send(shard, a);
+		break;
+	case CLAIMS_TELL_OWNED:
+		T_EQ(s->told[p], 0);
+		T_TRUE(sim.rewinds || a->epoch >= sim.newest[p]);
+		s->told[p] = sim.newest[p] = a->epoch;
+		s->quiescing[p] = false;
+		sim.owned++;
+		break;
+	case CLAIMS_TELL_QUIESCE:
+		T_EQ(s->told[p], a->epoch);
+		T_TRUE(!s->quiescing[p]);
+		s->quiescing[p] = true;
+		msg = post(MSG_EVENT, shard, soon(1500));
+		msg->event = (struct claims_event){
+			.type = CLAIMS_EV_QUIET, .partition = p, .epoch = a->epoch};
+		break;
+	case CLAIMS_TELL_LOST:
+		T_EQ(s->told[p], a->epoch);
+		s->told[p] = 0;
+		break;
+	}
+}
+
+/* One action at a time, or several, or none. */
+static void feed(unsigned shard, struct claims_event event)
+{
+	struct shard *s = &sim.shard[shard];
+	struct claims_actions actions = {
+		.max = (unsigned)pl_rng_below(&sim.rng, CLAIMS_ACTIONS_MAX + 1)};
+
+	event.now_ms = sim.now;
+	claims_step(&s->core, &event, &actions);
+	for (unsigned i = 0; i < actions.count; i++)
+		perform(shard, &actions.item[i]);
+	actions.max = CLAIMS_ACTIONS_MAX;
+	event.type = CLAIMS_EV_TIMEOUT;
+	while (claims_deadline_ms(&s->core) <= sim.now) {
+		claims_step(&s->core, &event, &actions);
+		for (unsigned i = 0; i < actions.count; i++)
+			perform(shard, &actions.item[i]);
+	}
+	for (uint32_t p = 0; p < PARTITIONS; p++) {
+		T_EQ(claims_core_epoch(&s->core, p, sim.now), s->told[p]);
+		if (s->told[p] != 0)
+			check_alone(shard, p);
+	}
+}
+
+static void resync(unsigned shard, enum claims_event_type why)
+{
+	sim.shard[shard].world++;
+	feed(shard, (struct claims_event){.type = why});
+	(void)post(MSG_LIST, shard, soon(1000));
+}
+
+static void list(unsigned shard)
+{
+	for (uint32_t p = 0; p < PARTITIONS; p++) {
+		const struct key *key = &sim.store.key[p];
+
+		feed(shard,
+		     (struct claims_event){.type = key->epoch != 0 ? CLAIMS_EV_SEEN
+		                                                   : CLAIMS_EV_GONE,
+		                           .partition = p,
+		                           .revision = sim.store.revision,
+		                           .epoch = key->epoch,
+		                           .lease = key->lease});
+	}
+	feed(shard, (struct claims_event){.type = CLAIMS_EV_SYNCED});
+}
+
+/* Keeps the lease, or finds that it is gone and gets another. */
+static void renew(unsigned shard)
+{
+	struct shard *s = &sim.shard[shard];
+	struct store *st = &sim.store;
+	struct claims_event event = {.type = CLAIMS_EV_SESSION};
+	bool safe = s->core.lease != 0 && sim.now < s->core.safe_until_ms;
+
+	(void)post(MSG_RENEW, shard, sim.now + 1000);
+	if (chance(25))
+		return; /* lost on the way */
+	if (st->record[shard] != s->lease || !safe || chance(2)) {
+		s->lease = 0;
+		feed(shard, event);
+		if (chance(50))
+			return;
+		store_revoke(st->record[shard]);
+		s->lease = ++sim.leases;
+		st->record[shard] = s->lease;
+	}
+	st->ends_ms[shard] = sim.now + TTL_MS;
+	event.lease = s->lease;
+	event.safe_until_ms = sim.now + TTL_MS - MARGIN_MS;
+	feed(shard, event);
+}
+
+static void targets(unsigned shard)
+{
+	bool leaving = chance(3);
+
+	for (uint32_t p = 0; p < PARTITIONS; p++) {
+		struct claims_event event = {.type = CLAIMS_EV_TARGET, .partition = p};
+
+		event.target = sim.target[p] == SHARDS  ? CLAIMS_NOBODYS
+		               : sim.target[p] == shard ? CLAIMS_MINE
+		                                        : CLAIMS_OTHERS;
+		feed(shard, event);
+	}
+	feed(shard, (struct claims_event){.type = CLAIMS_EV_LEAVING, .on = leaving});
+	(void)post(MSG_TARGETS, shard, sim.now + pl_rng_between(&sim.rng, 1, 3000));
+}
+
+/* Passes for one alone, and tells the others. */
+static void write_all(unsigned shard)
+{
+	struct shard *s = &sim.shard[shard];
+
+	for (uint32_t p = 0; p < PARTITIONS; p++) {
+		const struct key *key = &sim.store.key[p];
+		int64_t epoch = claims_core_epoch(&s->core, p, sim.now);
+
+		if (epoch == 0 || (key->epoch == epoch && key->lease == s->core.lease))
+			continue;
+		T_TRUE(sim.by_hand || sim.rewinds);
+		sim.fenced++;
+		feed(shard, (struct claims_event){.type = CLAIMS_EV_FENCED,
+		                                  .partition = p,
+		                                  .epoch = epoch});
+	}
+	(void)post(MSG_WRITE, shard, sim.now + pl_rng_between(&sim.rng, 1, 500));
+}
+
+static void rewind_store(void)
+{
+	sim.rewound++;
+	sim.store = sim.snapshot;
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct msg *msg;
+
+		sim.store.ends_ms[i] = sim.now + TTL_MS;
+		msg = post(MSG_EVENT, i, soon(500));
+		msg->event = (struct claims_event){.type = CLAIMS_EV_REWOUND};
+	}
+}
+
+static void chaos(void)
+{
+	unsigned shard = (unsigned)pl_rng_below(&sim.rng, SHARDS);
+	uint32_t p = (uint32_t)pl_rng_below(&sim.rng, PARTITIONS);
+
+	if (sim.calm)
+		return;
+	(void)post(MSG_CHAOS, 0, soon(700));
+	if (chance(20))
+		sim.shard[shard].paused_until = soon(chance(20) ? 15000 : 500);
+	if (chance(20))
+		resync(shard, CLAIMS_EV_UNSYNCED);
+	if (chance(50))
+		sim.target[p] = (unsigned)pl_rng_below(&sim.rng, SHARDS + 1);
+	if (sim.by_hand && chance(10) && sim.store.key[p].epoch != 0) {
+		sim.store.revision++;
+		store_put(p, 0, 0);
+	}
+	if (sim.rewinds && chance(10))
+		sim.snapshot = sim.store;
+	if (sim.rewinds && chance(3) && sim.snapshot.revision != 0)
+		rewind_store();
+}
+
+static void deliver(const struct msg *msg)
+{
+	struct msg *answer;
+	struct claims_event event;
+
+	switch (msg->kind) {
+	case MSG_APPLY:
+		event = store_apply(&msg->req);
+		if (msg->unheard)
+			break;
+		answer = post(MSG_EVENT, msg->shard, soon(chance(20) ? 1000 : 20));
+		answer->event = event;
+		break;
+	case MSG_EVENT:
+		if (msg->event.type == CLAIMS_EV_REWOUND)
+			resync(msg->shard, CLAIMS_EV_REWOUND);
+		else if (!msg->watch || msg->world == sim.shard[msg->shard].world)
+			feed(msg->shard, msg->event);
+		break;
+	case MSG_LIST:
+		if (msg->world == sim.shard[msg->shard].world)
+			list(msg->shard);
+		break;
+	case MSG_RENEW:
+		renew(msg->shard);
+		break;
+	case MSG_TARGETS:
+		targets(msg->shard);
+		break;
+	case MSG_WRITE:
+		write_all(msg->shard);
+		break;
+	case MSG_CHAOS:
+		chaos();
+		break;
+	}
+}
+
+static bool earlier(const struct msg *a, const struct msg *b)
+{
+	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
+}
+
+static uint64_t due_of(const struct shard *s)
+{
+	uint64_t at = claims_deadline_ms(&s->core);
+
+	return at > s->paused_until ? at : s->paused_until;
+}
+
+/* The clock of a core goes before what waits with it. */
+static bool run_clocks(uint64_t until)
+{
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *s = &sim.shard[i];
+
+		if (claims_deadline_ms(&s->core) == UINT64_MAX || due_of(s) > until)
+			continue;
+		sim.now = due_of(s) > sim.now ? due_of(s) : sim.now;
+		store_expire();
+		feed(i, (struct claims_event){.type = CLAIMS_EV_TIMEOUT});
+		return true;
+	}
+	return false;
+}
+
+static void run_one(void)
+{
+	size_t first = 0;
+	struct msg msg;
+	struct shard *s;
+
+	for (size_t i = 1; i < sim.count; i++)
+		if (earlier(&sim.msg[i], &sim.msg[first]))
+			first = i;
+	s = &sim.shard[sim.msg[first].shard];
+	if (sim.msg[first].kind != MSG_APPLY && sim.msg[first].kind != MSG_CHAOS &&
+	    sim.msg[first].at_ms < s->paused_until) {
+		sim.msg[first].at_ms = s->paused_until;
+		return;
+	}
+	if (run_clocks(sim.msg[first].at_ms))
+		return;
+	msg = sim.msg[first];
+	sim.msg[first] = sim.msg[--sim.count];
+	sim.now = msg.at_ms > sim.now ? msg.at_ms : sim.now;
+	store_expire();
+	deliver(&msg);
+}
+
+static void begin(uint64_t seed)
+{
+	memset(&sim, 0, sizeof sim);
+	pl_rng_init(&sim.rng, seed);
+	sim.now = 1000;
+	sim.store.revision = 5;
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct claims_core_opts opts = {.slots = sim.shard[i].slot,
+		                                .partitions = PARTITIONS,
+		                                .inflight = 3,
+		                                .handover_ms = 800,
+		                                .settle_ms = 300,
+		                                .seed = seed + i};
+
+		claims_core_init(&sim.shard[i].core, &opts);
+		(void)post(MSG_LIST, i, soon(1000));
+		(void)post(MSG_RENEW, i, soon(1000));
+		(void)post(MSG_TARGETS, i, soon(2000));
+		(void)post(MSG_WRITE, i, soon(2000));
+	}
+	(void)post(MSG_CHAOS, 0, soon(100));
+}
+
+static void all_in_place(uint64_t seed)
+{
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		for (unsigned i = 0; i < SHARDS; i++) {
+			const struct claims_core *core = &sim.shard[i].core;
+			bool acts = claims_core_epoch(core, p, sim.now) != 0;
+
+			if (acts != (sim.target[p] == i) || !claims_core_settled(core))
+				t_fail(__FILE__, __LINE__,
+				       "seed %" PRIu64 ": partition %u falls to %u, %u "
+				       "has it %s%s",
+				       seed, p, sim.target[p], i,
+				       claims_state_name(claims_core_state(core, p)),
+				       claims_core_settled(core) ? "" : ", unsettled");
+		}
+}
+
+static void run(uint64_t seed, bool by_hand, bool rewinds)
+{
+	begin(seed);
+	sim.by_hand = by_hand;
+	sim.rewinds = rewinds;
+	while (sim.now < FAULTS_MS)
+		run_one();
+	sim.calm = true;
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		sim.target[p] = (unsigned)pl_rng_below(&sim.rng, SHARDS);
+	while (sim.now < FAULTS_MS + CALM_MS)
+		run_one();
+	all_in_place(seed);
+}
+
+static void runs(unsigned count, bool by_hand, bool rewinds)
+{
+	uint64_t seed = t_seed();
+	unsigned owned = 0, unknown = 0, late = 0, fenced = 0, expired = 0, rewound = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		run(seed + i, by_hand, rewinds);
+		owned += sim.owned;
+		unknown += sim.unknown;
+		late += sim.late;
+		fenced += sim.fenced;
+		expired += sim.expired;
+		rewound += sim.rewound;
+	}
+	(void)printf(
+		"# owned %u, unknown %u, late %u, fenced %u, expired %u, rewound %u\n",
+		owned, unknown, late, fenced, expired, rewound);
+	/* That much has to happen, or it tests nothing. */
+	T_TRUE(owned > count * 20 && unknown > count * 5 && late > count);
+	T_TRUE(expired > count / 2);
+	T_TRUE(!by_hand || fenced > count);
+	T_TRUE(!rewinds || rewound > count / 2);
+}
+
+T_CASE(one_acts_at_a_time)
+{
+	runs(200, false, false);
+}
+
+T_CASE(keys_deleted_by_hand)
+{
+	runs(100, true, false);
+}
+
+T_CASE(the_store_goes_back_in_time)
+{
+	runs(100, true, true);
+}
