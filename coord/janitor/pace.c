@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "coord/janitor/janitor_int.h"
 
 enum {

@@ -11,8 +11,16 @@ enum {
 
 void sweep_start(struct janitor_core *core, uint64_t now_ms)
 {
-	memset(&core->sweep, 0, sizeof core->sweep);
-	core->sweep.at_ms = now_ms + FIRST_MS + pl_rng_below(&core->rng, FIRST_MS);
+	struct janitor_sweep *sweep = &core->sweep;
+
+	sweep->stage = JANITOR_OWNERS;
+	sweep->config = 0;
+	sweep->next = false;
+	sweep->seq = 0;
+	sweep->garbage = 0;
+	sweep->before_count = 0;
+	sweep->now_count = 0;
+	sweep->at_ms = now_ms + FIRST_MS + pl_rng_below(&core->rng, FIRST_MS);
 }
 
 void sweep_check(const struct janitor_core *core)
