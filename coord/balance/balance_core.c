@@ -184,10 +184,9 @@ static void on_written(struct balance_core *core, const struct balance_event *ev
 {
 	if (core->state != BALANCE_WRITING)
 		return;
-	if (event->type == BALANCE_EV_WRITTEN) {
-		core->table_ms = event->now_ms;
+	core->table_ms = event->now_ms; /* who knows why it failed, it may do so again */
+	if (event->type == BALANCE_EV_WRITTEN)
 		forget(core);
-	}
 	watch_on(core, event->now_ms);
 }
 

@@ -233,10 +233,10 @@ T_CASE(a_hot_member_is_relieved)
 	until(350000);
 	w.fail = false;
 	SAY("          (it will)\n");
-	until(360000);
+	until(380000);
 	SAY("          (who leads looks at nothing while it has no view)\n");
 	w.blind = true;
-	until(370000);
+	until(400000);
 	feed("leads no more", (struct balance_event){.type = BALANCE_EV_LEAD});
 	t_golden("balance/hot.txt", story);
 	end();
