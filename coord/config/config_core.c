@@ -175,11 +175,9 @@ static void decide(struct config_core *core, unsigned name,
 		return;
 	if (track->current == CONFIG_NONE) {
 		apply(core, name, 0, actions);
-	} else if (track->current == CONFIG_BROKEN) {
-		refuse(core, name, actions);
-	} else if (track->body == CONFIG_VALID) {
+	} else if (track->current == CONFIG_NAMED && track->body == CONFIG_VALID) {
 		apply(core, name, track->body_rev, actions);
-	} else if (track->body != CONFIG_UNSEEN) {
+	} else if (track->current == CONFIG_BROKEN || track->body != CONFIG_UNSEEN) {
 		refuse(core, name, actions);
 	} else if (!track->reading && track->read_at_ms == UINT64_MAX) {
 		track->reading = true;

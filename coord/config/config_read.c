@@ -46,7 +46,7 @@ static void finish(struct config_read *read, const struct pl_err *err)
 	struct pl_err why = {0};
 
 	PL_ASSERT(read->call == NULL && read->scan.call == NULL);
-	if (err == NULL && read->canceled) {
+	if (read->canceled) {
 		(void)pl_err_set(&why, PL_CANCELED, "canceled");
 		err = &why;
 	}
@@ -172,20 +172,16 @@ static enum pl_code batch_start(struct config_read *read, struct pl_err *err)
 
 static void next_batch(struct config_read *read)
 {
-	struct pl_err err;
+	struct pl_err err = {0};
 
-	if (read->canceled || (read->asked == read->want && read->history)) {
-		finish(read, NULL);
-	} else if (read->asked < read->want) {
-		if (batch_start(read, &err) != PL_OK)
-			finish(read, &err);
-	} else if (read->count == 0) {
+	if (!read->canceled && read->asked < read->want) {
+		if (batch_start(read, &err) == PL_OK)
+			return;
+	} else if (!read->history && read->count == 0) {
 		(void)pl_err_set(&err, PL_NOTFOUND, "version %" PRIu64 " is not there",
 		                 version_at(read, 0));
-		finish(read, &err);
-	} else {
-		finish(read, NULL);
 	}
+	finish(read, err.code == PL_OK ? NULL : &err);
 }
 
 /* Nothing is current: what holds then. */

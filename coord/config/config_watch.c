@@ -1,58 +1,16 @@
 #include "coord/config/config_watch.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "coord/config/config_core.h"
-#include "coord/config/record.h"
+#include "coord/config/watch_int.h"
 #include "store/base/alloc.h"
-#include "store/kv/calls.h"
-#include "store/kv/relist.h"
+#include "store/kv/keys.h"
 
 /*
  * Bodies are read into a second arena beside the one that is applied, and only those
  * that the core wants; what is applied is swapped in when the core says so. In each
  * page and note the currents are looked at first, so that it wants the right ones.
  */
-
-enum { READ_TIMEOUT_MS = 10000 };
-
-struct read {
-	struct pl_list link;
-	struct config_watch *owner;
-	enum config_name name;
-	uint64_t version;
-	struct kv_call *call;
-	bool dropped;
-};
-
-struct slot {
-	struct pl_arena arena[2];
-	unsigned live; /* of them, what value is in; the other has the candidate */
-	struct config_value value, candidate;
-	struct pl_err why;     /* the candidate or current is no good */
-	struct pl_err refused; /* told; PL_OK: current is applied */
-	struct read *read;
-	bool read_failed; /* could not even be started */
-	struct pl_err failure;
-};
-
-struct config_watch {
-	struct config_core core;
-	struct kv *kv;
-	struct relist *relist; /* NULL once it has stopped */
-	struct pl_timer timer;
-	struct pl_list reads;
-	struct pl_arena scratch; /* for current, with its room: reading it can not fail
-	                          * for want of memory, and be taken for garbage */
-	struct slot slot[CONFIG_NAME_COUNT];
-	const struct pl_err *lost;
-	bool stopping;
-	config_fn *fn;
-	void *ctx;
-};
-
-static void feed(struct config_watch *w, struct config_event event);
 
 static void watch_free(struct config_watch *w)
 {
@@ -65,7 +23,7 @@ static void watch_free(struct config_watch *w)
 	free(w);
 }
 
-static void finish(struct config_watch *w)
+void watch_finish(struct config_watch *w)
 {
 	static const struct config_note stopped = {.what = CONFIG_STOPPED};
 	config_fn *fn = w->fn;
@@ -75,12 +33,12 @@ static void finish(struct config_watch *w)
 	fn(ctx, &stopped);
 }
 
-static bool has_ended(const struct config_watch *w)
+bool watch_has_ended(const struct config_watch *w)
 {
 	return w->stopping && w->relist == NULL && pl_list_empty(&w->reads);
 }
 
-static void rearm(struct config_watch *w)
+void watch_rearm(struct config_watch *w)
 {
 	uint64_t at = config_deadline_ms(&w->core);
 
@@ -106,117 +64,6 @@ static void tell(struct config_watch *w, enum config_what what, enum config_name
 	w->fn(w->ctx, &note);
 }
 
-/* Room for a candidate beside what is applied. */
-static struct pl_arena *candidate_arena(struct slot *slot)
-{
-	struct pl_arena *arena = &slot->arena[1 - slot->live];
-
-	pl_arena_reset(arena);
-	return arena;
-}
-
-static enum config_body body_look(struct config_watch *w, enum config_name name,
-                                  uint64_t version, struct pl_span json)
-{
-	struct slot *slot = &w->slot[name];
-
-	switch (config_record_value(name, version, json, candidate_arena(slot),
-	                            &slot->candidate, &slot->why)) {
-	case PL_OK:
-		return CONFIG_VALID;
-	case PL_NOMEM:
-		return CONFIG_UNSEEN;
-	default:
-		return CONFIG_INVALID;
-	}
-}
-
-static enum config_body body_absent(struct config_watch *w, enum config_name name,
-                                    uint64_t version)
-{
-	(void)pl_err_set(&w->slot[name].why, PL_NOTFOUND,
-	                 "version %" PRIu64 ": is not there", version);
-	return CONFIG_ABSENT;
-}
-
-static struct read *read_end(struct read *read)
-{
-	struct config_watch *w = read->owner;
-
-	if (w->slot[read->name].read == read)
-		w->slot[read->name].read = NULL;
-	pl_list_del(&read->link);
-	return read;
-}
-
-static void on_read(void *ctx, const struct kv_result *result, const struct pl_err *err)
-{
-	struct read *read = read_end(ctx);
-	struct config_watch *w = read->owner;
-	struct config_event event = {.type = CONFIG_EV_READ_FAILED,
-	                             .name = read->name,
-	                             .version = read->version};
-	bool dropped = read->dropped;
-
-	free(read);
-	if (has_ended(w)) {
-		finish(w);
-		return;
-	}
-	if (dropped)
-		return;
-	if (err == NULL && result->get.count == 0) {
-		event.body = body_absent(w, event.name, event.version);
-		event.revision = result->header.revision;
-	} else if (err == NULL) {
-		event.body = body_look(w, event.name, event.version,
-		                       result->get.records[0].value);
-		event.revision = result->get.records[0].mod_revision;
-	}
-	if (event.body != CONFIG_UNSEEN)
-		event.type = CONFIG_EV_READ;
-	else
-		w->slot[event.name].failure =
-			err != NULL ? *err : w->slot[event.name].why;
-	feed(w, event);
-	rearm(w);
-}
-
-static void do_read(struct config_watch *w, enum config_name name, uint64_t version)
-{
-	struct slot *slot = &w->slot[name];
-	struct read *read = pl_calloc(1, sizeof *read);
-	struct keys_text key;
-
-	PL_ASSERT(slot->read == NULL);
-	(void)pl_err_set(&slot->failure, PL_NOMEM, "read a version");
-	config_version_key(name, version, &key);
-	if (read == NULL ||
-	    kv_get(w->kv, &(struct kv_get){.keys = kv_key(keys_span(&key))},
-	           READ_TIMEOUT_MS, on_read, read, &read->call,
-	           &slot->failure) != PL_OK) {
-		free(read);
-		slot->read_failed = true;
-		return;
-	}
-	read->owner = w;
-	read->name = name;
-	read->version = version;
-	pl_list_add_tail(&w->reads, &read->link);
-	slot->read = read;
-}
-
-static void do_unread(struct config_watch *w, enum config_name name)
-{
-	struct read *read = PL_STEAL(w->slot[name].read);
-
-	w->slot[name].read_failed = false;
-	if (read == NULL)
-		return;
-	read->dropped = true;
-	kv_cancel(w->kv, read->call);
-}
-
 static void do_apply(struct config_watch *w, enum config_name name, uint64_t version)
 {
 	struct slot *slot = &w->slot[name];
@@ -237,10 +84,10 @@ static void perform(struct config_watch *w, const struct config_action *action)
 
 	switch (action->type) {
 	case CONFIG_DO_READ:
-		do_read(w, action->name, action->version);
+		watch_read(w, action->name, action->version);
 		break;
 	case CONFIG_DO_UNREAD:
-		do_unread(w, action->name);
+		watch_unread(w, action->name);
 		break;
 	case CONFIG_TELL_APPLIED:
 		do_apply(w, action->name, action->version);
@@ -270,7 +117,7 @@ static void step(struct config_watch *w, const struct config_event *event)
 }
 
 /* A user that stops in the middle of its notes hears no more of them. */
-static void feed(struct config_watch *w, struct config_event event)
+void watch_feed(struct config_watch *w, struct config_event event)
 {
 	struct config_event due = {.type = CONFIG_EV_TIMEOUT, .now_ms = kv_now_ms(w->kv)};
 
@@ -294,8 +141,8 @@ static void on_timer(void *ctx)
 		event.name = (enum config_name)i;
 		break;
 	}
-	feed(w, event);
-	rearm(w);
+	watch_feed(w, event);
+	watch_rearm(w);
 }
 
 /* One key of a page or note; gone: it was deleted. */
@@ -339,7 +186,7 @@ static void take_current(struct config_watch *w, const struct seen *seen)
 		event.is = CONFIG_BROKEN;
 		w->slot[seen->name].why = why;
 	}
-	feed(w, event);
+	watch_feed(w, event);
 }
 
 static void take_body(struct config_watch *w, const struct seen *seen)
@@ -351,9 +198,10 @@ static void take_body(struct config_watch *w, const struct seen *seen)
 
 	if (!config_core_wants(&w->core, seen->name, seen->version))
 		return;
-	event.body = seen->gone ? body_absent(w, seen->name, seen->version)
-	                        : body_look(w, seen->name, seen->version, seen->json);
-	feed(w, event);
+	event.body = seen->gone
+	                     ? watch_body_absent(w, seen->name, seen->version)
+	                     : watch_body_look(w, seen->name, seen->version, seen->json);
+	watch_feed(w, event);
 }
 
 static void take_all(struct config_watch *w, const struct relist_note *note)
@@ -386,8 +234,8 @@ static void on_note(void *ctx, const struct relist_note *note)
 	switch (note->what) {
 	case RELIST_STOPPED:
 		w->relist = NULL;
-		if (has_ended(w))
-			finish(w);
+		if (watch_has_ended(w))
+			watch_finish(w);
 		return;
 	case RELIST_PROGRESS:
 		return;
@@ -399,7 +247,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 		break;
 	case RELIST_PAGE:
 		take_all(w, note);
-		rearm(w);
+		watch_rearm(w);
 		return;
 	case RELIST_END:
 		event.type = CONFIG_EV_END;
@@ -415,9 +263,9 @@ static void on_note(void *ctx, const struct relist_note *note)
 		break;
 	}
 	if (!w->stopping)
-		feed(w, event);
+		watch_feed(w, event);
 	w->lost = NULL;
-	rearm(w);
+	watch_rearm(w);
 }
 
 static enum pl_code list_start(struct config_watch *w, uint64_t seed, struct pl_err *err)
@@ -473,7 +321,7 @@ void config_watch_stop(struct config_watch *w)
 		return;
 	w->stopping = true;
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++)
-		do_unread(w, (enum config_name)i);
+		watch_unread(w, (enum config_name)i);
 	pl_timer_stop(&w->timer);
 	relist_stop(w->relist);
 }

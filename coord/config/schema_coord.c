@@ -14,33 +14,35 @@ enum type { TYPE_BOOL, TYPE_U32, TYPE_U64 };
 
 struct field {
 	enum group group;
-	const char *name;
 	enum type type;
+	const char *name;
 	size_t offset; /* in struct config_coord */
 	struct pl_json_range range;
 	uint64_t fallback; /* the default */
 };
 
-enum { SECOND = 1000, MINUTE = 60 * SECOND, DAY = 24 * 60 * MINUTE };
+enum { SECOND = 1000, MINUTE = 60000, TEN_MINUTES = 600000, DAY = 86400000 };
 
 #define KEEP_MAX INT64_C(1000000000000)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of fields and groups */
 #define TOP(type, field, low, high, fallback)                                         \
 	{                                                                             \
-		GROUP_TOP, #field, TYPE_##type, offsetof(struct config_coord, field), \
+		GROUP_TOP, TYPE_##type, #field, offsetof(struct config_coord, field), \
 			{low, high}, fallback                                         \
 	}
 #define IN(GROUP, group, type, field, low, high, fallback)                       \
 	{                                                                        \
-		GROUP_##GROUP, #field, TYPE_##type,                              \
+		GROUP_##GROUP, TYPE_##type, #field,                              \
 			offsetof(struct config_coord, group.field), {low, high}, \
 			fallback                                                 \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct field fields[] = {
 	TOP(U64, handover_ms, 1, MINUTE, 2000),
 	TOP(U64, settle_ms, 0, MINUTE, 300),
-	TOP(U64, refresh_ms, 500, 10 * MINUTE, 10000),
+	TOP(U64, refresh_ms, 500, TEN_MINUTES, 10000),
 
 	IN(BALANCER, balancer, BOOL, enabled, 0, 1, true),
 	IN(BALANCER, balancer, U64, interval_ms, SECOND, DAY, 30000),

@@ -300,7 +300,8 @@ static bool looks_like_json(struct pl_span text, const struct pl_json_limits *li
 {
 	size_t at = 0;
 
-	while (at < text.len && memchr(" \t\r\n", text.at[at], 4) != NULL)
+	while (at < text.len && (text.at[at] == ' ' || text.at[at] == '\t' ||
+	                         text.at[at] == '\r' || text.at[at] == '\n'))
 		at++;
 	return at < text.len && (text.at[at] == '{' || text.at[at] == '[') &&
 	       pl_json_scan(text, limits, NULL) == PL_OK;

@@ -80,6 +80,7 @@ static void emit_scalar(struct writer *w, struct pl_span text, yaml_scalar_style
 
 static void emit_string(struct writer *w, const char *text)
 {
+	PL_ASSERT(text != NULL);
 	emit_scalar(w, pl_span_str(text), style_of(pl_span_str(text)));
 }
 
