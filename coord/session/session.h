@@ -17,7 +17,8 @@ enum session_what {
 	SESSION_UP,      /* lease, safe_until_ms; again at each renewal */
 	SESSION_DOUBT,   /* keep-alives fail, see err; still safe until safe_until_ms */
 	SESSION_DOWN,    /* stop acting before this returns; err says why */
-	SESSION_TROUBLE, /* not up, err says why; goes on trying */
+	SESSION_TROUBLE, /* err: not up yet, or something about the record failed; goes
+	                  * on trying. The lease is not touched by that */
 	SESSION_REFUSED, /* PL_EXISTS: the id is another's, who lives. Only close it */
 	SESSION_CLOSED,  /* last; err NULL: the lease is revoked */
 };
@@ -40,7 +41,9 @@ struct session_opts {
 	uint64_t margin_ms;  /* 0: a tenth of the TTL */
 	uint64_t refresh_ms; /* at most one slow refresh of the record in that time */
 	uint64_t seed;
-	/* Whether a process of this host and boot lives; NULL: nobody can tell. */
+	/* Whether a process of this host and boot lives; NULL: nobody can tell. Asked
+	 * for our own pid too: no, when no other shard of this process has our id.
+	 * Called from inside; gets the ctx of the notes. */
 	bool (*pid_lives)(void *ctx, int64_t pid);
 };
 
@@ -53,6 +56,10 @@ PL_NODISCARD enum pl_code session_open(struct kv *kv, const struct session_opts 
  * change of state, partitions or refused configuration goes out at once (one put in
  * flight at a time), everything else with the next refresh. */
 void session_say(struct session *session, const struct member *self);
+
+/* Something may have happened to our record (a watch saw it go): it is looked at
+ * now, and not when the next refresh is due. */
+void session_look(struct session *session);
 
 /* What may be acted on at this moment; 0: nothing. */
 int64_t session_lease(const struct session *session);

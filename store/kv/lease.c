@@ -195,7 +195,8 @@ static void step(struct lease *lease, const struct lease_event *event)
 	struct lease_actions actions;
 
 	lease_step(&lease->core, event, &actions);
-	for (unsigned i = 0; i < actions.count; i++)
+	/* Abandoned in the middle of its notes, it sends nothing more. */
+	for (unsigned i = 0; i < actions.count && !lease->ending; i++)
 		perform(lease, &actions.item[i]);
 }
 

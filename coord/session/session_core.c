@@ -1,0 +1,485 @@
+#include "coord/session/session_core.h"
+
+#include <string.h>
+
+enum {
+	RETRY_MIN_MS = 20,
+	PACE_MIN_MS = 250,
+	PACE_MAX_MS = 2000,
+	PACE = 8,        /* looks to a TTL */
+	SLOW = 4,        /* paces between looks at what nobody but a person ends */
+	RENEWALS = 2,    /* that show that somebody lives */
+	CLOCKS_MS = 250, /* how far two clocks may part between two looks */
+};
+
+static const char *const state_names[] = {
+	[SESSION_LEASING] = "leasing", [SESSION_JOINING] = "joining",
+	[SESSION_WAITING] = "waiting", [SESSION_STANDING] = "standing",
+	[SESSION_ENDED] = "ended",
+};
+
+const char *session_state_name(enum session_state state)
+{
+	PL_ASSERT((unsigned)state <= SESSION_ENDED);
+	return state_names[state];
+}
+
+static void check(const struct session_core *core)
+{
+	PL_ASSERT(!core->up || core->lease != 0);
+	PL_ASSERT(core->asked == SESSION_ASK_NOTHING || core->lease != 0);
+	PL_ASSERT((core->state == SESSION_LEASING) <= (core->lease == 0));
+	PL_ASSERT(core->state != SESSION_STANDING ||
+	          (core->create_revision > 0 && core->seen_lease == core->lease &&
+	           core->revision >= core->create_revision));
+	PL_ASSERT(core->sent <= core->wanted && core->stored <= core->sent);
+}
+
+static struct session_action *emit(struct session_actions *actions,
+                                   enum session_action_type type,
+                                   const struct session_core *core)
+{
+	struct session_action *action = &actions->item[actions->count];
+
+	PL_ASSERT(actions->count < SESSION_ACTIONS_MAX);
+	actions->count++;
+	*action = (struct session_action){.type = type,
+	                                  .lease = core->lease,
+	                                  .until_ms = core->until_ms,
+	                                  .revision = core->create_revision};
+	return action;
+}
+
+static void trouble(const struct session_core *core, enum session_why why,
+                    enum pl_code code, struct session_actions *actions)
+{
+	struct session_action *action = emit(actions, SESSION_TELL_TROUBLE, core);
+
+	action->why = why;
+	action->code = code;
+}
+
+/* -- what is asked next --------------------------------------------------- */
+
+static void plan(struct session_core *core, enum session_ask next, uint64_t at_ms)
+{
+	core->next = next;
+	core->next_ms = at_ms;
+}
+
+static uint64_t hold(struct session_core *core, uint64_t now_ms)
+{
+	uint64_t ms = RETRY_MIN_MS;
+
+	for (uint32_t i = 0; i < core->failures && ms < core->pace_ms; i++)
+		ms *= 2;
+	if (ms > core->pace_ms)
+		ms = core->pace_ms;
+	core->failures++;
+	core->hold_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	return core->hold_ms;
+}
+
+/* Put what is new, else look at the record from time to time. */
+static void plan_standing(struct session_core *core, uint64_t now_ms)
+{
+	bool put = core->wanted != core->stored && !core->unsure;
+	bool soon = core->unsure || core->urgent > core->stored;
+	uint64_t at = soon ? now_ms : core->refresh_at_ms;
+
+	if (core->failures != 0 && at < core->hold_ms)
+		at = core->hold_ms;
+	plan(core, put ? SESSION_ASK_PUT : SESSION_ASK_READ, at);
+}
+
+static void pump(struct session_core *core, uint64_t now_ms,
+                 struct session_actions *actions)
+{
+	struct session_action *action;
+
+	if (core->lease == 0 || core->state == SESSION_ENDED ||
+	    core->asked != SESSION_ASK_NOTHING)
+		return;
+	if (core->state == SESSION_STANDING)
+		plan_standing(core, now_ms);
+	if (now_ms < core->next_ms)
+		return;
+	core->asked = core->next;
+	action = emit(actions, SESSION_DO_ASK, core);
+	action->ask = core->asked;
+	action->seq = ++core->seq;
+	if (core->asked == SESSION_ASK_TTL || core->asked == SESSION_ASK_REVOKE)
+		action->lease = core->other.lease;
+	if (core->asked == SESSION_ASK_CREATE || core->asked == SESSION_ASK_PUT)
+		core->sent = core->wanted;
+	action->revision = core->revision;
+	action->seen_lease = core->seen_lease;
+	PL_ASSERT(action->ask != SESSION_ASK_NOTHING && action->lease != 0);
+}
+
+/* -- the lease ------------------------------------------------------------ */
+
+static void on_held(struct session_core *core, const struct session_event *event,
+                    struct session_actions *actions)
+{
+	PL_ASSERT(event->lease != 0 && event->until_ms > event->now_ms);
+	PL_ASSERT(core->lease == 0 || core->lease == event->lease);
+	core->until_ms = event->until_ms;
+	if (core->lease != 0) {
+		if (core->up)
+			emit(actions, SESSION_TELL_UP, core);
+		return;
+	}
+	if (core->state == SESSION_ENDED)
+		return;
+	core->lease = event->lease;
+	core->state = SESSION_JOINING;
+	core->failures = 0;
+	plan(core, SESSION_ASK_CREATE, event->now_ms);
+}
+
+static void on_doubt(struct session_core *core, const struct session_event *event,
+                     struct session_actions *actions)
+{
+	if (event->lease != core->lease)
+		return;
+	if (core->up)
+		emit(actions, SESSION_TELL_DOUBT, core)->code = event->code;
+	else if (core->state != SESSION_ENDED)
+		trouble(core, SESSION_WHY_LEASE, event->code, actions);
+}
+
+/* Whatever is in flight was about this lease: nobody listens to it any more. */
+static void drop_lease(struct session_core *core, enum pl_code code,
+                       struct session_actions *actions)
+{
+	if (core->up)
+		emit(actions, SESSION_TELL_DOWN, core)->code = code;
+	else if (core->state != SESSION_ENDED)
+		trouble(core, SESSION_WHY_LEASE, code, actions);
+	core->up = false;
+	core->lease = 0;
+	core->asked = SESSION_ASK_NOTHING;
+	core->unsure = false;
+	core->stored = 0;
+	if (core->state == SESSION_ENDED)
+		return;
+	core->state = SESSION_LEASING;
+	emit(actions, SESSION_DO_AGAIN, core);
+}
+
+/* -- our record ----------------------------------------------------------- */
+
+static void stand(struct session_core *core, bool anew, struct session_actions *actions)
+{
+	bool tell = anew || !core->up;
+
+	core->state = SESSION_STANDING;
+	core->seen_lease = core->lease;
+	core->unsure = false;
+	core->up = true;
+	core->other = (struct session_other){0};
+	if (tell)
+		emit(actions, SESSION_TELL_UP, core);
+}
+
+static void on_put(struct session_core *core, const struct session_event *event,
+                   enum session_ask asked, struct session_actions *actions)
+{
+	bool created = asked == SESSION_ASK_CREATE;
+
+	PL_ASSERT(created || asked == SESSION_ASK_PUT);
+	PL_ASSERT(event->revision > 0);
+	core->revision = event->revision;
+	if (created)
+		core->create_revision = event->revision;
+	core->stored = core->sent;
+	core->failures = 0;
+	core->refresh_at_ms = event->now_ms + core->refresh_ms;
+	stand(core, created, actions);
+}
+
+/* On our lease. When it is not as we left it, nobody knows what it says. */
+static void on_ours(struct session_core *core, const struct session_event *event,
+                    enum session_ask asked, struct session_actions *actions)
+{
+	bool anew = core->state != SESSION_STANDING ||
+	            core->create_revision != event->create_revision;
+
+	if (anew || core->revision != event->revision)
+		core->stored = 0;
+	core->create_revision = event->create_revision;
+	core->revision = event->revision;
+	core->refresh_at_ms = event->now_ms + core->refresh_ms;
+	if (asked == SESSION_ASK_READ)
+		core->failures = 0;
+	else
+		(void)hold(core, event->now_ms); /* somebody puts against us */
+	stand(core, anew, actions);
+}
+
+/* Nobody else can have a say in it: ours is put over it. */
+static void take_over(struct session_core *core, const struct session_event *event)
+{
+	core->state = SESSION_JOINING;
+	core->create_revision = event->create_revision;
+	core->revision = event->revision;
+	core->seen_lease = 0;
+	plan(core, SESSION_ASK_PUT, event->now_ms);
+}
+
+static void on_absent(struct session_core *core, uint64_t now_ms, enum session_ask asked,
+                      struct session_actions *actions)
+{
+	if (core->state == SESSION_STANDING)
+		trouble(core, SESSION_WHY_REMOVED, PL_NOTFOUND, actions);
+	core->state = SESSION_JOINING;
+	core->stored = 0;
+	plan(core, SESSION_ASK_CREATE,
+	     asked == SESSION_ASK_CREATE ? hold(core, now_ms) : now_ms);
+}
+
+/* -- somebody else's ------------------------------------------------------ */
+
+/* A store that finds no such lease may need a moment to take its keys away. */
+static uint64_t moment(struct session_core *core, const struct session_event *event,
+                       enum session_ask asked)
+{
+	bool same = core->other.lease == event->lease;
+
+	if (!same)
+		core->other = (struct session_other){.lease = event->lease,
+		                                     .gone_by_ms = UINT64_MAX};
+	return same && asked != SESSION_ASK_READ ? event->now_ms + core->pace_ms
+	                                         : event->now_ms;
+}
+
+static void on_anothers(struct session_core *core, const struct session_event *event,
+                        enum session_ask asked, struct session_actions *actions)
+{
+	bool known = core->other.revision != 0 && core->other.lease == event->lease;
+	uint64_t at = moment(core, event, asked);
+
+	if (core->up)
+		emit(actions, SESSION_TELL_DOWN, core)->code = PL_EXISTS;
+	core->up = false;
+	core->state = SESSION_WAITING;
+	core->other.revision = event->revision;
+	if (!known)
+		trouble(core,
+		        event->lease == 0 ? SESSION_WHY_UNCERTAIN : SESSION_WHY_TAKEN,
+		        PL_EXISTS, actions);
+	if (event->lease == 0)
+		plan(core, SESSION_ASK_READ, event->now_ms + SLOW * core->pace_ms);
+	else
+		plan(core, SESSION_ASK_TTL, at);
+}
+
+static void on_found(struct session_core *core, const struct session_event *event,
+                     enum session_ask asked, struct session_actions *actions)
+{
+	bool ours_before = core->state == SESSION_STANDING &&
+	                   core->create_revision == event->create_revision;
+	bool free = event->owner == SESSION_OURS_OLD || event->owner == SESSION_DEAD;
+
+	PL_ASSERT(event->create_revision > 0 &&
+	          event->revision >= event->create_revision);
+	PL_ASSERT((event->owner == SESSION_OURS) == (event->lease == core->lease));
+	core->unsure = false;
+	if (event->owner == SESSION_OURS) {
+		on_ours(core, event, asked, actions);
+	} else if (event->lease == 0 && (free || ours_before)) {
+		take_over(core, event);
+	} else if (free) {
+		uint64_t at = moment(core, event, asked);
+
+		core->state = SESSION_WAITING;
+		plan(core, SESSION_ASK_REVOKE, at);
+	} else {
+		on_anothers(core, event, asked, actions);
+	}
+}
+
+/* The store cuts what is left to whole seconds, and looked at it between sending
+ * and answer: from these, the latest moment at which it can still be there. */
+static void on_ttl(struct session_core *core, const struct session_event *event,
+                   struct session_actions *actions)
+{
+	struct session_other *other = &core->other;
+	uint64_t left_ms = event->left_s < 0 ? 0 : (uint64_t)event->left_s * 1000;
+	uint64_t gone_by = event->now_ms + left_ms + 1000;
+
+	PL_ASSERT(core->state == SESSION_WAITING && event->sent_ms <= event->now_ms);
+	if (other->gone_by_ms != UINT64_MAX &&
+	    event->sent_ms + left_ms > other->gone_by_ms + CLOCKS_MS) {
+		other->renewals++;
+		other->gone_by_ms = gone_by;
+	}
+	if (gone_by < other->gone_by_ms)
+		other->gone_by_ms = gone_by;
+	core->failures = 0;
+	if (other->renewals < RENEWALS) {
+		plan(core, SESSION_ASK_READ, event->now_ms + core->pace_ms);
+		return;
+	}
+	core->state = SESSION_ENDED;
+	emit(actions, SESSION_TELL_REFUSED, core)->code = PL_EXISTS;
+}
+
+static void on_no_lease(struct session_core *core, uint64_t now_ms)
+{
+	PL_ASSERT(core->state == SESSION_WAITING);
+	core->failures = 0;
+	core->state = SESSION_JOINING;
+	plan(core, SESSION_ASK_CREATE, now_ms);
+}
+
+/* -- steps ---------------------------------------------------------------- */
+
+static void on_failed(struct session_core *core, const struct session_event *event,
+                      enum session_ask asked, struct session_actions *actions)
+{
+	uint64_t at = hold(core, event->now_ms);
+	bool unknown = event->code == PL_UNKNOWN || event->code == PL_TIMEOUT;
+
+	trouble(core, SESSION_WHY_REQUEST, event->code, actions);
+	switch (asked) {
+	case SESSION_ASK_CREATE:
+	case SESSION_ASK_PUT:
+		core->unsure = unknown;
+		plan(core, unknown ? SESSION_ASK_READ : asked, at);
+		break;
+	case SESSION_ASK_READ:
+	case SESSION_ASK_TTL:
+		plan(core, SESSION_ASK_READ, at);
+		break;
+	case SESSION_ASK_REVOKE: /* it may be gone: the record tells */
+		plan(core, SESSION_ASK_READ, at);
+		break;
+	case SESSION_ASK_NOTHING:
+		PL_UNREACHABLE("nothing was asked");
+	}
+}
+
+static void on_answer(struct session_core *core, const struct session_event *event,
+                      struct session_actions *actions)
+{
+	enum session_ask asked = core->asked;
+
+	if (asked == SESSION_ASK_NOTHING || event->seq != core->seq)
+		return; /* to a question that we have given up */
+	core->asked = SESSION_ASK_NOTHING;
+	switch (event->type) {
+	case SESSION_EV_PUT:
+		on_put(core, event, asked, actions);
+		break;
+	case SESSION_EV_FOUND:
+		on_found(core, event, asked, actions);
+		break;
+	case SESSION_EV_ABSENT:
+		on_absent(core, event->now_ms, asked, actions);
+		break;
+	case SESSION_EV_TTL:
+		on_ttl(core, event, actions);
+		break;
+	case SESSION_EV_NOLEASE:
+		on_no_lease(core, event->now_ms);
+		break;
+	default:
+		on_failed(core, event, asked, actions);
+		break;
+	}
+}
+
+static void on_say(struct session_core *core, bool urgent)
+{
+	core->wanted++;
+	if (urgent)
+		core->urgent = core->wanted;
+}
+
+static void on_refresh(struct session_core *core, const struct session_event *event)
+{
+	core->refresh_ms = event->refresh_ms;
+	if (core->refresh_at_ms > event->now_ms + core->refresh_ms)
+		core->refresh_at_ms = event->now_ms + core->refresh_ms;
+}
+
+void session_core_init(struct session_core *core, uint64_t ttl_ms, uint64_t refresh_ms,
+                       uint64_t seed)
+{
+	PL_ASSERT(ttl_ms > 0 && refresh_ms > 0);
+	memset(core, 0, sizeof *core);
+	pl_rng_init(&core->rng, seed);
+	core->refresh_ms = refresh_ms;
+	core->pace_ms = ttl_ms / PACE;
+	if (core->pace_ms < PACE_MIN_MS)
+		core->pace_ms = PACE_MIN_MS;
+	if (core->pace_ms > PACE_MAX_MS)
+		core->pace_ms = PACE_MAX_MS;
+	core->wanted = 1;
+}
+
+static void dispatch(struct session_core *core, const struct session_event *event,
+                     struct session_actions *actions)
+{
+	switch (event->type) {
+	case SESSION_EV_HELD:
+		on_held(core, event, actions);
+		break;
+	case SESSION_EV_DOUBT:
+		on_doubt(core, event, actions);
+		break;
+	case SESSION_EV_LEASE_GONE:
+		if (core->lease != 0 && event->lease == core->lease)
+			drop_lease(core, event->code, actions);
+		break;
+	case SESSION_EV_LEASE_TROUBLE:
+		if (core->state != SESSION_ENDED)
+			trouble(core, SESSION_WHY_LEASE, event->code, actions);
+		break;
+	case SESSION_EV_SAY:
+		on_say(core, event->urgent);
+		break;
+	case SESSION_EV_LOOK:
+		core->unsure = core->state == SESSION_STANDING;
+		break;
+	case SESSION_EV_REFRESH:
+		on_refresh(core, event);
+		break;
+	case SESSION_EV_TIMEOUT:
+		if (core->lease != 0 && event->now_ms >= core->until_ms)
+			drop_lease(core, PL_TIMEOUT, actions);
+		break;
+	case SESSION_EV_PUT:
+	case SESSION_EV_FOUND:
+	case SESSION_EV_ABSENT:
+	case SESSION_EV_TTL:
+	case SESSION_EV_NOLEASE:
+	case SESSION_EV_FAILED:
+		on_answer(core, event, actions);
+		break;
+	}
+}
+
+void session_step(struct session_core *core, const struct session_event *event,
+                  struct session_actions *actions)
+{
+	actions->count = 0;
+	check(core);
+	PL_ASSERT(event->type == SESSION_EV_TIMEOUT ||
+	          event->now_ms < session_deadline_ms(core));
+	dispatch(core, event, actions);
+	pump(core, event->now_ms, actions);
+	check(core);
+}
+
+uint64_t session_deadline_ms(const struct session_core *core)
+{
+	if (core->lease == 0)
+		return UINT64_MAX;
+	if (core->asked != SESSION_ASK_NOTHING || core->state == SESSION_ENDED ||
+	    core->until_ms < core->next_ms)
+		return core->until_ms;
+	return core->next_ms;
+}

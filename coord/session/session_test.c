@@ -1,0 +1,511 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coord/session/session.h"
+#include "store/base/fault.h"
+#include "store/base/rng.h"
+#include "store/kv/faulty.h"
+#include "store/memkv/kit.h"
+
+enum { STORY_SIZE = 8192, SHARDS = 3 };
+
+static struct kit kit;
+
+/* A process with a shard. */
+struct shard {
+	struct kv *kv;
+	struct session *session;
+	struct member self;
+	bool open, up, closed;
+	unsigned ups;
+	int64_t lease, revision;
+	char story[STORY_SIZE];
+	size_t story_len;
+	char why[PL_ERR_MSG_SIZE]; /* of the last note that had one */
+	enum session_what end_at;  /* closes (or abandons) itself in such a note */
+	bool end_set, end_abandon;
+};
+
+static struct shard shards[SHARDS];
+static int64_t dead_pid; /* any other lives */
+
+PL_PRINTF(2, 3) static void say(struct shard *shard, const char *fmt, ...)
+{
+	va_list args;
+
+	if (shard->story_len + 100 > STORY_SIZE)
+		return;
+	va_start(args, fmt);
+	shard->story_len += (size_t)vsnprintf(shard->story + shard->story_len,
+	                                      STORY_SIZE - shard->story_len, fmt, args);
+	va_end(args);
+}
+
+static const char *told(struct shard *shard)
+{
+	static char text[STORY_SIZE];
+
+	memcpy(text, shard->story, sizeof text);
+	shard->story_len = 0;
+	shard->story[0] = 0;
+	return text;
+}
+
+static bool pid_lives(void *ctx, int64_t pid)
+{
+	T_TRUE(ctx >= (void *)shards && ctx < (void *)(shards + SHARDS));
+	return pid != dead_pid;
+}
+
+static void on_up(struct shard *shard, const struct session_note *note)
+{
+	T_TRUE(note->lease != 0 && note->safe_until_ms > kv_now_ms(shard->kv));
+	T_EQ(session_lease(shard->session), note->lease);
+	T_EQ(session_safe_until_ms(shard->session), note->safe_until_ms);
+	if (!shard->up || shard->revision != note->revision)
+		say(shard, "up ");
+	shard->up = true;
+	shard->ups++;
+	shard->lease = note->lease;
+	shard->revision = note->revision;
+}
+
+static void on_note(void *ctx, const struct session_note *note)
+{
+	static const char *const names[] = {
+		[SESSION_UP] = "up",           [SESSION_DOUBT] = "doubt",
+		[SESSION_DOWN] = "down",       [SESSION_TROUBLE] = "trouble",
+		[SESSION_REFUSED] = "refused", [SESSION_CLOSED] = "closed",
+	};
+	struct shard *shard = ctx;
+
+	T_TRUE(!shard->closed);
+	T_TRUE((note->err == NULL) == (note->what == SESSION_UP) ||
+	       note->what == SESSION_CLOSED);
+	if (note->err != NULL)
+		(void)snprintf(shard->why, sizeof shard->why, "%s", note->err->msg);
+	if (note->what == SESSION_UP)
+		on_up(shard, note);
+	else
+		say(shard, "%s%s%s%s ", names[note->what], note->err == NULL ? "" : "(",
+		    note->err == NULL ? "" : pl_code_name(note->err->code),
+		    note->err == NULL ? "" : ")");
+	if (note->what == SESSION_DOWN) {
+		T_TRUE(shard->up);
+		T_EQ(session_lease(shard->session), 0);
+		shard->up = false;
+	}
+	if (note->what == SESSION_CLOSED) {
+		shard->up = false;
+		shard->closed = true;
+	} else if (shard->end_set && note->what == shard->end_at) {
+		if (shard->end_abandon)
+			session_abandon(shard->session);
+		else
+			session_close(shard->session);
+		T_EQ(session_lease(shard->session), 0);
+	}
+}
+
+static void run(uint64_t now_ms)
+{
+	while (memkv_next_ms(kit.mem) <= now_ms)
+		kit_run(&kit, memkv_next_ms(kit.mem) > kit.now_ms ? memkv_next_ms(kit.mem)
+		                                                  : kit.now_ms);
+	kit_run(&kit, now_ms);
+}
+
+static void begin(void)
+{
+	memset(shards, 0, sizeof shards);
+	dead_pid = 0;
+	kit_open(&kit, NULL);
+}
+
+static enum pl_code open_kv(struct shard *shard, const struct faulty_rule *rules,
+                            size_t count)
+{
+	T_EQ(memkv_session(kit.mem, &shard->kv, NULL), PL_OK);
+	T_EQ(faulty_open(shard->kv, t_seed(), rules, count, &shard->kv, NULL), PL_OK);
+	shard->open = true;
+	return PL_OK;
+}
+
+static enum pl_code start(struct shard *shard, int64_t pid, char instance)
+{
+	struct session_opts opts = {.self = &shard->self,
+	                            .ttl_s = 6,
+	                            .refresh_ms = 3000,
+	                            .seed = 5 + (uint64_t)pid,
+	                            .pid_lives = pid_lives};
+
+	shard->self = (struct member){.id = PL_SPAN_LIT("east-0"),
+	                              .host = PL_SPAN_LIT("h1"),
+	                              .boot = PL_SPAN_LIT("b1"),
+	                              .pid = pid,
+	                              .weight = 1000,
+	                              .started_ms = 1795237200000};
+	memset(shard->self.instance, instance, MEMBER_INSTANCE_SIZE - 1);
+	return session_open(shard->kv, &opts, on_note, shard, &shard->session, &kit.err);
+}
+
+static void start_plain(struct shard *shard, int64_t pid, char instance)
+{
+	(void)open_kv(shard, NULL, 0);
+	T_OK(start(shard, pid, instance), &kit.err);
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < SHARDS; i++) {
+		if (shards[i].session != NULL && !shards[i].closed)
+			session_close(shards[i].session);
+		run(kit.now_ms + 20000);
+		T_TRUE(shards[i].session == NULL || shards[i].closed);
+		if (shards[i].open)
+			kit_close_session(&kit, shards[i].kv);
+	}
+	kit_close(&kit);
+}
+
+/* The record as it stands; false: there is none. */
+static bool record(struct member *out)
+{
+	static struct pl_arena arena;
+	struct kv_req get = kv_op_get(kv_key(PL_SPAN_LIT("/shards/east-0")));
+
+	T_EQ(kit_call(&kit, &get), PL_OK);
+	if (kit.result.get.count == 0)
+		return false;
+	pl_arena_done(&arena);
+	pl_arena_init(&arena, 0, 0);
+	T_OK(member_parse(PL_SPAN_LIT("east-0"), kit.result.get.records[0].value, &arena,
+	                  out, &kit.err),
+	     &kit.err);
+	return true;
+}
+
+T_CASE(lives_and_closes)
+{
+	struct member m;
+
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	T_EQ(shards[0].ups, 0);
+	run(10);
+	T_STR(told(&shards[0]), "up ");
+	T_TRUE(record(&m));
+	T_EQ(m.state, MEMBER_JOINING);
+	T_EQ(kit.result.get.records[0].lease, shards[0].lease);
+	T_EQ(kit.result.get.records[0].create_revision, shards[0].revision);
+	run(60000);
+	T_STR(told(&shards[0]), "");
+	T_TRUE(shards[0].ups > 25);
+	session_close(shards[0].session);
+	T_EQ(session_lease(shards[0].session), 0);
+	run(kit.now_ms);
+	T_STR(told(&shards[0]), "closed ");
+	T_TRUE(!record(&m));
+	end();
+}
+
+/* What matters goes at once, what does not waits, nothing new is no put. */
+T_CASE(says)
+{
+	static const uint16_t partitions[] = {3, 4};
+	struct member m;
+	int64_t revision;
+
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	run(10);
+	shards[0].self.state = MEMBER_ACTIVE;
+	session_say(shards[0].session, &shards[0].self);
+	shards[0].self.partitions = partitions;
+	shards[0].self.partition_count = 2;
+	session_say(shards[0].session, &shards[0].self);
+	run(20);
+	T_TRUE(record(&m));
+	T_EQ(m.state, MEMBER_ACTIVE);
+	T_EQ(m.partition_count, 2);
+	T_EQ(kit.result.get.records[0].version, 2);
+	shards[0].self.writes_per_s = 7;
+	shards[0].self.config_count = 1;
+	shards[0].self.config[0] =
+		(struct member_config){.name = PL_SPAN_LIT("coord"), .version = 3};
+	session_say(shards[0].session, &shards[0].self);
+	run(2900);
+	T_TRUE(record(&m));
+	T_NEAR(m.writes_per_s, 0, 0);
+	run(3100);
+	T_TRUE(record(&m));
+	T_NEAR(m.writes_per_s, 7, 0);
+	T_EQ(m.config[0].version, 3);
+	revision = kit.result.get.records[0].mod_revision;
+	session_say(shards[0].session, &shards[0].self);
+	run(20000);
+	T_TRUE(record(&m));
+	T_EQ(kit.result.get.records[0].mod_revision, revision);
+	shards[0].self.config[0].refused = PL_SPAN_LIT("no");
+	session_say(shards[0].session, &shards[0].self);
+	run(20010);
+	T_TRUE(record(&m));
+	T_SPAN(m.config[0].refused, PL_SPAN_LIT("no"));
+	session_refresh(shards[0].session, 100);
+	run(20200);
+	shards[0].self.busy = 0.5;
+	session_say(shards[0].session, &shards[0].self);
+	run(20400);
+	T_TRUE(record(&m));
+	T_NEAR(m.busy, 0.5, 0);
+	end();
+}
+
+T_CASE(same_id_is_refused_while_the_first_lives)
+{
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	run(100);
+	start_plain(&shards[1], 2, 'b');
+	run(15000);
+	T_STR(told(&shards[1]), "trouble(already exists) refused(already exists) ");
+	T_TRUE(strstr(shards[1].why,
+	              "host h1, pid 1, started 2026-11-21T05:00:00.000Z") != NULL);
+	T_STR(told(&shards[0]), "up ");
+	end();
+}
+
+T_CASE(the_dead_do_not_keep_their_id)
+{
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	run(100);
+	session_abandon(shards[0].session);
+	T_EQ(session_lease(shards[0].session), 0);
+	run(110);
+	T_STR(told(&shards[0]), "up closed(canceled) ");
+	dead_pid = 1;
+	start_plain(&shards[1], 2, 'b');
+	run(120);
+	T_STR(told(&shards[1]), "up ");
+	end();
+}
+
+/* On another machine nobody can tell: its lease runs out. */
+T_CASE(the_lost_keep_it_for_their_ttl)
+{
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	run(100);
+	session_abandon(shards[0].session);
+	run(110);
+	start_plain(&shards[1], 2, 'b');
+	run(5900);
+	T_STR(told(&shards[1]), "trouble(already exists) ");
+	run(8000);
+	T_STR(told(&shards[1]), "up ");
+	end();
+}
+
+/* The store away for longer than the lease: DOWN in time, and up again although
+ * the store never ended the old lease. */
+T_CASE(own_older_lease)
+{
+	struct faulty_rule away = {.what = FAULTY_LOSE_ANSWER,
+	                           .ops = 1u << KV_LEASE_KEEP | 1u << KV_LEASE_REVOKE,
+	                           .per_mille = 1000,
+	                           .count = 12};
+
+	begin();
+	(void)open_kv(&shards[0], &away, 1);
+	T_OK(start(&shards[0], 1, 'a'), &kit.err);
+	run(30000);
+	T_TRUE(shards[0].up);
+	T_TRUE(strstr(told(&shards[0]), "down(deadline exceeded) ") != NULL);
+	end();
+}
+
+T_CASE(removed_by_hand)
+{
+	struct member m;
+
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	run(100);
+	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
+	run(3200);
+	T_STR(told(&shards[0]), "up trouble(not found) up ");
+	T_TRUE(record(&m));
+	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
+	session_look(shards[0].session);
+	run(3210);
+	T_STR(told(&shards[0]), "trouble(not found) up ");
+	/* Put by hand: the lease is lost by that, and the text. */
+	(void)kit_put(&kit, "/shards/east-0", "nonsense");
+	session_look(shards[0].session);
+	run(3220);
+	T_STR(told(&shards[0]), "");
+	T_TRUE(record(&m));
+	T_EQ(kit.result.get.records[0].lease, shards[0].lease);
+	end();
+}
+
+T_CASE(garbage_without_a_lease)
+{
+	begin();
+	(void)kit_put(&kit, "/shards/east-0", "nonsense");
+	start_plain(&shards[0], 1, 'a');
+	run(20000);
+	T_STR(told(&shards[0]), "trouble(already exists) ");
+	T_TRUE(strstr(shards[0].why, "delete that key if that shard is gone") != NULL);
+	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
+	run(25000);
+	T_STR(told(&shards[0]), "up ");
+	end();
+}
+
+/* The store comes back from a time before the shard. */
+T_CASE(rewound)
+{
+	struct memkv_snapshot *snapshot = NULL;
+
+	begin();
+	T_EQ(memkv_save(kit.mem, &snapshot, NULL), PL_OK);
+	start_plain(&shards[0], 1, 'a');
+	run(100);
+	T_EQ(memkv_restore(kit.mem, snapshot, NULL), PL_OK);
+	memkv_snapshot_free(snapshot);
+	run(10000);
+	T_TRUE(strstr(told(&shards[0]), "down(lease not found) up ") != NULL);
+	end();
+}
+
+T_CASE(ends_inside_a_note)
+{
+	for (unsigned what = SESSION_UP; what <= SESSION_TROUBLE; what++) {
+		for (unsigned abandon = 0; abandon < 2; abandon++) {
+			struct faulty_rule away[] = {
+				{.what = FAULTY_REFUSE,
+			         .ops = 1u << KV_LEASE_KEEP,
+			         .code = PL_UNAVAIL,
+			         .per_mille = 1000},
+				{.what = FAULTY_REFUSE,
+			         .ops = 1u << KV_LEASE_GRANT,
+			         .code = PL_UNAVAIL,
+			         .per_mille = 1000,
+			         .count = 1},
+			};
+
+			begin();
+			(void)open_kv(&shards[0], away, 2);
+			shards[0].end_set = true;
+			shards[0].end_at = (enum session_what)what;
+			shards[0].end_abandon = abandon;
+			T_OK(start(&shards[0], 1, 'a'), &kit.err);
+			run(30000);
+			T_TRUE(shards[0].closed);
+			end();
+		}
+	}
+}
+
+/* Two that want the same id over a store that loses, delays and repeats: never both
+ * up, and once it is calm exactly one is, or both were told. */
+static void chaos(uint64_t seed)
+{
+	struct faulty_rule rules[] = {
+		{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
+		{.what = FAULTY_APPLY_LATE, .per_mille = 100, .delay_max_ms = 4000},
+		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_UNAVAIL},
+		{.what = FAULTY_REFUSE, .per_mille = 50, .code = PL_BUSY},
+		{.what = FAULTY_SLOW_ANSWER, .per_mille = 100, .delay_max_ms = 2000},
+		{.what = FAULTY_SLOW_REQUEST, .per_mille = 100, .delay_max_ms = 2000},
+	};
+	struct pl_rng rng;
+	struct member m;
+
+	pl_rng_init(&rng, seed);
+	begin();
+	for (unsigned i = 0; i < 2; i++) {
+		T_EQ(memkv_session(kit.mem, &shards[i].kv, NULL), PL_OK);
+		T_EQ(faulty_open(shards[i].kv, seed * 2 + i, rules, 6, &shards[i].kv,
+		                 NULL),
+		     PL_OK);
+		shards[i].open = true;
+		T_OK(start(&shards[i], i + 1, i == 0 ? 'a' : 'b'), &kit.err);
+	}
+	for (unsigned i = 0; i < 150; i++) {
+		struct shard *shard = &shards[pl_rng_below(&rng, 2)];
+
+		run(kit.now_ms + pl_rng_below(&rng, 400));
+		T_TRUE(session_lease(shards[0].session) == 0 ||
+		       session_lease(shards[1].session) == 0);
+		shard->self.state = (enum member_state)pl_rng_below(&rng, 3);
+		shard->self.writes_per_s = (double)pl_rng_below(&rng, 3);
+		if (pl_rng_chance(&rng, 1, 3))
+			session_say(shard->session, &shard->self);
+		if (pl_rng_chance(&rng, 1, 20))
+			session_look(shard->session);
+	}
+	faulty_calm(shards[0].kv, true);
+	faulty_calm(shards[1].kv, true);
+	for (unsigned i = 0; i < 2; i++)
+		session_say(shards[i].session, &shards[i].self);
+	run(kit.now_ms + 40000);
+	T_TRUE(shards[0].up + shards[1].up <= 1);
+	if (shards[0].up || shards[1].up) {
+		struct shard *winner = shards[0].up ? &shards[0] : &shards[1];
+
+		T_TRUE(record(&m));
+		T_EQ(kit.result.get.records[0].lease, session_lease(winner->session));
+		T_EQ(kit.result.get.records[0].create_revision, winner->revision);
+		T_STR(m.instance, winner->self.instance);
+		T_EQ(m.state, winner->self.state);
+		T_NEAR(m.writes_per_s, winner->self.writes_per_s, 0);
+	} else {
+		T_TRUE(strstr(shards[0].story, "refused") != NULL ||
+		       strstr(shards[1].story, "refused") != NULL);
+	}
+	end();
+}
+
+T_CASE_SECONDS(two_of_the_same_id_over_a_bad_store, 60)
+{
+	for (uint64_t seed = 0; seed < 300; seed++)
+		chaos(seed + 1000 * t_seed());
+}
+
+T_CASE(without_memory)
+{
+	struct member m;
+
+	for (uint64_t nth = 1;; nth++) {
+		enum pl_code code;
+		bool fired;
+
+		begin();
+		(void)open_kv(&shards[0], NULL, 0);
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		code = start(&shards[0], 1, 'a');
+		if (code != PL_OK) {
+			T_EQ(code, PL_NOMEM);
+			shards[0].session = NULL;
+			pl_fault_reset();
+			end();
+			continue;
+		}
+		shards[0].self.state = MEMBER_ACTIVE;
+		session_say(shards[0].session, &shards[0].self);
+		run(10);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		session_say(shards[0].session, &shards[0].self);
+		run(20000);
+		T_TRUE(shards[0].up && record(&m));
+		T_EQ(m.state, MEMBER_ACTIVE);
+		end();
+		if (!fired)
+			break;
+	}
+}
