@@ -15,6 +15,17 @@ struct command {
 	enum exit_code (*run)(int argc, char **argv);
 };
 
+extern const struct command shards_command;
+extern const struct command partitions_command;
+extern const struct command shard_drain_command;
+extern const struct command shard_undrain_command;
+extern const struct command shard_evict_command;
+extern const struct command config_get_command;
+extern const struct command config_set_command;
+extern const struct command config_diff_command;
+extern const struct command config_history_command;
+extern const struct command config_rollback_command;
 extern const struct command store_check_command;
+extern const struct command store_restored_command;
 
 #endif

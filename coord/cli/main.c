@@ -6,18 +6,36 @@
 #include "coord/cli/version.h"
 
 static const struct command *const commands[] = {
-	&store_check_command,
+	&shards_command,          &partitions_command,  &shard_drain_command,
+	&shard_undrain_command,   &shard_evict_command, &config_get_command,
+	&config_set_command,      &config_diff_command, &config_history_command,
+	&config_rollback_command, &store_check_command, &store_restored_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+/* Those that begin with the word, or all. */
+static unsigned print_commands(FILE *to, const char *word)
+{
+	size_t len = strlen(word);
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+		const char *words = commands[i]->words;
+
+		if (len > 0 && (strncmp(words, word, len) != 0 || words[len] != ' '))
+			continue;
+		(void)fprintf(to, "  %-16s %s\n", words, commands[i]->summary);
+		count++;
+	}
+	return count;
+}
 
 static void print_help(FILE *to)
 {
 	(void)fprintf(to, "placet: a scheduling coordinator over etcd\n\n"
 	                  "usage: placet COMMAND [options]\n\ncommands:\n");
-	for (unsigned i = 0; i < COMMAND_COUNT; i++)
-		(void)fprintf(to, "  %-16s %s\n", commands[i]->words,
-		              commands[i]->summary);
+	(void)print_commands(to, "");
 	(void)fprintf(
 		to,
 		"\n  placet COMMAND --help tells more; placet --version the version\n");
@@ -59,7 +77,11 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return argc > 1 ? EXIT_OK : EXIT_USAGE;
 	}
-	(void)fprintf(stderr, "placet: no command '%s'\n\n", first);
-	print_help(stderr);
+	if (argc > 2)
+		(void)fprintf(stderr, "placet: no command '%s %s'\n\n", first, argv[2]);
+	else
+		(void)fprintf(stderr, "placet: no command '%s'\n\n", first);
+	if (print_commands(stderr, first) == 0)
+		print_help(stderr);
 	return EXIT_USAGE;
 }

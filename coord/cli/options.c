@@ -1,0 +1,193 @@
+#include "coord/cli/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coord/cli/say.h"
+
+enum {
+	OPT_PREFIX = STORE_OPT_LAST + 1,
+	OPT_YES,
+	OPT_DRY_RUN,
+	OPT_WHY,
+	LONG_MAX_COUNT = 32,
+};
+
+struct common {
+	unsigned flag; /* 0: every command has it */
+	struct option option;
+	const char *help;
+};
+
+static const struct common commons[] = {
+	{OPTIONS_OUTPUT,
+         {"output", required_argument, NULL, 'o'},
+         "  -o, --output FORMAT    table, wide, json or yaml (default table)\n"},
+	{OPTIONS_WATCH,
+         {"watch", no_argument, NULL, 'w'},
+         "  -w, --watch            go on and print every change\n"},
+	{OPTIONS_DRY_RUN,
+         {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+         "  --dry-run              say what would change, and change nothing\n"},
+	{OPTIONS_WHY,
+         {"why", required_argument, NULL, OPT_WHY},
+         "  --why TEXT             kept with the new version\n"},
+	{OPTIONS_YES,
+         {"yes", no_argument, NULL, OPT_YES},
+         "  -y, --yes              do it without a question\n"},
+	{0,
+         {"prefix", required_argument, NULL, OPT_PREFIX},
+         "  --prefix PREFIX        in front of every key, when an etcd is shared\n"
+         "                         (PLACET_PREFIX; default none)\n"},
+};
+
+enum { COMMON_COUNT = sizeof commons / sizeof commons[0] };
+
+static bool has(const struct options_spec *spec, const struct common *common)
+{
+	return common->flag == 0 || (spec->common & common->flag) != 0;
+}
+
+static void print_help(const struct options_spec *spec)
+{
+	(void)printf("usage: placet %s %s\n\n%s\n", spec->words, spec->usage,
+	             spec->about);
+	if (spec->help != NULL)
+		(void)printf("%s", spec->help);
+	for (unsigned i = 0; i < COMMON_COUNT; i++)
+		if (has(spec, &commons[i]))
+			(void)printf("%s", commons[i].help);
+	(void)printf("%s  -h, --help\n\n"
+	             "Example:\n%s\n"
+	             "Exit status: 0 done, 1 it could not be, 2 wrong usage.\n",
+	             store_opts_help, spec->example);
+}
+
+static void long_options(const struct options_spec *spec, struct option *out)
+{
+	static const struct option store[] = {STORE_OPTS_LONG};
+	unsigned count = sizeof store / sizeof store[0];
+
+	memcpy(out, store, sizeof store);
+	out[count++] = (struct option){"help", no_argument, NULL, 'h'};
+	for (unsigned i = 0; i < COMMON_COUNT; i++)
+		if (has(spec, &commons[i]))
+			out[count++] = commons[i].option;
+	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
+	     own++) {
+		PL_ASSERT(count < LONG_MAX_COUNT - 1);
+		out[count++] = *own;
+	}
+	out[count] = (struct option){0};
+}
+
+static enum pl_code prefix_set(struct options *out, const char *arg, struct pl_err *err)
+{
+	if (strlen(arg) > OPTIONS_PREFIX_MAX)
+		return pl_err_set(err, PL_INVALID, "--prefix: longer than %d bytes",
+		                  OPTIONS_PREFIX_MAX);
+	out->prefix = arg;
+	return PL_OK;
+}
+
+static enum pl_code take(const struct options_spec *spec, void *ctx, int opt,
+                         struct options *out, struct pl_err *err)
+{
+	switch (opt) {
+	case 'o':
+		out->format_given = true;
+		return output_format_parse(optarg, &out->format, err);
+	case 'w':
+		out->watch = true;
+		return PL_OK;
+	case 'y':
+	case OPT_YES:
+		out->yes = true;
+		return PL_OK;
+	case OPT_DRY_RUN:
+		out->dry_run = true;
+		return PL_OK;
+	case OPT_WHY:
+		out->why = optarg;
+		return PL_OK;
+	case OPT_PREFIX:
+		return prefix_set(out, optarg, err);
+	default:
+		if (opt >= STORE_OPT_FIRST && opt <= STORE_OPT_LAST)
+			return store_opts_take(&out->store, opt, optarg, err);
+		return spec->take(ctx, opt, optarg, err);
+	}
+}
+
+static enum pl_code take_all(const struct options_spec *spec, int argc, char **argv,
+                             void *ctx, struct options *out, bool *help,
+                             struct pl_err *err)
+{
+	struct option all[LONG_MAX_COUNT];
+	char letters[16];
+	int opt;
+
+	(void)snprintf(letters, sizeof letters, ":h%s%s%s%s",
+	               (spec->common & OPTIONS_OUTPUT) != 0 ? "o:" : "",
+	               (spec->common & OPTIONS_WATCH) != 0 ? "w" : "",
+	               (spec->common & OPTIONS_YES) != 0 ? "y" : "",
+	               spec->own != NULL && spec->own[0].val == 'f' ? "f:" : "");
+	long_options(spec, all);
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, letters, all, NULL)) != -1) {
+		if (opt == 'h') {
+			*help = true;
+			return PL_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return pl_err_set(err, PL_INVALID, "%s '%s'",
+			                  opt == ':' ? "a value is missing after"
+			                             : "no option",
+			                  argv[optind - 1]);
+		if (take(spec, ctx, opt, out, err) != PL_OK)
+			return err->code;
+	}
+	return PL_OK;
+}
+
+static enum pl_code take_args(const struct options_spec *spec, int argc, char **argv,
+                              struct options *out, struct pl_err *err)
+{
+	out->args = argv + optind;
+	out->arg_count = (unsigned)(argc - optind);
+	if (out->arg_count < spec->args_min)
+		return pl_err_set(err, PL_INVALID, "want %s", spec->usage);
+	if (out->arg_count > spec->args_max)
+		return pl_err_set(err, PL_INVALID, "'%s' is too much: want %s",
+		                  out->args[spec->args_max], spec->usage);
+	return PL_OK;
+}
+
+bool options_parse(const struct options_spec *spec, int argc, char **argv, void *ctx,
+                   struct options *out, enum exit_code *exit_code)
+{
+	const char *prefix = getenv("PLACET_PREFIX");
+	struct pl_err err = {0};
+	bool help = false;
+
+	*out = (struct options){.prefix = "", .why = ""};
+	if (store_opts_init(&out->store, &err) == PL_OK &&
+	    prefix_set(out, prefix == NULL ? "" : prefix, &err) == PL_OK &&
+	    take_all(spec, argc, argv, ctx, out, &help, &err) == PL_OK && !help &&
+	    take_args(spec, argc, argv, out, &err) == PL_OK &&
+	    (spec->check == NULL || spec->check(ctx, out, &err) == PL_OK))
+		return true;
+	*exit_code = EXIT_OK;
+	if (help)
+		print_help(spec);
+	else
+		*exit_code = say_usage(spec->words, &err);
+	options_done(out);
+	return false;
+}
+
+void options_done(struct options *options)
+{
+	store_opts_done(&options->store);
+}

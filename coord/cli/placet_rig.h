@@ -1,0 +1,57 @@
+/* For tests: a store of their own with what shards would have written, and the placet
+ * command run against it as a person would. */
+#ifndef COORD_CLI_PLACET_RIG_H
+#define COORD_CLI_PLACET_RIG_H
+
+#include <stdio.h>
+
+#include "store/etcd/rig.h"
+#include "tests/harness/t.h"
+
+enum { PLACET_OUTPUT_MAX = 1 << 18, PLACET_LEASE = 0x1234 };
+
+struct placet_rig {
+	struct rig rig;
+	char out[PLACET_OUTPUT_MAX]; /* stdout of the last command, then stderr */
+	char said[PLACET_OUTPUT_MAX];
+};
+
+extern struct placet_rig placet_rig;
+
+/* An etcd with PLACET_LEASE and, unless partitions is 0, a /placet/meta. */
+void placet_up(unsigned partitions);
+void placet_down(void);
+
+void placet_put(const char *key, const char *value);        /* under no lease */
+void placet_put_leased(const char *key, const char *value); /* under PLACET_LEASE */
+void placet_delete(const char *key);
+
+/* An active shard of weight 1 that started in the far future, so that its age is 0s;
+ * partitions as "0,1,2". */
+void placet_shard(const char *id, const char *partitions);
+void placet_owner(unsigned partition, const char *shard);
+
+/* Gives the exit status. input NULL: nothing on stdin. */
+int placet_run(const char *input, const char *const args[]);
+#define PLACET(...) placet_run(NULL, (const char *const[]){__VA_ARGS__, NULL})
+
+/* What it printed on stdout, or said on stderr, has these words; or has not. */
+void placet_prints(const char *words);
+void placet_says(const char *words);
+void placet_prints_not(const char *words);
+
+/* One that goes on: its output is read line by line. */
+struct placet_running {
+	pid_t pid;
+	FILE *out; /* stdout and stderr */
+	char line[1 << 14];
+};
+
+void placet_start(struct placet_running *running, const char *const args[]);
+/* Reads until a line has the words; it is in running->line. */
+void placet_await(struct placet_running *running, const char *words);
+/* Reads to the end and gives the exit status. */
+int placet_end(struct placet_running *running);
+void placet_kill(struct placet_running *running);
+
+#endif
