@@ -242,6 +242,76 @@ T_CASE(of_two_writers_one_wins)
 	end();
 }
 
+/* Puts version 2 by hand if it is not there yet. */
+static bool put_by_hand(void)
+{
+	struct pl_span key = PL_SPAN_LIT("/config/coord/0000000002");
+	struct kv_compare absent = kv_if_create_rev(key, KV_EQ, 0);
+	struct kv_req op = kv_op_put(key, PL_SPAN_LIT("by hand"));
+	struct kv_req txn = {.op = KV_TXN,
+	                     .txn = {.compares = &absent,
+	                             .compare_count = 1,
+	                             .then = &op,
+	                             .then_count = 1}};
+	struct kv *faulty = kit.kv;
+
+	kit.kv = plain;
+	T_EQ(kit_call(&kit, &txn), PL_OK);
+	kit.kv = faulty;
+	return kit.result.txn.succeeded;
+}
+
+/* Whenever a hand puts the version that ours was to be, it stays, and ours is another. */
+T_CASE(a_version_by_hand_at_every_moment)
+{
+	unsigned wins = 0;
+
+	for (unsigned steps = 0; steps < 8; steps++) {
+		struct config_edit_opts opts = opts_for("{\"settle_ms\":2}");
+		struct outcome out = {0};
+		bool by_hand;
+
+		begin();
+		edited("{\"settle_ms\":1}", 1);
+		T_OK(config_edit_start(kit.kv, &opts, on_edited, &out, NULL, &err), &err);
+		for (unsigned i = 0; i < steps; i++)
+			(void)memkv_step(kit.mem, kit.now_ms, 1);
+		by_hand = put_by_hand();
+		run(kit.now_ms + 1000);
+		T_TRUE(out.done);
+		T_STR(out.err.msg, "");
+		T_EQ(out.version, by_hand ? 3 : 2);
+		T_EQ(strcmp(stored("/config/coord/0000000002"), "by hand") == 0, by_hand);
+		wins += by_hand;
+		end();
+	}
+	T_TRUE(wins >= 2 && wins < 8);
+}
+
+/* What the change was made on top of is not what is current any more. */
+T_CASE(current_by_hand_at_every_moment)
+{
+	unsigned conflicts = 0;
+
+	for (unsigned steps = 0; steps < 8; steps++) {
+		struct config_edit_opts opts = opts_for("{\"settle_ms\":2}");
+		struct outcome out = {0};
+
+		begin();
+		edited("{\"settle_ms\":1}", 1);
+		T_OK(config_edit_start(kit.kv, &opts, on_edited, &out, NULL, &err), &err);
+		for (unsigned i = 0; i < steps; i++)
+			(void)memkv_step(kit.mem, kit.now_ms, 1);
+		put(current, "{\"v\":1,\"version\":1}");
+		run(kit.now_ms + 1000);
+		T_TRUE(out.done);
+		T_TRUE(out.err.code == PL_OK || out.err.code == PL_CONFLICT);
+		conflicts += out.err.code == PL_CONFLICT;
+		end();
+	}
+	T_TRUE(conflicts > 0);
+}
+
 T_CASE(a_guard_must_hold)
 {
 	struct config_edit_opts opts = opts_for("{\"settle_ms\":5}");
@@ -330,6 +400,7 @@ T_CASE(what_nobody_knows_is_found_out)
 			run(kit.now_ms + 10);
 		T_TRUE(out.done);
 		unknown += out.err.code == PL_UNKNOWN;
+		T_TRUE(out.err.code != PL_CONFLICT); /* there is nobody else */
 		if (out.err.code != PL_OK)
 			continue;
 		won++;

@@ -161,6 +161,20 @@ static void edit(enum config_name name, const char *json)
 	T_TRUE(done);
 }
 
+/* So long that it would write over what is applied, if it were read to there. */
+static void put_long_drain(void)
+{
+	char json[2048];
+	int len = snprintf(json, sizeof json,
+	                   "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\","
+	                   "\"config\":{\"drain\":[");
+
+	for (unsigned i = 0; i < 100; i++)
+		len += snprintf(json + len, sizeof json - (size_t)len, "\"xxxxxx\",");
+	(void)snprintf(json + len, sizeof json - (size_t)len, "\"x\"]}}");
+	put("/config/shards/0000000001", json);
+}
+
 static const struct config_coord *coord(void)
 {
 	return &config_watch_value(watch, CONFIG_COORD)->coord;
@@ -186,6 +200,10 @@ T_CASE(what_there_is_then_every_change)
 	T_EQ(config_factor(&config_watch_value(watch, CONFIG_WEIGHTS)->weights,
 	                   PL_SPAN_LIT("a")),
 	     7);
+	put_long_drain();
+	said("refused:shards=1(version 1: config.drain: 'xxxxxx' stands twice)");
+	T_TRUE(config_drains(&config_watch_value(watch, CONFIG_SHARDS)->shards,
+	                     PL_SPAN_LIT("a")));
 	put("/config/other/current", "{}");
 	put("/config/coord/nonsense", "{}");
 	said("");
