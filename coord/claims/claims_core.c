@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-/*
- * A slot in which something changed goes into todo; run() takes one after the other
- * and looks at it afresh, so what is done depends on what is so now and not on the
- * way there. Each look emits one action at most.
- */
+#include "coord/claims/claims_core_int.h"
+
+/* What is known, and how it comes to be known. What follows from it: claims_work.c */
 
 enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 2000, INFLIGHT_DEFAULT = 32 };
 
@@ -23,37 +21,10 @@ const char *claims_state_name(enum claims_state state)
 	return state_names[state];
 }
 
-static uint32_t index_of(const struct claims_core *core, const struct claims_slot *slot)
-{
-	return (uint32_t)(slot - core->slot);
-}
-
 static struct claims_slot *slot_of(const struct claims_core *core, uint32_t partition)
 {
 	PL_ASSERT(partition < core->partitions);
 	return &core->slot[partition];
-}
-
-static bool up(const struct claims_core *core)
-{
-	return core->lease != 0 && !core->closed;
-}
-
-/* The newest fact is a key with our lease. */
-static bool ours(const struct claims_core *core, const struct claims_slot *slot)
-{
-	return slot->key_epoch != 0 && core->lease != 0 && slot->key_lease == core->lease;
-}
-
-static bool to_move(const struct claims_core *core, const struct claims_slot *slot)
-{
-	return core->leaving || slot->target == CLAIMS_OTHERS;
-}
-
-static bool to_claim(const struct claims_core *core, const struct claims_slot *slot)
-{
-	return slot->target == CLAIMS_MINE && !core->leaving && slot->revision != 0 &&
-	       slot->key_epoch == 0;
 }
 
 static bool is_busy(const struct claims_core *core, const struct claims_slot *slot)
@@ -61,14 +32,14 @@ static bool is_busy(const struct claims_core *core, const struct claims_slot *sl
 	if (slot->lost_epoch != 0 || slot->ask != CLAIMS_ASK_NONE || slot->doubt)
 		return true;
 	if (slot->epoch != 0)
-		return slot->quiescing || to_move(core, slot);
-	return ours(core, slot) || to_claim(core, slot);
+		return slot->quiescing || claims_is_moving(core, slot);
+	return claims_is_ours(core, slot) || claims_is_wanted(core, slot);
 }
 
-static void slot_check(const struct claims_core *core, const struct claims_slot *slot)
+void claims_slot_check(const struct claims_core *core, const struct claims_slot *slot)
 {
 	PL_ASSERT(slot->epoch == 0 ||
-	          (ours(core, slot) && slot->epoch == slot->key_epoch));
+	          (claims_is_ours(core, slot) && slot->epoch == slot->key_epoch));
 	PL_ASSERT(slot->epoch == 0 || slot->epoch != slot->given_up);
 	PL_ASSERT(slot->epoch == 0 || slot->lost_epoch == 0);
 	PL_ASSERT(slot->epoch != 0 || !slot->quiescing);
@@ -82,11 +53,11 @@ static void core_check(const struct claims_core *core)
 }
 
 /* Something about it changed. */
-static void mark(struct claims_core *core, struct claims_slot *slot)
+void claims_mark(struct claims_core *core, struct claims_slot *slot)
 {
 	bool busy = is_busy(core, slot);
 
-	slot_check(core, slot);
+	claims_slot_check(core, slot);
 	core->busy += busy;
 	core->busy -= slot->busy;
 	slot->busy = busy;
@@ -97,10 +68,10 @@ static void mark(struct claims_core *core, struct claims_slot *slot)
 static void mark_all(struct claims_core *core)
 {
 	for (uint32_t p = 0; p < core->partitions; p++)
-		mark(core, &core->slot[p]);
+		claims_mark(core, &core->slot[p]);
 }
 
-static void lose(struct claims_core *core, struct claims_slot *slot, enum claims_why why)
+void claims_lose(struct claims_core *core, struct claims_slot *slot, enum claims_why why)
 {
 	if (slot->epoch == 0)
 		return;
@@ -128,7 +99,7 @@ static void forget(struct claims_slot *slot)
 static void session_down(struct claims_core *core, enum claims_why why)
 {
 	for (uint32_t p = 0; p < core->partitions; p++) {
-		lose(core, &core->slot[p], why);
+		claims_lose(core, &core->slot[p], why);
 		forget(&core->slot[p]);
 	}
 	core->inflight = 0;
@@ -160,7 +131,7 @@ static void learn(struct claims_core *core, struct claims_slot *slot, int64_t re
 	if (revision <= slot->revision)
 		return;
 	if (slot->epoch != 0 && (slot->epoch != epoch || core->lease != lease))
-		lose(core, slot, CLAIMS_GONE);
+		claims_lose(core, slot, CLAIMS_GONE);
 	if (slot->key_epoch != 0 && epoch == 0) {
 		slot->failures = 0;
 		slot->at_ms = 0;
@@ -182,7 +153,7 @@ static void on_target(struct claims_core *core, const struct claims_event *event
 		slot->at_ms = event->target == CLAIMS_OTHERS
 		                      ? event->now_ms + core->settle_ms
 		                      : 0;
-	mark(core, slot);
+	claims_mark(core, slot);
 }
 
 static void on_quiet(struct claims_core *core, const struct claims_event *event)
@@ -192,7 +163,7 @@ static void on_quiet(struct claims_core *core, const struct claims_event *event)
 	if (!slot->quiescing || slot->epoch != event->epoch)
 		return;
 	slot->quiet = true;
-	mark(core, slot);
+	claims_mark(core, slot);
 }
 
 /* The fact may still say that it is ours; the store knows better. */
@@ -202,9 +173,9 @@ static void on_fenced(struct claims_core *core, const struct claims_event *event
 
 	if (slot->epoch == 0 || slot->epoch != event->epoch)
 		return;
-	lose(core, slot, CLAIMS_FENCED);
+	claims_lose(core, slot, CLAIMS_FENCED);
 	slot->doubt = true;
-	mark(core, slot);
+	claims_mark(core, slot);
 }
 
 static void on_rewound(struct claims_core *core)
@@ -212,7 +183,7 @@ static void on_rewound(struct claims_core *core)
 	for (uint32_t p = 0; p < core->partitions; p++) {
 		struct claims_slot *slot = &core->slot[p];
 
-		lose(core, slot, CLAIMS_REWOUND);
+		claims_lose(core, slot, CLAIMS_REWOUND);
 		forget(slot);
 		slot->revision = 0;
 		slot->key_epoch = 0;
@@ -292,195 +263,7 @@ static void on_answer(struct claims_core *core, const struct claims_event *event
 		retry_later(core, slot, event->now_ms);
 		break;
 	}
-	mark(core, slot);
-}
-
-static struct claims_action *emit(struct claims_core *core, struct claims_slot *slot,
-                                  enum claims_action_type type,
-                                  struct claims_actions *actions)
-{
-	struct claims_action *action = &actions->item[actions->count];
-
-	PL_ASSERT(actions->count < actions->max);
-	actions->count++;
-	*action = (struct claims_action){.type = type,
-	                                 .partition = index_of(core, slot),
-	                                 .epoch = slot->epoch,
-	                                 .lease = core->lease};
-	mark(core, slot);
-	return action;
-}
-
-static void tell_lost(struct claims_core *core, struct claims_slot *slot,
-                      struct claims_actions *actions)
-{
-	int64_t epoch = slot->lost_epoch;
-	struct claims_action *action;
-
-	slot->lost_epoch = 0;
-	action = emit(core, slot, CLAIMS_TELL_LOST, actions);
-	action->epoch = epoch;
-	action->why = slot->why;
-}
-
-static bool has_room(struct claims_core *core, struct claims_slot *slot)
-{
-	if (core->inflight < core->inflight_max)
-		return true;
-	pl_list_del(&slot->link);
-	pl_list_add_tail(&core->hungry, &slot->link);
-	return false;
-}
-
-static void send(struct claims_core *core, struct claims_slot *slot, enum claims_ask ask,
-                 struct claims_actions *actions)
-{
-	static const enum claims_action_type types[] = {
-		[CLAIMS_ASK_CLAIM] = CLAIMS_DO_CLAIM,
-		[CLAIMS_ASK_RELEASE] = CLAIMS_DO_RELEASE,
-		[CLAIMS_ASK_READ] = CLAIMS_DO_READ,
-	};
-	struct claims_action *action;
-
-	PL_ASSERT(slot->epoch == 0 && slot->ask == CLAIMS_ASK_NONE);
-	if (!has_room(core, slot))
-		return;
-	core->inflight++;
-	slot->ask = (uint8_t)ask;
-	slot->seq = ++core->seq;
-	action = emit(core, slot, types[ask], actions);
-	action->seq = slot->seq;
-	if (ask == CLAIMS_ASK_RELEASE)
-		action->epoch = slot->given_up = slot->key_epoch;
-}
-
-/* True: its time has not come. */
-static bool wait(struct claims_core *core, const struct claims_slot *slot,
-                 uint64_t now_ms)
-{
-	if (now_ms >= slot->at_ms)
-		return false;
-	if (slot->at_ms < core->next_ms)
-		core->next_ms = slot->at_ms;
-	return true;
-}
-
-static void adopt(struct claims_core *core, struct claims_slot *slot,
-                  struct claims_actions *actions)
-{
-	slot->epoch = slot->key_epoch;
-	slot->doubt = false;
-	slot->failures = 0;
-	slot->at_ms = 0;
-	core->owned++;
-	(void)emit(core, slot, CLAIMS_TELL_OWNED, actions);
-}
-
-static void work_owned(struct claims_core *core, struct claims_slot *slot,
-                       uint64_t now_ms, struct claims_actions *actions)
-{
-	if (!to_move(core, slot) || !core->synced)
-		return;
-	if (!core->leaving && wait(core, slot, now_ms))
-		return;
-	slot->quiescing = true;
-	slot->at_ms = now_ms + core->handover_ms;
-	emit(core, slot, CLAIMS_TELL_QUIESCE, actions)->deadline_ms = slot->at_ms;
-}
-
-/* LOST goes first; the release follows when the slot is looked at again. */
-static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
-                           uint64_t now_ms, struct claims_actions *actions)
-{
-	bool to_nobody = slot->target == CLAIMS_NOBODYS && !core->leaving;
-
-	if ((!slot->quiet && wait(core, slot, now_ms)) || !core->synced || to_nobody)
-		return;
-	if (!has_room(core, slot))
-		return;
-	lose(core, slot, CLAIMS_HANDED_OVER);
-	tell_lost(core, slot, actions);
-}
-
-/* A key of ours that is not acted on: taken up, or to be rid of. */
-static void work_found(struct claims_core *core, struct claims_slot *slot,
-                       uint64_t now_ms, struct claims_actions *actions)
-{
-	bool keep = slot->key_epoch != slot->given_up && !to_move(core, slot);
-
-	if (keep)
-		adopt(core, slot, actions);
-	else if (slot->ask != CLAIMS_ASK_NONE || wait(core, slot, now_ms))
-		return;
-	else if (slot->doubt)
-		send(core, slot, CLAIMS_ASK_READ, actions);
-	else if (core->synced)
-		send(core, slot, CLAIMS_ASK_RELEASE, actions);
-}
-
-static void work_idle(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
-                      struct claims_actions *actions)
-{
-	bool claim = core->synced && to_claim(core, slot);
-
-	if (slot->ask != CLAIMS_ASK_NONE || (!claim && !slot->doubt) ||
-	    wait(core, slot, now_ms))
-		return;
-	send(core, slot, slot->doubt ? CLAIMS_ASK_READ : CLAIMS_ASK_CLAIM, actions);
-}
-
-static void work(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
-                 struct claims_actions *actions)
-{
-	if (slot->lost_epoch != 0)
-		tell_lost(core, slot, actions);
-	else if (!up(core))
-		return;
-	else if (slot->quiescing)
-		work_quiescing(core, slot, now_ms, actions);
-	else if (slot->epoch != 0)
-		work_owned(core, slot, now_ms, actions);
-	else if (ours(core, slot))
-		work_found(core, slot, now_ms, actions);
-	else
-		work_idle(core, slot, now_ms, actions);
-}
-
-static struct claims_slot *next_of(struct claims_core *core)
-{
-	struct pl_list *from = &core->todo;
-
-	if (pl_list_empty(from)) {
-		from = &core->hungry;
-		if (pl_list_empty(from) || core->inflight == core->inflight_max)
-			return NULL;
-	}
-	return PL_LIST_ITEM(from->next, struct claims_slot, link);
-}
-
-static void run(struct claims_core *core, uint64_t now_ms, struct claims_actions *actions)
-{
-	struct claims_slot *slot;
-
-	while (actions->count < actions->max && (slot = next_of(core)) != NULL) {
-		pl_list_del(&slot->link);
-		work(core, slot, now_ms, actions);
-		slot_check(core, slot);
-	}
-}
-
-/* Slots whose time has come; and when the next one's does. */
-static void wake(struct claims_core *core, uint64_t now_ms)
-{
-	if (now_ms < core->next_ms)
-		return;
-	core->next_ms = UINT64_MAX;
-	for (uint32_t p = 0; p < core->partitions; p++) {
-		struct claims_slot *slot = &core->slot[p];
-
-		if (slot->at_ms != 0 && !wait(core, slot, now_ms))
-			mark(core, slot);
-	}
+	claims_mark(core, slot);
 }
 
 void claims_core_init(struct claims_core *core, const struct claims_core_opts *opts)
@@ -508,7 +291,7 @@ static void on_fact(struct claims_core *core, const struct claims_event *event)
 
 	PL_ASSERT(!seen || event->epoch > 0);
 	learn(core, slot, event->revision, seen ? event->epoch : 0, event->lease);
-	mark(core, slot);
+	claims_mark(core, slot);
 }
 
 static void on_flag(struct claims_core *core, bool *flag, bool on)
@@ -579,8 +362,8 @@ void claims_step(struct claims_core *core, const struct claims_event *event,
 	if (core->lease != 0 && event->now_ms >= core->safe_until_ms)
 		session_down(core, CLAIMS_SESSION);
 	apply(core, event);
-	wake(core, event->now_ms);
-	run(core, event->now_ms, actions);
+	claims_wake(core, event->now_ms);
+	claims_run(core, event->now_ms, actions);
 	core_check(core);
 }
 
@@ -604,7 +387,7 @@ enum claims_state claims_core_state(const struct claims_core *core, uint32_t par
 		return CLAIMS_STATE_CLAIMING;
 	if (slot->ask == CLAIMS_ASK_READ || slot->doubt)
 		return CLAIMS_STATE_READING;
-	if (slot->ask == CLAIMS_ASK_RELEASE || ours(core, slot))
+	if (slot->ask == CLAIMS_ASK_RELEASE || claims_is_ours(core, slot))
 		return CLAIMS_STATE_RELEASING;
 	if (slot->revision == 0)
 		return CLAIMS_STATE_UNSEEN;
@@ -614,8 +397,9 @@ enum claims_state claims_core_state(const struct claims_core *core, uint32_t par
 int64_t claims_core_epoch(const struct claims_core *core, uint32_t partition,
                           uint64_t now_ms)
 {
-	return up(core) && now_ms < core->safe_until_ms ? slot_of(core, partition)->epoch
-	                                                : 0;
+	return claims_is_up(core) && now_ms < core->safe_until_ms
+	               ? slot_of(core, partition)->epoch
+	               : 0;
 }
 
 bool claims_core_may_begin(const struct claims_core *core, uint32_t partition,
@@ -627,5 +411,5 @@ bool claims_core_may_begin(const struct claims_core *core, uint32_t partition,
 
 bool claims_core_settled(const struct claims_core *core)
 {
-	return core->synced && core->busy == 0 && (up(core) || core->leaving);
+	return core->synced && core->busy == 0 && (claims_is_up(core) || core->leaving);
 }

@@ -104,7 +104,8 @@ static void tell(struct claims_event event)
 	struct claims_actions actions = {.max = CLAIMS_ACTIONS_MAX};
 
 	event.now_ms = now;
-	event.seq = asked[event.partition];
+	if (event.seq == 0)
+		event.seq = asked[event.partition];
 	claims_step(&core, &event, &actions);
 	say_event(&event);
 	for (unsigned i = 0; i < actions.count; i++)
@@ -404,4 +405,118 @@ T_CASE(leaving)
 	EV(RELEASED, .partition = 1, .revision = 15);
 	T_TRUE(claims_core_settled(&core));
 	t_golden("claims/leaving.txt", story);
+}
+
+/* Answers to what was asked under another lease say nothing about this one. */
+T_CASE(answers_of_an_old_lease)
+{
+	uint32_t old;
+
+	begin();
+	old = asked[0];
+	EV(SESSION, .lease = 0);
+	EV(SESSION, .lease = US + 1, .safe_until_ms = 70000);
+	T_TRUE(asked[0] != old);
+	EV(CLAIMED, .partition = 0, .revision = 11, .seq = old);
+	T_EQ(owned[0], 0);
+	EV(FAILED, .partition = 0, .seq = old);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_CLAIMING);
+	EV(FOUND, .partition = 0, .revision = 12, .epoch = 11, .lease = US);
+	T_EQ(owned[0], 0);
+	EV(GONE, .partition = 0, .revision = 13);
+	EV(CLAIMED, .partition = 0, .revision = 14);
+	T_EQ(owned[0], 14);
+}
+
+T_CASE(leaving_waits_for_nothing_to_settle)
+{
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_OWNED);
+	EV(LEAVING, .on = true);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
+}
+
+/* Who was to take it has gone as well: it stays, until somebody comes or we go. */
+T_CASE(nobody_takes_it_any_more)
+{
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	EV(TARGET, .partition = 0, .target = CLAIMS_NOBODYS);
+	EV(QUIET, .partition = 0, .epoch = 11);
+	at(now + 1000);
+	T_EQ(owned[0], 11);
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	T_EQ(owned[0], 0);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_RELEASING);
+}
+
+/* Not more than three in flight; the rest goes as they are answered. */
+T_CASE(bounded_in_flight)
+{
+	enum { MANY = 10 };
+	static struct claims_slot many[MANY];
+	struct claims_core_opts opts = {.slots = many, .partitions = MANY, .inflight = 3};
+	struct claims_actions actions = {.max = 0};
+	uint32_t seqs[MANY] = {0};
+	unsigned flying = 0, taken = 0;
+
+	claims_core_init(&core, &opts);
+	claims_step(&core,
+	            &(struct claims_event){.type = CLAIMS_EV_SESSION,
+	                                   .lease = US,
+	                                   .safe_until_ms = 9000},
+	            &actions);
+	for (uint32_t p = 0; p < MANY; p++) {
+		claims_step(&core,
+		            &(struct claims_event){.type = CLAIMS_EV_GONE,
+		                                   .partition = p,
+		                                   .revision = 5},
+		            &actions);
+		claims_step(&core,
+		            &(struct claims_event){.type = CLAIMS_EV_TARGET,
+		                                   .partition = p,
+		                                   .target = CLAIMS_MINE},
+		            &actions);
+	}
+	claims_step(&core, &(struct claims_event){.type = CLAIMS_EV_SYNCED}, &actions);
+	T_EQ(actions.count, 0);
+	T_EQ(claims_deadline_ms(&core), 0);
+	while (taken < MANY) {
+		actions.max = CLAIMS_ACTIONS_MAX;
+		claims_step(&core, &(struct claims_event){.type = CLAIMS_EV_TIMEOUT},
+		            &actions);
+		for (unsigned i = 0; i < actions.count; i++) {
+			T_EQ(actions.item[i].type == CLAIMS_DO_CLAIM ||
+			             actions.item[i].type == CLAIMS_TELL_OWNED,
+			     true);
+			if (actions.item[i].type != CLAIMS_DO_CLAIM)
+				continue;
+			flying++;
+			seqs[actions.item[i].partition] = actions.item[i].seq;
+		}
+		T_TRUE(flying <= 3);
+		if (claims_deadline_ms(&core) == 0)
+			continue;
+		T_TRUE(flying == 3 || flying + taken == MANY);
+		actions.max = 0;
+		for (uint32_t p = 0; p < MANY; p++) {
+			if (seqs[p] == 0)
+				continue;
+			claims_step(&core,
+			            &(struct claims_event){.type = CLAIMS_EV_CLAIMED,
+			                                   .partition = p,
+			                                   .seq = seqs[p],
+			                                   .revision = 6 + taken},
+			            &actions);
+			seqs[p] = 0;
+			flying--;
+			taken++;
+			break;
+		}
+	}
+	actions.max = 1;
+	claims_step(&core, &(struct claims_event){.type = CLAIMS_EV_TIMEOUT}, &actions);
+	T_EQ(core.owned, MANY);
 }

@@ -1,0 +1,201 @@
+/*
+ * What is done about a slot.
+ *
+ * A slot in which something changed goes into todo; claims_run() takes one after the
+ * other and looks at it afresh, so what is done depends on what is so now and not on
+ * the way there. Each look emits one action at most.
+ */
+#include "coord/claims/claims_core_int.h"
+
+static uint32_t index_of(const struct claims_core *core, const struct claims_slot *slot)
+{
+	return (uint32_t)(slot - core->slot);
+}
+
+static struct claims_action *emit(struct claims_core *core, struct claims_slot *slot,
+                                  enum claims_action_type type,
+                                  struct claims_actions *actions)
+{
+	struct claims_action *action = &actions->item[actions->count];
+
+	PL_ASSERT(actions->count < actions->max);
+	actions->count++;
+	*action = (struct claims_action){.type = type,
+	                                 .partition = index_of(core, slot),
+	                                 .epoch = slot->epoch,
+	                                 .lease = core->lease};
+	claims_mark(core, slot);
+	return action;
+}
+
+static void tell_lost(struct claims_core *core, struct claims_slot *slot,
+                      struct claims_actions *actions)
+{
+	int64_t epoch = slot->lost_epoch;
+	struct claims_action *action;
+
+	slot->lost_epoch = 0;
+	action = emit(core, slot, CLAIMS_TELL_LOST, actions);
+	action->epoch = epoch;
+	action->why = slot->why;
+}
+
+static bool has_room(struct claims_core *core, struct claims_slot *slot)
+{
+	if (core->inflight < core->inflight_max)
+		return true;
+	pl_list_del(&slot->link);
+	pl_list_add_tail(&core->hungry, &slot->link);
+	return false;
+}
+
+static void send(struct claims_core *core, struct claims_slot *slot, enum claims_ask ask,
+                 struct claims_actions *actions)
+{
+	static const enum claims_action_type types[] = {
+		[CLAIMS_ASK_CLAIM] = CLAIMS_DO_CLAIM,
+		[CLAIMS_ASK_RELEASE] = CLAIMS_DO_RELEASE,
+		[CLAIMS_ASK_READ] = CLAIMS_DO_READ,
+	};
+	struct claims_action *action;
+
+	PL_ASSERT(slot->epoch == 0 && slot->ask == CLAIMS_ASK_NONE);
+	if (!has_room(core, slot))
+		return;
+	core->inflight++;
+	slot->ask = (uint8_t)ask;
+	slot->seq = ++core->seq;
+	action = emit(core, slot, types[ask], actions);
+	action->seq = slot->seq;
+	if (ask == CLAIMS_ASK_RELEASE)
+		action->epoch = slot->given_up = slot->key_epoch;
+}
+
+/* True: its time has not come. */
+static bool wait(struct claims_core *core, const struct claims_slot *slot,
+                 uint64_t now_ms)
+{
+	if (now_ms >= slot->at_ms)
+		return false;
+	if (slot->at_ms < core->next_ms)
+		core->next_ms = slot->at_ms;
+	return true;
+}
+
+static void adopt(struct claims_core *core, struct claims_slot *slot,
+                  struct claims_actions *actions)
+{
+	slot->epoch = slot->key_epoch;
+	slot->doubt = false;
+	slot->failures = 0;
+	slot->at_ms = 0;
+	core->owned++;
+	(void)emit(core, slot, CLAIMS_TELL_OWNED, actions);
+}
+
+static void work_owned(struct claims_core *core, struct claims_slot *slot,
+                       uint64_t now_ms, struct claims_actions *actions)
+{
+	if (!claims_is_moving(core, slot) || !core->synced)
+		return;
+	if (!core->leaving && wait(core, slot, now_ms))
+		return;
+	slot->quiescing = true;
+	slot->at_ms = now_ms + core->handover_ms;
+	emit(core, slot, CLAIMS_TELL_QUIESCE, actions)->deadline_ms = slot->at_ms;
+}
+
+/* LOST goes first; the release follows when the slot is looked at again. */
+static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
+                           uint64_t now_ms, struct claims_actions *actions)
+{
+	bool to_nobody = slot->target == CLAIMS_NOBODYS && !core->leaving;
+
+	if ((!slot->quiet && wait(core, slot, now_ms)) || !core->synced || to_nobody)
+		return;
+	if (!has_room(core, slot))
+		return;
+	claims_lose(core, slot, CLAIMS_HANDED_OVER);
+	tell_lost(core, slot, actions);
+}
+
+/* A key of ours that is not acted on: taken up, or to be rid of. */
+static void work_found(struct claims_core *core, struct claims_slot *slot,
+                       uint64_t now_ms, struct claims_actions *actions)
+{
+	bool keep = slot->key_epoch != slot->given_up && !claims_is_moving(core, slot);
+
+	if (keep)
+		adopt(core, slot, actions);
+	else if (slot->ask != CLAIMS_ASK_NONE || wait(core, slot, now_ms))
+		return;
+	else if (slot->doubt)
+		send(core, slot, CLAIMS_ASK_READ, actions);
+	else if (core->synced)
+		send(core, slot, CLAIMS_ASK_RELEASE, actions);
+}
+
+static void work_idle(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
+                      struct claims_actions *actions)
+{
+	bool claim = core->synced && claims_is_wanted(core, slot);
+
+	if (slot->ask != CLAIMS_ASK_NONE || (!claim && !slot->doubt) ||
+	    wait(core, slot, now_ms))
+		return;
+	send(core, slot, slot->doubt ? CLAIMS_ASK_READ : CLAIMS_ASK_CLAIM, actions);
+}
+
+static void work(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
+                 struct claims_actions *actions)
+{
+	if (slot->lost_epoch != 0)
+		tell_lost(core, slot, actions);
+	else if (!claims_is_up(core))
+		return;
+	else if (slot->quiescing)
+		work_quiescing(core, slot, now_ms, actions);
+	else if (slot->epoch != 0)
+		work_owned(core, slot, now_ms, actions);
+	else if (claims_is_ours(core, slot))
+		work_found(core, slot, now_ms, actions);
+	else
+		work_idle(core, slot, now_ms, actions);
+}
+
+static struct claims_slot *next_of(struct claims_core *core)
+{
+	struct pl_list *from = &core->todo;
+
+	if (pl_list_empty(from)) {
+		from = &core->hungry;
+		if (pl_list_empty(from) || core->inflight == core->inflight_max)
+			return NULL;
+	}
+	return PL_LIST_ITEM(from->next, struct claims_slot, link);
+}
+
+void claims_run(struct claims_core *core, uint64_t now_ms, struct claims_actions *actions)
+{
+	struct claims_slot *slot;
+
+	while (actions->count < actions->max && (slot = next_of(core)) != NULL) {
+		pl_list_del(&slot->link);
+		work(core, slot, now_ms, actions);
+		claims_slot_check(core, slot);
+	}
+}
+
+/* Slots whose time has come; and when the next one's does. */
+void claims_wake(struct claims_core *core, uint64_t now_ms)
+{
+	if (now_ms < core->next_ms)
+		return;
+	core->next_ms = UINT64_MAX;
+	for (uint32_t p = 0; p < core->partitions; p++) {
+		struct claims_slot *slot = &core->slot[p];
+
+		if (slot->at_ms != 0 && !wait(core, slot, now_ms))
+			claims_mark(core, slot);
+	}
+}
