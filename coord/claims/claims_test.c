@@ -8,7 +8,7 @@
  * that is kept alive by nobody, and its record; who is a member is said to all.
  */
 
-enum { SHARDS = 3, PARTITIONS = 16, TTL_S = 1000, HANDOVER_MS = 300, SETTLE_MS = 100 };
+enum { SHARDS = 3, PARTITIONS = 16, TTL_S = 1000, SAFE_MS = 999000, HANDOVER_MS = 300, SETTLE_MS = 100 };
 
 struct shard {
 	char name[8];
@@ -90,7 +90,7 @@ static void up(struct shard *s)
 	(void)snprintf(key, sizeof key, "/shards/%s", s->name);
 	put = kv_op_put_leased(kit_key(key), kit_key("{}"), s->lease);
 	T_EQ(kit_call(&rig.kit, &put), PL_OK);
-	claims_session(s->claims, s->lease, rig.kit.now_ms + TTL_S * 1000 - 1000);
+	claims_session(s->claims, s->lease, rig.kit.now_ms + SAFE_MS);
 }
 
 static void join(struct shard *s)

@@ -54,7 +54,7 @@ enum pl_code owner_parse(struct pl_span json, struct owner *out, struct pl_err *
 	code = pl_json_parse(&arena, json, &limits, &doc, err);
 	if (code == PL_OK)
 		code = read_whole(doc, &shard, err);
-	if (code == PL_OK)
+	if (code == PL_OK && shard != NULL)
 		memcpy(out->shard, shard, strlen(shard) + 1);
 	pl_arena_done(&arena);
 	return code;
