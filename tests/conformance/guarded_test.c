@@ -47,18 +47,19 @@ static struct kv *wrap(void *ctx, struct kv *inner)
 	return out;
 }
 
-static void alike(struct guard guard, unsigned histories)
+static void alike(struct guard guard, struct subject_opts guarded, uint64_t steps)
 {
 	struct subject_opts plain = {0};
-	struct subject_opts guarded = {.wrap = wrap, .wrap_ctx = &guard};
-	struct pair pair = {.subject = {subject_new(&plain), subject_new(&guarded)},
-	                    .name = {"plain", "guarded"}};
-	struct random_opts opts = {.seed = t_seed(),
-	                           .steps = (uint64_t)histories * RANDOM_HISTORY_STEPS,
-	                           .shrink_ms_max = 5000};
+	struct pair pair = {.name = {"plain", "guarded"}};
+	struct random_opts opts = {
+		.seed = t_seed(), .steps = steps, .shrink_ms_max = 5000};
 	struct random_found *found = calloc(1, sizeof *found);
 	struct pl_buf report;
 
+	guarded.wrap = wrap;
+	guarded.wrap_ctx = &guard;
+	pair.subject[0] = subject_new(&plain);
+	pair.subject[1] = subject_new(&guarded);
 	T_TRUE(found != NULL);
 	pl_buf_init(&report, REPORT_MAX);
 	if (random_differ(&pair, &opts, found, &report))
@@ -72,10 +73,23 @@ static void alike(struct guard guard, unsigned histories)
 
 T_CASE(as_plain_where_nothing_needs_a_fence)
 {
-	alike((struct guard){.need = free_to_write, .fenced = never_fenced}, 1);
+	alike((struct guard){.need = free_to_write, .fenced = never_fenced},
+	      (struct subject_opts){0}, RANDOM_HISTORY_STEPS);
 }
 
 T_CASE(as_plain_where_the_fence_holds)
 {
-	alike((struct guard){.need = fence_that_holds, .fenced = never_fenced}, 1);
+	alike((struct guard){.need = fence_that_holds, .fenced = never_fenced},
+	      (struct subject_opts){0}, RANDOM_HISTORY_STEPS);
+}
+
+/* By itself this does nothing. */
+T_CASE_SECONDS(over_a_real_etcd, 60)
+{
+	struct subject_opts etcd = subject_opts_env();
+
+	if (etcd.endpoints == NULL)
+		return;
+	alike((struct guard){.need = fence_that_holds, .fenced = never_fenced}, etcd,
+	      1000);
 }
