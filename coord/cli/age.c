@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
+static const int64_t minute = 60, hour = 3600, day = 86400;
 
 /* The second unit matters while there are few of the first. */
 static const char *two(int64_t first, char first_unit, int64_t second, char second_unit,
@@ -21,17 +21,17 @@ const char *age_text(int64_t ms, char out[AGE_SIZE])
 {
 	int64_t s = ms < 0 ? 0 : ms / 1000;
 
-	if (s < 2 * MINUTE)
+	if (s < 2 * minute)
 		return two(s, 's', 0, 's', out);
-	if (s < 10 * MINUTE)
-		return two(s / MINUTE, 'm', s % MINUTE, 's', out);
-	if (s < 2 * HOUR)
-		return two(s / MINUTE, 'm', 0, 's', out);
-	if (s < 10 * HOUR)
-		return two(s / HOUR, 'h', s % HOUR / MINUTE, 'm', out);
-	if (s < 2 * DAY)
-		return two(s / HOUR, 'h', 0, 'm', out);
-	if (s < 10 * DAY)
-		return two(s / DAY, 'd', s % DAY / HOUR, 'h', out);
-	return two(s / DAY, 'd', 0, 'h', out);
+	if (s < 10 * minute)
+		return two(s / minute, 'm', s % minute, 's', out);
+	if (s < 2 * hour)
+		return two(s / minute, 'm', 0, 's', out);
+	if (s < 10 * hour)
+		return two(s / hour, 'h', s % hour / minute, 'm', out);
+	if (s < 2 * day)
+		return two(s / hour, 'h', 0, 'm', out);
+	if (s < 10 * day)
+		return two(s / day, 'd', s % day / hour, 'h', out);
+	return two(s / day, 'd', 0, 'h', out);
 }

@@ -55,19 +55,18 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 
 /* -- what the shards say ----------------------------------------------------------- */
 
+/* A record names only what is not as by default. */
 static void hear_one(const struct member *member, enum config_name name, uint64_t version,
                      struct config_heard *heard)
 {
 	struct pl_span text = pl_span_str(config_name_text(name));
+	struct member_config is = {0};
 
-	for (uint32_t i = 0; i < member->config_count; i++) {
-		const struct member_config *config = &member->config[i];
-
-		if (!pl_span_eq(config->name, text))
-			continue;
-		heard->applied += config->version == version;
-		heard->refused += config->refused.len > 0;
-	}
+	for (uint32_t i = 0; i < member->config_count; i++)
+		if (pl_span_eq(member->config[i].name, text))
+			is = member->config[i];
+	heard->applied += is.version == version;
+	heard->refused += is.refused.len > 0;
 }
 
 static struct config_heard hear(const struct get *get, enum config_name name,

@@ -8,7 +8,7 @@
 #include "store/base/quote.h"
 #include "store/base/yaml.h"
 
-enum { PATH_DEPTH_MAX = 16, READ_STEP = 1 << 16 };
+enum { PATH_DEPTH_MAX = 16, READ_STEP = 1 << 16, JSON_MAX = 2 * CONFIG_TEXT_MAX };
 
 /* -- files --------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ enum pl_code config_text_print(struct pl_json value, struct pl_arena *arena,
 	struct pl_buf buf;
 	enum pl_code code;
 
-	pl_buf_init(&buf, 2 * CONFIG_TEXT_MAX);
+	pl_buf_init(&buf, JSON_MAX);
 	pl_json_out_init(&json, &buf);
 	pl_json_out_value(&json, value);
 	code = pl_json_out_done(&json);
@@ -148,30 +148,47 @@ static enum pl_code split(char *path, struct setting *setting, struct pl_err *er
 	return PL_OK;
 }
 
-/* What stands at this depth, with the new value somewhere in it. */
+/* NOLINTBEGIN(misc-no-recursion): as deep as the path, which is bounded. */
+static void write_with(struct pl_json_out *out, struct pl_json is,
+                       const struct setting *setting, unsigned depth);
+
+static void write_member(struct pl_json_out *out, struct pl_json is,
+                         const struct setting *setting, unsigned depth)
+{
+	bool last = depth + 1 == setting->depth;
+
+	if (last && setting->remove)
+		return;
+	pl_json_out_name(out, setting->path[depth]);
+	if (last)
+		pl_json_out_value(out, setting->value);
+	else
+		write_with(out, is, setting, depth + 1);
+}
+
+/* What stands at this depth, with the new value somewhere in it: in the place of the
+ * old one, or behind the others. */
 static void write_with(struct pl_json_out *out, struct pl_json is,
                        const struct setting *setting, unsigned depth)
 {
-	const char *name = setting->path[depth];
-	bool last = depth + 1 == setting->depth;
-	struct pl_json member = pl_json_member(is, name);
+	struct pl_json none = {0};
+	bool met = false;
 
 	pl_json_out_object(out);
 	PL_JSON_EACH (each, is) {
-		if (strcmp(pl_json_key(each), name) == 0)
+		if (strcmp(pl_json_key(each), setting->path[depth]) == 0) {
+			write_member(out, each, setting, depth);
+			met = true;
 			continue;
+		}
 		pl_json_out_name(out, pl_json_key(each));
 		pl_json_out_value(out, each);
 	}
-	if (!last || !setting->remove) {
-		pl_json_out_name(out, name);
-		if (last)
-			pl_json_out_value(out, setting->value);
-		else
-			write_with(out, member, setting, depth + 1);
-	}
+	if (!met)
+		write_member(out, none, setting, depth);
 	pl_json_out_end(out);
 }
+/* NOLINTEND(misc-no-recursion) */
 
 /* A value that is no object has no members: it may not be passed through. */
 static enum pl_code check_way(struct pl_json base, const struct setting *setting,
@@ -200,7 +217,7 @@ static enum pl_code write_set(struct pl_json base, const struct setting *setting
 
 	if (code != PL_OK)
 		return code;
-	pl_buf_init(&buf, 2 * CONFIG_TEXT_MAX);
+	pl_buf_init(&buf, JSON_MAX);
 	pl_json_out_init(&json, &buf);
 	write_with(&json, base, setting, 0);
 	code = pl_json_out_done(&json);

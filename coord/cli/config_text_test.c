@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "coord/cli/config_text.h"
-#include "tests/harness/t.h"
+#include "tests/harness/torture.h"
 
 static struct pl_arena arena;
 static struct pl_err err;
@@ -39,7 +39,7 @@ static void refused(const char *base, const char *assignment, const char *why)
 T_CASE(single_values_are_set_by_their_path)
 {
 	pl_arena_init(&arena, 0, 0);
-	T_STR(set("{\"a\":1,\"b\":2}", "a=5"), "{\"b\":2,\"a\":5}");
+	T_STR(set("{\"a\":1,\"b\":2}", "a=5"), "{\"a\":5,\"b\":2}");
 	T_STR(set("{}", "a.b.c=true"), "{\"a\":{\"b\":{\"c\":true}}}");
 	T_STR(set("{\"a\":{\"b\":1,\"c\":2}}", "a.b="), "{\"a\":{\"c\":2}}");
 	T_STR(set("{\"a\":[1]}", "a=[p, q]"), "{\"a\":[\"p\",\"q\"]}");
@@ -89,4 +89,26 @@ T_CASE(files_are_yaml_or_json)
 	       PL_INVALID, &err);
 	T_TRUE(strstr(err.msg, "more than one document") != NULL);
 	pl_arena_done(&arena);
+}
+
+static enum pl_code torture(void)
+{
+	struct pl_json value = {0}, out = {0};
+	struct pl_span text;
+	struct pl_err why = {0};
+	enum pl_code code;
+
+	pl_arena_init(&arena, 0, 0);
+	code = config_text_parse(PL_SPAN_LIT("a: {b: 1}"), &arena, &value, &why);
+	if (code == PL_OK)
+		code = config_text_set(value, "a.c=[2, x]", &arena, &out, &why);
+	if (code == PL_OK)
+		code = config_text_print(out, &arena, &text, &why);
+	pl_arena_done(&arena);
+	return code;
+}
+
+T_CASE(no_memory_is_told)
+{
+	t_torture(torture, false);
 }

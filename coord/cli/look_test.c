@@ -346,6 +346,8 @@ T_CASE(what_makes_no_sense_is_refused_before_anything_is_done)
 	placet_says("'more' is too much");
 	T_EQ(PLACET("shards", "--summary"), 2);
 	placet_says("no option '--summary'");
+	T_EQ(PLACET("shards", "--prefix", "team-a/"), 2);
+	placet_says("want it to begin with /");
 	T_EQ(PLACET("shard", "drain"), 2);
 	placet_says("want <id>");
 	T_EQ(PLACET("shard", "drain", "A/B"), 2);

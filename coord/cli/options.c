@@ -87,6 +87,11 @@ static enum pl_code prefix_set(struct options *out, const char *arg, struct pl_e
 	if (strlen(arg) > OPTIONS_PREFIX_MAX)
 		return pl_err_set(err, PL_INVALID, "--prefix: longer than %d bytes",
 		                  OPTIONS_PREFIX_MAX);
+	if (*arg != 0 && (arg[0] != '/' || arg[strlen(arg) - 1] == '/'))
+		return pl_err_set(err, PL_INVALID,
+		                  "--prefix %s: want it to begin with / and not to end "
+		                  "with one",
+		                  arg);
 	out->prefix = arg;
 	return PL_OK;
 }

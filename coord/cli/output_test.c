@@ -41,7 +41,7 @@ static struct output_row hostile_row(void)
 	output_text(&row, NAME, PL_SPAN_LIT("\x1b[31mred\nNAME\t\"x\" \\"));
 	output_raw(&row, PARTS, PL_SPAN_LIT(""), PL_SPAN_LIT("{\"a\":[],\"b\":{}}"));
 	output_text(&row, NOTE,
-	            PL_SPAN_LIT("zo\xc3\xab \xff \xe2\x80\xae"
+	            PL_SPAN_LIT("zo\xc3\xab \xff \xe2\x80\xa8"
 	                        "desrever \xc2\x85"));
 	return row;
 }
@@ -244,7 +244,7 @@ T_CASE(widths_count_characters_not_bytes)
 
 	T_EQ(printable_width(PL_SPAN_LIT("zo\xc3\xab")), 3);
 	T_EQ(printable_width(PL_SPAN_LIT("\n")), 4);
-	T_EQ(printable_width(PL_SPAN_LIT("\xe2\x80\xae")), 12);
+	T_EQ(printable_width(PL_SPAN_LIT("\xe2\x80\xa8")), 12);
 	T_EQ(printable_width(PL_SPAN_LIT("\xf0\x9f\x98\x80")), 1);
 	pl_buf_init(&buf, 100);
 	T_EQ(printable_add(&buf, PL_SPAN_LIT("a\x7f\xef\xbb\xbf"), &width), PL_OK);

@@ -14,12 +14,12 @@ struct owners;
 
 struct owners_entry {
 	struct pl_span key;
-	bool is_partition; /* the key is one's; owner may be garbled all the same */
+	int64_t mod_revision;
 	uint32_t partition;
+	bool is_partition; /* the key is one's; owner may be garbled all the same */
 	bool garbled;
 	struct pl_err why; /* garbled */
 	struct owner owner;
-	int64_t mod_revision;
 };
 
 enum owners_what {

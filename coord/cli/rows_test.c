@@ -4,7 +4,7 @@
 #include "coord/cli/shard_row.h"
 #include "tests/harness/t.h"
 
-static const int64_t now_ms = INT64_C(1763704800000) + 3600 * 1000;
+static const int64_t now_ms = INT64_C(1763704800000) + 3600000;
 
 static struct pl_arena arena;
 static struct pl_buf buf;

@@ -19,7 +19,6 @@ struct evict {
 	struct shard_found shard;
 	unsigned partitions;
 	unsigned roles;
-	unsigned others;
 };
 
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
@@ -35,13 +34,9 @@ static void count_key(struct evict *evict, struct pl_span key)
 	struct keys_id id = {0};
 
 	if (keys_parse(key, &id, NULL) != PL_OK)
-		evict->others++;
-	else if (id.kind == KEYS_OWNER)
-		evict->partitions++;
-	else if (id.kind == KEYS_LEADER)
-		evict->roles++;
-	else if (id.kind != KEYS_SHARD)
-		evict->others++;
+		return;
+	evict->partitions += id.kind == KEYS_OWNER;
+	evict->roles += id.kind == KEYS_LEADER;
 }
 
 static void say_keys(const struct kv_lease_result *lease)
