@@ -8,7 +8,14 @@
  * that is kept alive by nobody, and its record; who is a member is said to all.
  */
 
-enum { SHARDS = 3, PARTITIONS = 16, TTL_S = 1000, SAFE_MS = 999000, HANDOVER_MS = 300, SETTLE_MS = 100 };
+enum {
+	SHARDS = 3,
+	PARTITIONS = 16,
+	TTL_S = 1000,
+	SAFE_MS = 999000,
+	HANDOVER_MS = 300,
+	SETTLE_MS = 100
+};
 
 struct shard {
 	char name[8];
@@ -577,4 +584,56 @@ T_CASE(no_memory)
 		if (!fired)
 			break;
 	}
+}
+
+static void rewound_in_a_note(void *ctx, const struct claims_note *note)
+{
+	struct shard *s = ctx;
+
+	on_note(ctx, note);
+	if (note->what == CLAIMS_GARBLED)
+		claims_rewound(s->claims);
+}
+
+/* A list of the store as it was before: what it goes on to say is void as soon as the
+ * user, in a note, says that the store is another one. */
+T_CASE(told_of_another_store_in_a_note)
+{
+	struct faulty_rule late = {.what = FAULTY_SLOW_ANSWER,
+	                           .ops = 1u << KV_GET,
+	                           .per_mille = 1000,
+	                           .count = 1,
+	                           .delay_min_ms = 50,
+	                           .delay_max_ms = 50};
+	struct claims_opts opts = {
+		.id = pl_span_str("a"), .partitions = PARTITIONS, .seed = 1};
+	struct shard *a = &rig.shard[0];
+	struct memkv_snapshot *snapshot;
+	struct kv *inner;
+	struct kv_req put;
+
+	rig_open();
+	T_EQ(memkv_session(rig.kit.mem, &inner, NULL), PL_OK);
+	T_EQ(faulty_open(inner, 9, &late, 1, &a->kv, NULL), PL_OK);
+	(void)snprintf(a->name, sizeof a->name, "a");
+	T_EQ(memkv_save(rig.kit.mem, &snapshot, NULL), PL_OK);
+	for (unsigned i = 0; i < 100; i++)
+		(void)kit_put(&rig.kit, "/partitions/0003/owner", "nonsense");
+	T_EQ(kit_lease(&rig.kit, KV_LEASE_GRANT, 7, TTL_S), PL_OK);
+	put = kv_op_put_leased(kit_key("/partitions/0005/owner"),
+	                       kit_key("{\"v\":1,\"shard\":\"zed\"}"), 7);
+	T_EQ(kit_call(&rig.kit, &put), PL_OK);
+	T_OK(claims_open(a->kv, &opts, rewound_in_a_note, a, &a->claims, NULL), NULL);
+	run(10);
+	T_EQ(memkv_restore(rig.kit.mem, snapshot, NULL), PL_OK);
+	up(a);
+	join(a);
+	say_assignment();
+	run(40);
+	T_EQ(a->garbled, 1);
+	for (unsigned i = 0; i < 10; i++)
+		run(500);
+	all_in_place();
+	memkv_snapshot_free(snapshot);
+	rig_close();
 }
