@@ -1,0 +1,164 @@
+#include "coord/shard/shard_int.h"
+#include "store/kv/keys.h"
+#include "store/kv/lent.h"
+
+/*
+ * What the shard's own work writes through. Below /schedules/<p>/ a write needs the
+ * fence of p; a range that reaches into more than one partition can not have one, and
+ * is refused. Everything else is free. Keys are judged as ranges [low, high).
+ */
+
+enum { SCHEDULE_DIGITS = 4 };
+
+#define SCHEDULES "/schedules/"
+#define SCHEDULES_END "/schedules0" /* '0' follows '/' */
+
+struct reach {
+	struct pl_span low;
+	struct pl_span high; /* at NULL: there is none */
+	bool one;            /* low alone; high is not set */
+	uint8_t room[KEYS_SIZE_MAX];
+};
+
+/* False: longer than any key of ours, or nothing that can be judged. */
+static bool reach_of(const struct kv_keys *keys, struct reach *out)
+{
+	out->low = keys->from;
+	out->high = (struct pl_span){0};
+	out->one = keys->kind == KV_ONE;
+	if (keys->from.len > sizeof out->room)
+		return false;
+	if (keys->kind == KV_RANGE)
+		out->high = keys->to;
+	if (keys->kind == KV_PREFIX)
+		out->high = kv_prefix_end(keys->from, out->room);
+	return true;
+}
+
+static bool ends_by(const struct reach *reach, struct pl_span end)
+{
+	if (reach->one)
+		return pl_span_cmp(reach->low, end) < 0;
+	return reach->high.len != 0 && pl_span_cmp(reach->high, end) <= 0;
+}
+
+static bool is_apart(const struct reach *reach)
+{
+	return ends_by(reach, PL_SPAN_LIT(SCHEDULES)) ||
+	       pl_span_cmp(reach->low, PL_SPAN_LIT(SCHEDULES_END)) >= 0;
+}
+
+/* The one partition that all of it lies in; false: there is none. */
+static bool partition_of(const struct reach *reach, uint32_t *out)
+{
+	size_t digits = sizeof SCHEDULES - 1, len = digits + SCHEDULE_DIGITS + 1;
+	uint8_t end[sizeof SCHEDULES + SCHEDULE_DIGITS + 1];
+	uint32_t partition = 0;
+
+	if (!pl_span_starts(reach->low, PL_SPAN_LIT(SCHEDULES)) || reach->low.len < len ||
+	    reach->low.at[len - 1] != '/')
+		return false;
+	for (size_t i = digits; i < digits + SCHEDULE_DIGITS; i++) {
+		if (reach->low.at[i] < '0' || reach->low.at[i] > '9')
+			return false;
+		partition = partition * 10 + (uint32_t)(reach->low.at[i] - '0');
+	}
+	if (!ends_by(reach, kv_prefix_end(pl_span(reach->low.at, len), end)))
+		return false;
+	*out = partition;
+	return true;
+}
+
+static enum guard_need need(void *ctx, const struct kv_keys *written,
+                            struct guard_fence *out)
+{
+	const struct shard *shard = ctx;
+	struct reach reach;
+	struct keys_id id = {.kind = KEYS_OWNER};
+
+	if (!reach_of(written, &reach))
+		return pl_span_starts(written->from, PL_SPAN_LIT(SCHEDULES)) ||
+		                       written->kind != KV_ONE
+		               ? GUARD_REFUSE
+		               : GUARD_FREE;
+	if (is_apart(&reach))
+		return GUARD_FREE;
+	if (!partition_of(&reach, &id.partition))
+		return GUARD_REFUSE;
+	out->create_revision = shard_epoch(shard, id.partition);
+	if (out->create_revision == 0 || keys_build(&id, &out->key, NULL) != PL_OK)
+		return GUARD_REFUSE;
+	out->lease = claims_lease(shard->claims);
+	return out->lease == 0 ? GUARD_REFUSE : GUARD_FENCE;
+}
+
+/* Told later: from here the kv may not be used, and whoever is told may want to. */
+static void fenced(void *ctx, const struct guard_fence *fence)
+{
+	struct shard *shard = ctx;
+	struct keys_id id;
+
+	if (keys_parse(keys_span(&fence->key), &id, NULL) != PL_OK)
+		PL_UNREACHABLE("a fence that is no owner key");
+	PL_ASSERT(id.partition < shard->partitions);
+	shard->fenced++;
+	shard->fenced_epoch[id.partition] = fence->create_revision;
+	shard->fenced_due = true;
+	shard->say_later = true;
+	shard_kick(shard);
+	if (shard->claims != NULL)
+		claims_fenced(shard->claims, id.partition, fence->create_revision);
+}
+
+void guard_tell(struct shard *shard, uint32_t partition)
+{
+	int64_t epoch = shard->fenced_epoch[partition];
+
+	if (epoch == 0)
+		return;
+	shard->fenced_epoch[partition] = 0;
+	shard_tell(shard, &(struct shard_note){.what = SHARD_FENCED,
+	                                       .partition = partition,
+	                                       .epoch = epoch});
+}
+
+void guard_review(struct shard *shard)
+{
+	if (!shard->fenced_due)
+		return;
+	shard->fenced_due = false;
+	for (uint32_t p = 0; p < shard->partitions; p++)
+		guard_tell(shard, p);
+}
+
+static void on_lent_closed(void *ctx)
+{
+	(void)ctx;
+}
+
+enum pl_code shard_guard_open(struct shard *shard, struct pl_err *err)
+{
+	struct guard guard = {.need = need, .fenced = fenced, .ctx = shard};
+	struct kv *lent = NULL;
+	enum pl_code code = lent_open(shard->kv, &lent, err);
+
+	if (code != PL_OK)
+		return code;
+	code = guarded_open(lent, &guard, &shard->guarded, err);
+	if (code != PL_OK)
+		kv_close(lent, on_lent_closed, NULL);
+	return code;
+}
+
+static void on_closed(void *ctx)
+{
+	struct shard *shard = ctx;
+
+	shard->guarded = NULL;
+	part_off(shard, PART_GUARD);
+}
+
+void shard_guard_close(struct shard *shard)
+{
+	kv_close(shard->guarded, on_closed, shard);
+}

@@ -1,0 +1,213 @@
+/*
+ * A shard inside. Its parts are opened when what they need is there, stopped in the
+ * other direction, and opened again when that failed: one table (shard_parts.c)
+ * does all three. Notes of parts only take down what they say and kick the timer;
+ * what follows from it is done from the timer (shard_review.c), so that no part is
+ * called from inside its own note, and many notes of one moment cost one review.
+ */
+#ifndef COORD_SHARD_SHARD_INT_H
+#define COORD_SHARD_SHARD_INT_H
+
+#include "coord/balance/balance.h"
+#include "coord/config/config_watch.h"
+#include "coord/elect/elect.h"
+#include "coord/janitor/janitor.h"
+#include "coord/meta/meta.h"
+#include "coord/session/session.h"
+#include "coord/shard/shard.h"
+#include "store/base/map.h"
+#include "store/base/rng.h"
+
+enum { SHARD_TTL_DEFAULT_S = 10, SHARD_REASON_SIZE = PL_ERR_MSG_SIZE };
+
+/* In the order of opening. */
+enum shard_part {
+	PART_META,
+	PART_SESSION,
+	PART_ROSTER,
+	PART_CONFIG,
+	PART_CLAIMS,
+	PART_BALANCER, /* the elections */
+	PART_SWEEPER,
+	PART_BALANCE, /* and what their leaders do */
+	PART_JANITOR,
+	PART_GUARD, /* what the shard's own work writes through */
+	PART_COUNT,
+};
+
+enum part_state { PART_OFF, PART_ON, PART_STOPPING };
+
+enum shard_phase {
+	SHARD_PHASE_RUN,
+	SHARD_PHASE_LEAVE, /* hands over */
+	SHARD_PHASE_STOP,  /* everything is being closed */
+};
+
+enum shard_role { ROLE_BALANCER, ROLE_JANITOR, ROLE_COUNT };
+
+/* Of an election's notes. */
+struct shard_elect {
+	struct shard *shard;
+	enum shard_role role;
+	struct elect *elect;
+	uint64_t hash; /* ours */
+	bool leading;
+	bool stand; /* as last told to elect */
+	uint32_t rank;
+	bool told;
+};
+
+/* An entry of the roster, and what it was worth to the assignment. */
+struct shard_peer {
+	struct pl_map_node node; /* the key is id */
+	char *id;
+	uint32_t weight; /* 0: has no part */
+	uint32_t salt;
+	int64_t garbled_revision; /* as last reported */
+	bool seen;
+	uint64_t hash[ROLE_COUNT];
+};
+
+struct shard {
+	struct kv *kv;
+	struct kv *guarded;
+	struct pl_timer timer;
+	struct pl_rng rng;
+	shard_fn *fn;
+	struct shard_opts opts; /* its strings are ours */
+	int64_t started_ms;
+
+	/* The parts, and what is known of each. */
+	struct meta_watch *meta;
+	struct session *session;
+	struct roster *roster;
+	struct config_watch *config;
+	struct claims *claims;
+	struct shard_elect elect[ROLE_COUNT];
+	struct balance *balance;
+	struct janitor *janitor;
+	uint64_t part_retry_ms[PART_COUNT];
+	enum part_state part[PART_COUNT];
+	bool again[PART_COUNT]; /* to be stopped and opened anew */
+
+	/* Members. */
+	struct assign *assign;
+	struct pl_map peers;
+	uint64_t members_retry_ms;
+
+	/* Of each partition. */
+	int64_t *epoch;        /* 0: not ours */
+	int64_t *fenced_epoch; /* to be told; 0: none */
+	uint32_t *load;
+	uint16_t *said_partitions; /* room to print from */
+	uint32_t *said_loads;
+	uint32_t partitions; /* 0: not known yet */
+	uint32_t owned;
+
+	/* For the record. */
+	double busy, writes_per_s;
+	uint64_t fenced;
+	uint64_t said_ms;
+	char instance[MEMBER_INSTANCE_SIZE];
+	char refused_text[CONFIG_NAME_COUNT][SHARD_REASON_SIZE];
+
+	enum shard_phase phase;
+	enum member_state state;
+	uint32_t salt;
+	uint32_t rewound_left;  /* epochs of before */
+	uint64_t rewound_ms;    /* the last time; 0: never */
+	uint64_t leave_wait_ms; /* for others to see that we drain */
+	uint64_t leave_end_ms;
+
+	bool abandoned;
+	bool kicked;
+	bool refused; /* never acts again */
+	bool up, joined;
+	bool view_synced, config_synced;
+	bool rewound;        /* to be told, once every epoch of before is lost */
+	bool rewound_spread; /* those who lead know */
+	bool drain_ordered;  /* by the configuration */
+	bool drained;
+	bool members_known; /* roster and configuration have been complete once */
+	bool members_stale; /* the peers are to be gone through again */
+	bool assign_due;    /* claims have not been told */
+	bool rank_due;
+	bool leaving; /* as claims have been told */
+	bool fenced_due;
+	bool say_now, say_later;
+};
+
+/* shard.c */
+void shard_kick(struct shard *shard); /* a review follows, soon */
+void shard_tell(struct shard *shard, const struct shard_note *note);
+void shard_trouble(struct shard *shard, const char *part, const struct pl_err *err);
+void shard_refuse(struct shard *shard, const struct pl_err *err);
+int64_t shard_wall_ms(const struct shard *shard);
+static inline struct pl_span shard_id(const struct shard *shard)
+{
+	return pl_span_str(shard->opts.id);
+}
+
+/* shard_parts.c */
+void parts_step(struct shard *shard); /* opens and stops what can be */
+bool parts_gone(const struct shard *shard);
+uint64_t parts_deadline_ms(const struct shard *shard);
+void part_off(struct shard *shard, enum shard_part part); /* it has stopped */
+void part_again(struct shard *shard, enum shard_part part);
+
+/* shard_open.c: one opener a part, and one that begins its end. */
+PL_NODISCARD enum pl_code part_open(struct shard *shard, enum shard_part part,
+                                    struct pl_err *err);
+void part_stop(struct shard *shard, enum shard_part part);
+void parts_abandon(struct shard *shard);
+const char *part_name(enum shard_part part);
+const char *role_name(enum shard_role role);
+
+/* shard_notes.c */
+void shard_on_meta(void *ctx, const struct meta_note *note);
+void shard_on_session(void *ctx, const struct session_note *note);
+void shard_on_roster(void *ctx, const struct roster_note *note);
+void shard_on_claims(void *ctx, const struct claims_note *note);
+void shard_spread(struct shard *shard); /* the lease as it is, to all who need it */
+void shard_rewind(struct shard *shard);
+
+/* shard_leader.c */
+void shard_on_config(void *ctx, const struct config_note *note);
+void shard_on_elect(void *ctx, const struct elect_note *note);
+void shard_on_balance(void *ctx, const struct balance_note *note);
+void shard_on_janitor(void *ctx, const struct janitor_note *note);
+void leaders_configure(struct shard *shard);
+
+/* shard_members.c */
+void members_change(struct shard *shard, struct pl_span id,
+                    const struct roster_entry *entry);
+void members_review(struct shard *shard);
+uint64_t members_deadline_ms(const struct shard *shard);
+uint32_t members_rank(const struct shard *shard, enum shard_role role);
+/* With its factor; 0: it is to be drained. */
+uint32_t members_weight(const struct shard *shard, struct pl_span id, uint32_t own);
+void members_done(struct shard *shard);
+
+/* shard_join.c */
+bool join_ready(const struct shard *shard);
+uint32_t join_salt(const struct shard *shard);
+
+/* shard_review.c */
+void shard_review(struct shard *shard);
+uint64_t shard_review_ms(const struct shard *shard);
+uint64_t shard_handover_ms(const struct shard *shard);
+
+/* shard_say.c */
+PL_NODISCARD enum pl_code say_init(struct shard *shard, uint32_t partitions);
+void say_done(struct shard *shard);
+void say_self(struct shard *shard, struct member *out);
+void say_review(struct shard *shard);
+uint64_t say_deadline_ms(const struct shard *shard);
+
+/* shard_guard.c */
+PL_NODISCARD enum pl_code shard_guard_open(struct shard *shard, struct pl_err *err);
+void shard_guard_close(struct shard *shard);
+void guard_review(struct shard *shard);
+void guard_tell(struct shard *shard, uint32_t partition);
+
+#endif

@@ -1,0 +1,83 @@
+#include "coord/shard/shard_int.h"
+
+/*
+ * A joiner chooses how it is hashed, once it sees all the others: those who are
+ * active with the salts of their records, then those who join just now and came
+ * before it, with the salts that they will choose by the same rule.
+ */
+
+/* More who join at once than this, and each chooses as if it were alone: working out
+ * what all the others will do would cost them all the square of it. */
+enum { JOINERS_MAX = 16 };
+
+bool join_ready(const struct shard *shard)
+{
+	return shard->up && shard->members_known && !shard->members_stale &&
+	       shard->view_synced && shard->config_synced && shard->config != NULL &&
+	       shard->roster != NULL && roster_synced(shard->roster) &&
+	       roster_get(shard->roster, shard_id(shard)) != NULL;
+}
+
+/* Those before us, the first to come first; JOINERS_MAX + 1: too many. */
+static unsigned joiners(const struct shard *shard, int64_t before,
+                        const struct roster_entry *out[JOINERS_MAX])
+{
+	const struct roster_entry *entry = roster_first(shard->roster);
+	unsigned count = 0;
+
+	for (; entry != NULL; entry = roster_next(shard->roster, entry)) {
+		unsigned at;
+
+		if (entry->garbled || entry->member.state != MEMBER_JOINING ||
+		    entry->create_revision >= before)
+			continue;
+		if (count == JOINERS_MAX)
+			return JOINERS_MAX + 1;
+		for (at = count++;
+		     at > 0 && out[at - 1]->create_revision > entry->create_revision;
+		     at--)
+			out[at] = out[at - 1];
+		out[at] = entry;
+	}
+	return count;
+}
+
+static void add_joiner(const struct shard *shard, struct assign *view,
+                       const struct roster_entry *entry)
+{
+	struct pl_span id = entry->member.id;
+	uint32_t weight = members_weight(shard, id, entry->member.weight);
+	uint32_t salt = entry->member.salt;
+
+	if (weight == 0)
+		return;
+	if (salt == 0)
+		salt = assign_choose(view, id, weight);
+	/* Without memory for it the view is a little worse. */
+	if (assign_put_salted(view, id, weight, salt, NULL) != PL_OK)
+		return;
+}
+
+/* 0 where it can not be worked out: it only makes shares less even. */
+uint32_t join_salt(const struct shard *shard)
+{
+	const struct roster_entry *own = roster_get(shard->roster, shard_id(shard));
+	const struct roster_entry *others[JOINERS_MAX];
+	uint32_t weight, salt = 0;
+	struct assign *view = NULL;
+	unsigned count;
+
+	PL_ASSERT(own != NULL);
+	if (assign_copy(shard->assign, &view, NULL) != PL_OK)
+		return 0;
+	count = joiners(shard, own->create_revision, others);
+	for (unsigned i = 0; i < count && count <= JOINERS_MAX; i++)
+		add_joiner(shard, view, others[i]);
+	weight = members_weight(shard, shard_id(shard), shard->opts.weight);
+	/* A record of ours from before may still count in it. */
+	assign_del(view, shard_id(shard));
+	if (weight != 0)
+		salt = assign_choose(view, shard_id(shard), weight);
+	assign_free(view);
+	return salt;
+}

@@ -1,0 +1,197 @@
+#include "coord/shard/shard_int.h"
+
+/* Configuration, elections, and what their leaders do. */
+
+static const struct config_value *value_of(const struct shard *shard,
+                                           enum config_name name)
+{
+	return config_watch_value(shard->config, name);
+}
+
+/* All that balancer and janitor go by: at first and at each change. */
+void leaders_configure(struct shard *shard)
+{
+	const struct config_value *coord;
+
+	if (shard->config == NULL)
+		return;
+	coord = value_of(shard, CONFIG_COORD);
+	if (shard->janitor != NULL) {
+		janitor_config(shard->janitor, &coord->coord);
+		janitor_lead(shard->janitor, shard->elect[ROLE_JANITOR].leading);
+	}
+	if (shard->balance != NULL) {
+		balance_config(shard->balance, &coord->coord,
+		               &value_of(shard, CONFIG_SHARDS)->shards,
+		               &value_of(shard, CONFIG_WEIGHTS)->weights,
+		               config_watch_version(shard->config, CONFIG_WEIGHTS));
+		balance_lead(shard->balance, shard->elect[ROLE_BALANCER].leading);
+	}
+}
+
+static void apply(struct shard *shard, const struct config_note *note)
+{
+	const struct config_coord *coord = &note->value->coord;
+
+	if (note->name == CONFIG_COORD) {
+		if (shard->claims != NULL)
+			claims_tune(shard->claims, coord->handover_ms, coord->settle_ms);
+		if (shard->session != NULL)
+			session_refresh(shard->session, coord->refresh_ms);
+	} else {
+		shard->members_stale = true;
+	}
+	leaders_configure(shard);
+}
+
+static void tell_config(struct shard *shard, const struct config_note *note)
+{
+	shard_tell(shard, &(struct shard_note){.what = SHARD_CONFIG,
+	                                       .config = note->name,
+	                                       .version = note->version,
+	                                       .err = note->err});
+}
+
+static void on_applied(struct shard *shard, const struct config_note *note)
+{
+	shard->refused_text[note->name][0] = 0;
+	shard->say_now = true;
+	apply(shard, note);
+	tell_config(shard, note);
+}
+
+static void on_refused(struct shard *shard, const struct config_note *note)
+{
+	struct pl_err err = *note->err;
+
+	pl_err_wrap(&err, "version %llu", (unsigned long long)note->version);
+	memcpy(shard->refused_text[note->name], err.msg, sizeof err.msg);
+	shard->say_now = true;
+	tell_config(shard, note);
+}
+
+void shard_on_config(void *ctx, const struct config_note *note)
+{
+	struct shard *shard = ctx;
+
+	shard_kick(shard);
+	switch (note->what) {
+	case CONFIG_SYNCED:
+		shard->config_synced = true;
+		shard->members_stale = true;
+		return;
+	case CONFIG_APPLIED:
+		on_applied(shard, note);
+		return;
+	case CONFIG_REFUSED:
+		on_refused(shard, note);
+		return;
+	case CONFIG_LOST:
+		shard->config_synced = false;
+		if (note->err != NULL && note->err->code == PL_REWOUND)
+			shard_rewind(shard);
+		if (note->err != NULL)
+			shard_trouble(shard, "config", note->err);
+		return;
+	case CONFIG_TROUBLE:
+		shard_trouble(shard, "config", note->err);
+		return;
+	case CONFIG_STOPPED:
+		shard->config = NULL;
+		shard->config_synced = false;
+		part_off(shard, PART_CONFIG);
+		return;
+	}
+}
+
+static void lead(struct shard_elect *elect, bool leading)
+{
+	struct shard *shard = elect->shard;
+
+	elect->leading = leading;
+	if (elect->role == ROLE_BALANCER && shard->balance != NULL)
+		balance_lead(shard->balance, leading);
+	if (elect->role == ROLE_JANITOR && shard->janitor != NULL)
+		janitor_lead(shard->janitor, leading);
+}
+
+void shard_on_elect(void *ctx, const struct elect_note *note)
+{
+	struct shard_elect *elect = ctx;
+	struct shard *shard = elect->shard;
+	enum shard_part part =
+		elect->role == ROLE_BALANCER ? PART_BALANCER : PART_SWEEPER;
+	struct shard_note told = {.role = role_name(elect->role), .epoch = note->epoch};
+
+	shard_kick(shard);
+	switch (note->what) {
+	case ELECT_LEAD:
+		lead(elect, true);
+		told.what = SHARD_LEAD;
+		shard_tell(shard, &told);
+		return;
+	case ELECT_STEP_DOWN:
+		lead(elect, false);
+		told.what = SHARD_FOLLOW;
+		shard_tell(shard, &told);
+		return;
+	case ELECT_FOLLOW:
+		return;
+	case ELECT_TROUBLE:
+		shard_trouble(shard, part_name(part), note->err);
+		return;
+	case ELECT_STOPPED:
+		elect->elect = NULL;
+		elect->leading = false;
+		part_off(shard, part);
+		return;
+	}
+}
+
+void shard_on_balance(void *ctx, const struct balance_note *note)
+{
+	struct shard *shard = ctx;
+
+	shard_kick(shard);
+	switch (note->what) {
+	case BALANCE_WROTE:
+		shard_tell(shard, &(struct shard_note){.what = SHARD_BALANCED,
+		                                       .version = note->version,
+		                                       .moves = note->moves});
+		return;
+	case BALANCE_TROUBLE:
+		shard_trouble(shard, part_name(PART_BALANCE), note->err);
+		return;
+	case BALANCE_STOPPED:
+		shard->balance = NULL;
+		part_off(shard, PART_BALANCE);
+		return;
+	}
+}
+
+void shard_on_janitor(void *ctx, const struct janitor_note *note)
+{
+	struct shard *shard = ctx;
+
+	shard_kick(shard);
+	switch (note->what) {
+	case JANITOR_COMPACTED:
+		shard_tell(shard, &(struct shard_note){.what = SHARD_SWEPT,
+		                                       .revision = note->revision});
+		return;
+	case JANITOR_REMOVED:
+		shard_tell(shard, &(struct shard_note){.what = SHARD_SWEPT,
+		                                       .key = note->key,
+		                                       .err = note->err});
+		return;
+	case JANITOR_HELD:
+		return; /* it is what pins are for; the pin itself shows who */
+	case JANITOR_TROUBLE:
+		shard_trouble(shard, part_name(PART_JANITOR), note->err);
+		return;
+	case JANITOR_STOPPED:
+		shard->janitor = NULL;
+		part_off(shard, PART_JANITOR);
+		return;
+	}
+}

@@ -1,0 +1,185 @@
+#include "coord/shard/shard_int.h"
+
+/*
+ * What follows from what has been heard, in one go:
+ *
+ *	members -> joined -> state -> claims' targets, elections -> record -> leaving
+ *
+ * Joined once is joined for good: a shard whose session or view was lost for a while
+ * comes back as what it was, so that its partitions do not move twice.
+ */
+
+enum {
+	LEAVE_SEEN_MS = 500,   /* so long may others take to see that we drain */
+	LEAVE_SLACK_MS = 1000, /* for the releases, behind the hand-over */
+};
+
+uint64_t shard_handover_ms(const struct shard *shard)
+{
+	struct config_value coord;
+
+	if (shard->config != NULL)
+		return config_watch_value(shard->config, CONFIG_COORD)->coord.handover_ms;
+	config_default(CONFIG_COORD, &coord);
+	return coord.coord.handover_ms;
+}
+
+static void review_joined(struct shard *shard)
+{
+	const struct config_value *shards;
+
+	if (shard->config != NULL && shard->members_known) {
+		shards = config_watch_value(shard->config, CONFIG_SHARDS);
+		shard->drain_ordered = config_drains(&shards->shards, shard_id(shard));
+	}
+	if (shard->joined || !join_ready(shard))
+		return;
+	shard->salt = join_salt(shard);
+	shard->joined = true;
+}
+
+static enum member_state state_wanted(const struct shard *shard)
+{
+	if (!shard->joined)
+		return MEMBER_JOINING;
+	return shard->drain_ordered || shard->phase == SHARD_PHASE_LEAVE ? MEMBER_DRAINING
+	                                                                 : MEMBER_ACTIVE;
+}
+
+static void review_state(struct shard *shard)
+{
+	enum member_state state = state_wanted(shard);
+
+	if (shard->state == state)
+		return;
+	shard->state = state;
+	shard->say_now = true;
+	shard_tell(shard,
+	           &(struct shard_note){.what = state == MEMBER_ACTIVE ? SHARD_ACTIVE
+	                                                               : SHARD_DRAINING});
+}
+
+static void review_drained(struct shard *shard)
+{
+	bool drained = shard->state == MEMBER_DRAINING && shard->owned == 0;
+	bool was = shard->drained;
+
+	shard->drained = drained;
+	if (drained && !was)
+		shard_tell(shard, &(struct shard_note){.what = SHARD_DRAINED});
+}
+
+/* Who releases before the others know that it drains leaves partitions that nobody
+ * takes yet: so the record is seen first, by ourselves as by everybody. */
+static bool seen_draining(const struct shard *shard)
+{
+	const struct roster_entry *entry =
+		shard->roster == NULL ? NULL : roster_get(shard->roster, shard_id(shard));
+
+	return entry != NULL && !entry->garbled && entry->member.state == MEMBER_DRAINING;
+}
+
+static void review_assign(struct shard *shard)
+{
+	bool leaving =
+		shard->phase == SHARD_PHASE_LEAVE &&
+		(seen_draining(shard) || kv_now_ms(shard->kv) >= shard->leave_wait_ms);
+
+	if (shard->claims == NULL || !shard->members_known ||
+	    (!shard->assign_due && shard->leaving == leaving))
+		return;
+	shard->assign_due = false;
+	shard->leaving = leaving;
+	claims_assign(shard->claims, shard->assign, leaving);
+}
+
+static void review_stand(struct shard *shard)
+{
+	bool stand = shard->up && shard->state == MEMBER_ACTIVE && !shard->refused;
+
+	for (unsigned i = 0; i < ROLE_COUNT; i++) {
+		struct shard_elect *elect = &shard->elect[i];
+		uint32_t rank = shard->rank_due ? members_rank(shard, i) : elect->rank;
+
+		if (elect->elect == NULL || !shard->members_known ||
+		    (elect->told && elect->stand == stand && elect->rank == rank))
+			continue;
+		elect->told = true;
+		elect->stand = stand;
+		elect->rank = rank;
+		elect_stand(elect->elect, stand, rank);
+	}
+	shard->rank_due = shard->rank_due && !shard->members_known;
+}
+
+static void review_rewound(struct shard *shard)
+{
+	if (!shard->rewound)
+		return;
+	if (!shard->rewound_spread) {
+		shard->rewound_spread = true;
+		for (unsigned i = 0; i < ROLE_COUNT; i++)
+			if (shard->elect[i].elect != NULL)
+				elect_rewound(shard->elect[i].elect);
+		if (shard->janitor != NULL)
+			janitor_rewound(shard->janitor);
+		if (shard->part[PART_SESSION] == PART_ON)
+			session_look(shard->session);
+	}
+	if (shard->rewound_left != 0)
+		return;
+	shard->rewound = false;
+	shard_tell(shard, &(struct shard_note){.what = SHARD_REWOUND});
+}
+
+static void review_leave_begin(struct shard *shard)
+{
+	uint64_t now = kv_now_ms(shard->kv);
+
+	if (shard->phase != SHARD_PHASE_LEAVE || shard->leave_end_ms != 0)
+		return;
+	shard->leave_wait_ms = now + LEAVE_SEEN_MS;
+	shard->leave_end_ms = now + shard_handover_ms(shard) + LEAVE_SLACK_MS;
+}
+
+/* Without a session nothing is ours that could be handed over. */
+static void review_leave_end(struct shard *shard)
+{
+	if (shard->phase != SHARD_PHASE_LEAVE)
+		return;
+	if (shard->owned == 0 || !shard->up || shard->refused ||
+	    kv_now_ms(shard->kv) >= shard->leave_end_ms)
+		shard->phase = SHARD_PHASE_STOP;
+}
+
+void shard_review(struct shard *shard)
+{
+	review_leave_begin(shard);
+	guard_review(shard);
+	members_review(shard);
+	review_joined(shard);
+	review_state(shard);
+	review_assign(shard);
+	review_stand(shard);
+	review_rewound(shard);
+	say_review(shard);
+	review_drained(shard);
+	review_leave_end(shard);
+}
+
+uint64_t shard_review_ms(const struct shard *shard)
+{
+	uint64_t at = members_deadline_ms(shard);
+	uint64_t say_ms = say_deadline_ms(shard);
+
+	if (shard->phase == SHARD_PHASE_STOP)
+		return UINT64_MAX;
+	if (say_ms < at)
+		at = say_ms;
+	if (shard->phase == SHARD_PHASE_LEAVE && !shard->leaving &&
+	    shard->members_known && shard->leave_wait_ms < at)
+		at = shard->leave_wait_ms;
+	if (shard->phase == SHARD_PHASE_LEAVE && shard->leave_end_ms < at)
+		at = shard->leave_end_ms;
+	return at;
+}
