@@ -24,9 +24,12 @@ void watch_send_cancel(struct watches *watches, int64_t id)
 enum pl_code watch_send_create(struct watches *watches, const struct kv_watch *watch,
                                struct pl_err *err)
 {
+	/* One that goes on begins at what it has seen: a compaction to just the next
+	 * revision would take deletions of it away, and still let us begin there. */
+	bool goes_on = watch->next_revision != watch->req.from_revision;
 	struct codec_watch_create create = {
 		.req = &watch->req,
-		.from_revision = watch->next_revision,
+		.from_revision = watch->next_revision - goes_on,
 		.progress_notify = true,
 	};
 	struct frame frame;

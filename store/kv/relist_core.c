@@ -92,7 +92,9 @@ static void watch_begin(struct relist_core *core, uint64_t now_ms,
 	core->check_at_ms = now_ms + core->check_ms;
 	core->stall_at_ms = NEVER;
 	core->want_revision = 0;
-	emit(actions, RELIST_DO_WATCH)->revision = core->list_revision + 1;
+	/* Not from the next one: a compaction to just that revision would take deletions
+	 * of it away and still let us watch from there. */
+	emit(actions, RELIST_DO_WATCH)->revision = core->list_revision;
 }
 
 static void on_page(struct relist_core *core, const struct relist_event *event,
@@ -155,6 +157,11 @@ static void caught_up(struct relist_core *core, const struct relist_event *event
 static void on_events(struct relist_core *core, const struct relist_event *event,
                       struct relist_actions *actions)
 {
+	bool listed = core->watch_revision == core->list_revision &&
+	              event->revision == core->list_revision;
+
+	if (listed && !other_cluster(core, event))
+		return;
 	if (other_cluster(core, event) || event->revision <= core->watch_revision) {
 		lose(core, PL_REWOUND, event->now_ms, actions);
 		return;

@@ -98,6 +98,18 @@ T_CASE(list_and_watch)
 	t_golden("relist/list_and_watch.txt", story);
 }
 
+/* The watch begins at the listed revision, which the list has shown already. */
+T_CASE(listed_revision_again)
+{
+	begin();
+	page(10, 100, false);
+	heard("ready", RELIST_EV_READY, 20, 99);
+	heard("events", RELIST_EV_EVENTS, 30, 100);
+	heard("events", RELIST_EV_EVENTS, 40, 101);
+	heard("events", RELIST_EV_EVENTS, 50, 101);
+	t_golden("relist/listed_again.txt", story);
+}
+
 T_CASE(compacted_while_paging)
 {
 	begin();
