@@ -172,7 +172,7 @@ enum pl_code assign_copy(const struct assign *assign, struct assign **out,
 		return code;
 	PL_MAP_EACH (node, &assign->members) {
 		const struct assign_member *from = member_of(node);
-		struct assign_member *member;
+		struct assign_member *member = NULL;
 
 		code = add(copy, from->node.key, &member, err);
 		if (code != PL_OK) {
