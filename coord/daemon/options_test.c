@@ -1,0 +1,272 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "coord/daemon/options.h"
+#include "store/base/arena.h"
+#include "tests/harness/t.h"
+#include "tests/harness/torture.h"
+
+enum { ARGS_MAX = 16, ARG_SIZE = 128 };
+
+static struct daemon_opts opts;
+static struct pl_err err;
+static char *no_environment[] = {NULL};
+
+/* Arguments as getopt wants them: it may move them about. */
+static enum pl_code read_all(const char *const args[], char **environment)
+{
+	static char *argv[ARGS_MAX + 1], room[ARGS_MAX][ARG_SIZE] = {"placetd"};
+	int argc = 1;
+
+	argv[0] = room[0];
+	for (; args[argc - 1] != NULL; argc++) {
+		T_TRUE(argc < ARGS_MAX);
+		argv[argc] = room[argc];
+		(void)snprintf(room[argc], ARG_SIZE, "%s", args[argc - 1]);
+	}
+	argv[argc] = NULL;
+	err = (struct pl_err){0};
+	return daemon_opts_read(&opts, argc, argv, environment, "East-1.example.org",
+	                        &err);
+}
+
+#define READ(...) read_all((const char *const[]){__VA_ARGS__, NULL}, no_environment)
+#define READ_ENV(environment, ...) \
+	read_all((const char *const[]){__VA_ARGS__, NULL}, environment)
+
+static const char *file_with(const char *text)
+{
+	static char path[64];
+	FILE *file;
+	int fd;
+
+	(void)snprintf(path, sizeof path, "/tmp/placetd-options-XXXXXX");
+	fd = mkstemp(path);
+	T_TRUE(fd >= 0);
+	file = fdopen(fd, "w");
+	T_TRUE(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+	return path;
+}
+
+static void refused(const char *words)
+{
+	daemon_opts_done(&opts);
+	if (err.code == PL_OK || strstr(err.msg, words) == NULL)
+		t_fail(__FILE__, __LINE__, "'%s' is not in '%s'", words, err.msg);
+}
+
+/* The last flag may be anything that changes nothing. */
+T_CASE(without_options_all_is_as_the_help_says)
+{
+	T_OK(READ("--log-level", "info"), &err);
+	T_EQ(opts.shards, 1);
+	T_STR(opts.name, "east-1");
+	T_STR(opts.store.endpoints, "http://127.0.0.1:2379");
+	T_EQ(opts.weight, 1000);
+	T_EQ(opts.ttl_s, 10);
+	T_EQ(opts.partitions, 0);
+	T_EQ(opts.drain_timeout_ms, 30000);
+	T_STR(opts.prefix, "");
+	T_EQ(opts.action, DAEMON_RUN);
+	daemon_opts_done(&opts);
+}
+
+T_CASE(a_flag_wins_over_the_environment_and_that_over_files)
+{
+	const char *path =
+		file_with("{\"shards\":2,\"ttl\":\"5s\",\"zone\":\"z\",\"weight\":7}");
+	char *environment[] = {(char[]){"PLACET_TTL=6s"}, (char[]){"PLACET_WEIGHT=8"},
+	                       (char[]){"HOME=/"}, NULL};
+
+	T_OK(READ_ENV(environment, "--weight", "9", "--config", path), &err);
+	T_EQ(opts.shards, 2);
+	T_EQ(opts.ttl_s, 6);
+	T_EQ(opts.weight, 9);
+	T_STR(opts.zone, "z");
+	T_STR(opts.source[DAEMON_SHARDS], path);
+	T_STR(opts.source[DAEMON_TTL], "PLACET_TTL");
+	T_STR(opts.source[DAEMON_WEIGHT], "--weight");
+	T_STR(opts.source[DAEMON_PREFIX], "default");
+	daemon_opts_done(&opts);
+	(void)unlink(path);
+}
+
+T_CASE(a_later_file_wins_over_an_earlier)
+{
+	char first[64];
+
+	(void)snprintf(first, sizeof first, "%s",
+	               file_with("{\"shards\":2,\"ttl\":\"5s\"}"));
+	T_OK(READ("--config", first, "--config", file_with("{\"shards\":3}")), &err);
+	T_EQ(opts.shards, 3);
+	T_EQ(opts.ttl_s, 5);
+	daemon_opts_done(&opts);
+	(void)unlink(first);
+}
+
+T_CASE(a_file_may_be_yaml)
+{
+	const char *path = file_with("# ours\nshards: 4\nttl: 7s\nzone: \"z\"\n");
+
+	T_OK(READ("--config", path), &err);
+	T_EQ(opts.shards, 4);
+	T_EQ(opts.ttl_s, 7);
+	T_STR(opts.zone, "z");
+	daemon_opts_done(&opts);
+	(void)unlink(path);
+}
+
+T_CASE(what_is_wrong_is_told_with_its_place)
+{
+	char *unknown[] = {(char[]){"PLACET_SHARD=2"}, NULL};
+	char *invalid[] = {(char[]){"PLACET_SHARDS=0"}, NULL};
+
+	T_TRUE(READ("--shards", "0") != PL_OK);
+	refused("--shards 0");
+	T_TRUE(READ("--shard", "2", "--what") != PL_OK);
+	refused("--what");
+	T_TRUE(READ("--ttl") != PL_OK);
+	refused("--ttl");
+	T_TRUE(READ("east") != PL_OK);
+	refused("options only");
+	T_TRUE(READ_ENV(unknown, "--shards", "1") != PL_OK);
+	refused("PLACET_SHARD");
+	T_TRUE(READ_ENV(invalid, "--shards", "1") != PL_OK);
+	refused("PLACET_SHARDS=");
+	T_TRUE(READ("--config", "/nowhere/at/all") != PL_OK);
+	refused("--config /nowhere/at/all: No such file");
+	T_TRUE(READ("--config", file_with("{\"shardz\":2}")) != PL_OK);
+	refused("shardz: no such option");
+	T_TRUE(READ("--config", file_with("{\"ttl\":\"soon\"}")) != PL_OK);
+	refused("ttl: ");
+	T_TRUE(READ("--config", file_with("{\"shards\":true}")) != PL_OK);
+	refused("shards: ");
+	T_TRUE(READ("--config", file_with("[1]")) != PL_OK);
+	refused("want an object");
+	T_TRUE(READ("--config", file_with("{")) != PL_OK);
+	refused("--config ");
+}
+
+T_CASE(each_value_is_checked)
+{
+	static const char *const bad[][2] = {
+		{"--shards", "257"},
+		{"--shards", "two"},
+		{"--name", "East"},
+		{"--name", "-a"},
+		{"--etcd", "ftp://a:1"},
+		{"--etcd", ""},
+		{"--weight", "0"},
+		{"--ttl", "1s"},
+		{"--ttl", "2500ms"},
+		{"--partitions", "4097"},
+		{"--prefix", "a"},
+		{"--prefix", "/a/"},
+		{"--zone", "a b"},
+		{"--drain-timeout", "0"},
+		{"--log-format", "xml"},
+		{"--log-level", "loud"},
+		{"--password-file", "/no"},
+		{"--cert", "only.pem"},
+		{"--name",
+	         "a23456789012345678901234567890123456789012345678901234567890"},
+	};
+
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		if (READ(bad[i][0], bad[i][1]) == PL_OK)
+			t_fail(__FILE__, __LINE__, "%s %s was taken", bad[i][0],
+			       bad[i][1]);
+		daemon_opts_done(&opts);
+	}
+}
+
+T_CASE(variables_that_others_set_are_left_alone)
+{
+	char *environment[] = {(char[]){"PLACET_SERVICE_HOST=10.0.0.1"},
+	                       (char[]){"PLACET_PORT_7400_TCP=tcp://10.0.0.1:7400"},
+	                       (char[]){"PLACET_BUILDS=/tmp"},
+	                       (char[]){"PLACET_PASSWORD=secret"}, NULL};
+
+	T_OK(READ_ENV(environment, "--shards", "1"), &err);
+	T_STR(opts.store.password, "secret");
+	daemon_opts_done(&opts);
+}
+
+T_CASE(help_comes_even_where_other_things_are_wrong)
+{
+	char *environment[] = {(char[]){"PLACET_SHARDS=0"}, NULL};
+
+	T_OK(READ_ENV(environment, "--shards", "many", "--help"), &err);
+	T_EQ(opts.action, DAEMON_SHOW_HELP);
+	daemon_opts_done(&opts);
+}
+
+T_CASE(what_is_shown_names_sources_and_no_secrets)
+{
+	char *environment[] = {(char[]){"PLACET_PASSWORD=hunter2"},
+	                       (char[]){"PLACET_USER=ann"}, NULL};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to;
+
+	T_OK(READ_ENV(environment, "--print-config", "--shards", "3", "--etcd",
+	              "http://a:1"),
+	     &err);
+	T_EQ(opts.action, DAEMON_SHOW_CONFIG);
+	to = open_memstream(&text, &len);
+	T_TRUE(to != NULL);
+	daemon_opts_show(&opts, to);
+	T_EQ(fclose(to), 0);
+	t_golden("daemon/config.txt", text);
+	free(text);
+	daemon_opts_done(&opts);
+}
+
+T_CASE(the_help_is_as_it_was)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	T_TRUE(to != NULL);
+	daemon_opts_help(to);
+	T_EQ(fclose(to), 0);
+	t_golden("daemon/help.txt", text);
+	free(text);
+}
+
+T_CASE(a_name_is_made_of_any_host)
+{
+	char name[DAEMON_NAME_SIZE];
+
+	daemon_name_from("Node_7.example.org", name);
+	T_STR(name, "node-7");
+	daemon_name_from("__", name);
+	T_STR(name, "placet");
+	daemon_name_from("", name);
+	T_STR(name, "placet");
+	daemon_name_from("a-", name);
+	T_STR(name, "a");
+	daemon_name_from(
+		"a234567890123456789012345678901234567890123456789012345678901234567",
+		name);
+	T_EQ(strlen(name), 59);
+}
+
+static const char *torture_file;
+
+static enum pl_code read_once(void)
+{
+	enum pl_code code = READ("--config", torture_file, "--shards", "3");
+
+	daemon_opts_done(&opts);
+	return code;
+}
+
+T_CASE(without_memory_it_says_so)
+{
+	torture_file = file_with("{\"zone\":\"z\"}");
+	t_torture(read_once, false);
+	(void)unlink(torture_file);
+}

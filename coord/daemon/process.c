@@ -1,0 +1,201 @@
+#include "coord/daemon/process.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "coord/cli/version.h"
+#include "coord/daemon/worker.h"
+#include "store/base/alloc.h"
+
+enum { SIGNALS = 3 };
+
+static const int signals[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+
+struct process {
+	const struct daemon_opts *opts;
+	struct host host;
+	uv_loop_t loop;
+	uv_signal_t signal[SIGNALS];
+	uv_async_t report;
+	uv_timer_t patience;
+	struct worker *worker;
+	unsigned count; /* of workers that run or have run */
+	bool stopping;
+	bool failed;
+	bool closing;
+};
+
+static const char *signal_name(int number)
+{
+	return number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP";
+}
+
+static void order_all(struct process *process, enum worker_order order)
+{
+	for (unsigned i = 0; i < process->count; i++)
+		if (atomic_load(&process->worker[i].state) != WORKER_ENDED)
+			worker_order(&process->worker[i], order);
+}
+
+static void on_patience(uv_timer_t *timer)
+{
+	struct process *process = timer->data;
+
+	PL_LOG(PL_LOG_ERROR, "process.impatient",
+	       pl_log_uint("drain_timeout_ms", process->opts->drain_timeout_ms));
+	process->failed = true;
+	order_all(process, WORKER_ABANDON);
+}
+
+static void stop(struct process *process, const char *why)
+{
+	if (process->stopping)
+		return;
+	process->stopping = true;
+	PL_LOG(PL_LOG_INFO, "process.stopping", pl_log_str("why", why));
+	(void)uv_timer_start(&process->patience, on_patience,
+	                     process->opts->drain_timeout_ms, 0);
+	order_all(process, WORKER_LEAVE);
+}
+
+/* A shard may be in any state by now, and nothing of it is needed any more: its
+ * lease runs out in etcd, and others take over. */
+static _Noreturn void stop_at_once(int number)
+{
+	PL_LOG(PL_LOG_WARN, "process.killed", pl_log_str("signal", signal_name(number)));
+	_exit(PROCESS_AT_ONCE);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct process *process = handle->data;
+
+	PL_LOG(PL_LOG_INFO, "process.signal", pl_log_str("signal", signal_name(number)));
+	if (number == SIGHUP)
+		return;
+	if (process->stopping)
+		stop_at_once(number);
+	stop(process, signal_name(number));
+}
+
+static void handles_close(struct process *process)
+{
+	if (process->closing)
+		return;
+	process->closing = true;
+	for (unsigned i = 0; i < SIGNALS; i++)
+		uv_close((uv_handle_t *)&process->signal[i], NULL);
+	uv_close((uv_handle_t *)&process->report, NULL);
+	uv_close((uv_handle_t *)&process->patience, NULL);
+}
+
+static void on_report(uv_async_t *report)
+{
+	struct process *process = report->data;
+	unsigned ended = 0;
+
+	for (unsigned i = 0; i < process->count; i++) {
+		ended += atomic_load(&process->worker[i].state) == WORKER_ENDED;
+		process->failed =
+			process->failed || atomic_load(&process->worker[i].failed);
+	}
+	if (process->failed)
+		stop(process, "a shard failed");
+	if (ended == process->count)
+		handles_close(process);
+}
+
+static enum pl_code handles_open(struct process *process, struct pl_err *err)
+{
+	int rc = uv_loop_init(&process->loop);
+
+	if (rc != 0)
+		return pl_err_set(err, PL_IO, "loop: %s", uv_strerror(rc));
+	rc = uv_async_init(&process->loop, &process->report, on_report);
+	(void)uv_timer_init(&process->loop, &process->patience);
+	process->report.data = process;
+	process->patience.data = process;
+	for (unsigned i = 0; i < SIGNALS; i++) {
+		int started;
+
+		(void)uv_signal_init(&process->loop, &process->signal[i]);
+		process->signal[i].data = process;
+		started = uv_signal_start(&process->signal[i], on_signal, signals[i]);
+		rc = rc != 0 ? rc : started;
+	}
+	/* What these need are descriptors; without them nothing else works either. */
+	return rc == 0 ? PL_OK : pl_err_set(err, PL_IO, "signals: %s", uv_strerror(rc));
+}
+
+/* The threads leave signals to this one. */
+static enum pl_code workers_start(struct process *process, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+	sigset_t all, before;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, &before);
+	for (unsigned i = 0; i < process->opts->shards && code == PL_OK; i++) {
+		struct worker *worker = &process->worker[i];
+
+		worker->opts = process->opts;
+		worker->host = &process->host;
+		worker->report = &process->report;
+		worker->number = i;
+		code = worker_start(worker, err);
+		process->count += code == PL_OK;
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return code;
+}
+
+static void say_start(const struct process *process)
+{
+	PL_LOG(PL_LOG_INFO, "process.start", pl_log_str("version", PLACET_VERSION),
+	       pl_log_str("name", process->opts->name),
+	       pl_log_uint("shards", process->opts->shards),
+	       pl_log_str("etcd", process->opts->store.endpoints),
+	       pl_log_str("prefix", process->opts->prefix),
+	       pl_log_int("ttl_s", process->opts->ttl_s),
+	       pl_log_int("pid", process->host.pid));
+}
+
+static void run(struct process *process)
+{
+	struct pl_err err = {0};
+
+	say_start(process);
+	if (workers_start(process, &err) != PL_OK) {
+		PL_LOG(PL_LOG_ERROR, "process.failed", pl_log_err("err", &err));
+		process->failed = true;
+		if (process->count == 0)
+			handles_close(process);
+		else
+			stop(process, "a shard failed");
+	}
+	(void)uv_run(&process->loop, UV_RUN_DEFAULT);
+	for (unsigned i = 0; i < process->count; i++)
+		worker_join(&process->worker[i]);
+}
+
+enum process_status process_run(const struct daemon_opts *opts)
+{
+	struct process process = {.opts = opts};
+	struct pl_err err = {0};
+	enum process_status status;
+
+	host_read(&process.host);
+	process.worker = pl_calloc(opts->shards, sizeof *process.worker);
+	if (process.worker == NULL || handles_open(&process, &err) != PL_OK) {
+		PL_LOG(PL_LOG_ERROR, "process.failed", pl_log_err("err", &err));
+		free(process.worker);
+		return PROCESS_FAILED;
+	}
+	run(&process);
+	(void)uv_loop_close(&process.loop);
+	free(process.worker);
+	status = process.failed ? PROCESS_FAILED : PROCESS_OK;
+	PL_LOG(PL_LOG_INFO, "process.stopped", pl_log_int("status", status));
+	return status;
+}
