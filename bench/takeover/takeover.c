@@ -1,0 +1,355 @@
+/*
+ * Take-over: 8 shards in 3 processes own 256 partitions of a real etcd with fsync.
+ *
+ *	takeover_s    from kill -9 of a process to its last partition owned again
+ *	drain_gap_ms  the longest that a partition had no owner while a shard was drained
+ *	join_moves    partitions that moved when a ninth shard came
+ *
+ * Gaps are between the arrivals of two news at one watcher, so they hold a commit and
+ * the way of both. What is measured is decided by the lease's TTL in the first case,
+ * so it stands in the case.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "coord/config/config_edit.h"
+#include "coord/daemon/crew.h"
+#include "store/base/clock.h"
+#include "store/base/timers.h"
+#include "store/etcd/etcd.h"
+#include "store/etcd/launch.h"
+
+enum {
+	PROCESSES = 3,
+	SHARDS = 8,
+	WAIT_MAX_MS = 120000,
+	REST_MS = 3000, /* without a move: settled */
+};
+
+static const char *const names[PROCESSES + 1] = {"a", "b", "c", "d"};
+static const unsigned shards_of[PROCESSES + 1] = {3, 3, 2, 1};
+
+struct takeover {
+	unsigned partitions, ttl_s, rounds;
+	const char *dir;
+	uv_loop_t loop;
+	struct etcd_launch *launch;
+	struct kv *kv;
+	struct crew_view view;
+	struct crew_process process[PROCESSES + 1];
+};
+
+static void check(enum pl_code code, const struct pl_err *err, const char *what)
+{
+	if (code == PL_OK)
+		return;
+	(void)fprintf(stderr, "bench: %s: %s\n", what,
+	              err == NULL ? pl_code_name(code) : err->msg);
+	exit(1);
+}
+
+static void emit(const struct takeover *t, const char *op, const char *metric,
+                 double value, const char *unit)
+{
+	(void)printf("{\"bench\":\"takeover\",\"case\":{\"op\":\"%s\",\"shards\":%d,"
+	             "\"processes\":%d,\"partitions\":%u,\"ttl_s\":%u},"
+	             "\"metric\":\"%s\",\"value\":%.6g,\"unit\":\"%s\"}\n",
+	             op, SHARDS, PROCESSES, t->partitions, t->ttl_s, metric, value, unit);
+	(void)fflush(stdout);
+}
+
+static void on_time(void *ctx)
+{
+	*(bool *)ctx = true;
+}
+
+/* Runs the loop until it holds; false: not within that time. */
+static bool run_until(struct takeover *t, bool (*holds)(const struct takeover *t),
+                      uint64_t within_ms)
+{
+	struct pl_timer timer = {0};
+	bool over = false;
+
+	check(pl_timer_init(&timer, kv_timers(t->kv), on_time, &over), NULL, "timer");
+	pl_timer_set(&timer, kv_now_ms(t->kv) + within_ms);
+	while (!over && (holds == NULL || !holds(t)))
+		(void)uv_run(&t->loop, UV_RUN_ONCE);
+	pl_timer_done(&timer);
+	if (t->view.wrong[0] != 0)
+		check(PL_PROTO, NULL, t->view.wrong);
+	return !over;
+}
+
+static void wait_for(struct takeover *t, bool (*holds)(const struct takeover *t),
+                     const char *what)
+{
+	if (!run_until(t, holds, WAIT_MAX_MS))
+		check(PL_TIMEOUT, NULL, what);
+}
+
+static bool all_owned(const struct takeover *t)
+{
+	return t->view.owned == t->partitions;
+}
+
+/* Whoever runs is active and has something. */
+static bool all_active(const struct takeover *t)
+{
+	char id[CREW_ID_SIZE];
+
+	for (unsigned i = 0; i <= PROCESSES; i++)
+		for (unsigned k = 0; t->process[i].pid != 0 && k < shards_of[i]; k++) {
+			const char *record;
+
+			(void)snprintf(id, sizeof id, "%s-%u", names[i], k);
+			record = crew_record(&t->view, id);
+			if (record == NULL || crew_owns(&t->view, id) == 0 ||
+			    strstr(record, "\"state\":\"active\"") == NULL)
+				return false;
+		}
+	return all_owned(t);
+}
+
+/* And nothing has moved for a while. */
+static void settle(struct takeover *t)
+{
+	unsigned moves;
+
+	wait_for(t, all_active, "wait for all shards");
+	do {
+		moves = t->view.moves;
+		(void)run_until(t, NULL, REST_MS);
+	} while (t->view.moves != moves || !all_active(t));
+}
+
+static void start(struct takeover *t, unsigned which)
+{
+	char log[CREW_PATH_SIZE], shards[16], ttl[16], partitions[16];
+	const char *const args[] = {"--etcd",
+	                            etcd_launch_endpoints(t->launch),
+	                            "--name",
+	                            names[which],
+	                            "--shards",
+	                            shards,
+	                            "--ttl",
+	                            ttl,
+	                            "--partitions",
+	                            partitions,
+	                            NULL};
+	struct pl_err err = {0};
+
+	(void)snprintf(log, sizeof log, "%s/placetd-%s.log", etcd_launch_dir(t->launch),
+	               names[which]);
+	(void)snprintf(shards, sizeof shards, "%u", shards_of[which]);
+	(void)snprintf(ttl, sizeof ttl, "%us", t->ttl_s);
+	(void)snprintf(partitions, sizeof partitions, "%u", t->partitions);
+	check(crew_start(&t->process[which], log, args, &err), &err, "start placetd");
+}
+
+/* -- the cases -------------------------------------------------------------------- */
+
+static void kill_one(struct takeover *t, unsigned which)
+{
+	uint64_t since;
+	unsigned lost;
+
+	settle(t);
+	lost = crew_owns_with(&t->view, names[which]);
+	since = pl_clock_ns();
+	crew_signal(&t->process[which], SIGKILL);
+	(void)crew_wait(&t->process[which]);
+	/* Until its lease is gone they are still written as its own. */
+	while (crew_owns_with(&t->view, names[which]) != 0 || !all_owned(t)) {
+		if (pl_clock_ns() - since > (uint64_t)WAIT_MAX_MS * 1000000)
+			check(PL_TIMEOUT, NULL, "take-over");
+		(void)uv_run(&t->loop, UV_RUN_ONCE);
+	}
+	emit(t, "kill", "takeover_s", (double)(pl_clock_ns() - since) / 1e9, "s");
+	emit(t, "kill", "partitions_lost", lost, "partitions");
+	start(t, which);
+}
+
+static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
+{
+	(void)version;
+	check(err == NULL ? PL_OK : err->code, err, "configure");
+	*(bool *)ctx = true;
+}
+
+static void configure(struct takeover *t, const char *json)
+{
+	struct config_edit_opts opts = {.name = CONFIG_SHARDS,
+	                                .config = pl_span_str(json),
+	                                .by = PL_SPAN_LIT("bench"),
+	                                .why = PL_SPAN_LIT(""),
+	                                .at_ms = pl_clock_wall_ms(),
+	                                .expect_version = -1};
+	struct pl_err err = {0};
+	bool done = false;
+
+	check(config_edit_start(t->kv, &opts, on_edited, &done, NULL, &err), &err,
+	      "configure");
+	while (!done)
+		(void)uv_run(&t->loop, UV_RUN_ONCE);
+}
+
+static bool b0_has_none(const struct takeover *t)
+{
+	return crew_owns(&t->view, "b-0") == 0 && all_owned(t);
+}
+
+static void drain_one(struct takeover *t)
+{
+	unsigned had;
+	uint64_t since;
+
+	settle(t);
+	crew_view_reset(&t->view);
+	had = crew_owns(&t->view, "b-0");
+	since = pl_clock_ns();
+	configure(t, "{\"drain\":[\"b-0\"]}");
+	wait_for(t, b0_has_none, "drain");
+	emit(t, "drain", "drain_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
+	emit(t, "drain", "drain_s", (double)(pl_clock_ns() - since) / 1e9, "s");
+	emit(t, "drain", "drain_moves", had, "partitions");
+	configure(t, "{\"drain\":[]}");
+}
+
+static void join_one(struct takeover *t)
+{
+	settle(t);
+	crew_view_reset(&t->view);
+	start(t, PROCESSES);
+	settle(t);
+	emit(t, "join", "join_moves", t->view.moves, "partitions");
+	emit(t, "join", "join_fair", (double)t->partitions / (SHARDS + 1), "partitions");
+	emit(t, "join", "join_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
+	crew_signal(&t->process[PROCESSES], SIGTERM);
+	if (crew_wait(&t->process[PROCESSES]) != 0)
+		check(PL_IO, NULL, "graceful stop");
+}
+
+/* -- the frame --------------------------------------------------------------------- */
+
+static void environment(const struct takeover *t)
+{
+	struct utsname host;
+
+	(void)uname(&host);
+	(void)printf("{\"bench\":\"takeover\",\"case\":{\"cores\":%ld,\"kernel\":\"%s\","
+	             "\"libuv\":\"%s\",\"build\":\"%s\",\"shards\":%d,\"processes\":%d,"
+	             "\"partitions\":%u,\"ttl_s\":%u},\"metric\":\"environment\","
+	             "\"value\":1,\"unit\":\"\"}\n",
+	             sysconf(_SC_NPROCESSORS_ONLN), host.release, uv_version_string(),
+#ifdef __OPTIMIZE__
+	             "optimized",
+#else
+	             "debug",
+#endif
+	             SHARDS, PROCESSES, t->partitions, t->ttl_s);
+	(void)fflush(stdout);
+}
+
+static void up(struct takeover *t)
+{
+	struct etcd_launch_opts launch = {.members = 1, .dir = t->dir};
+	struct etcd_opts opts = {0};
+	struct pl_err err = {0};
+
+	(void)uv_loop_init(&t->loop);
+	check(etcd_launch_start_wait(&t->loop, &launch, &t->launch, &err), &err,
+	      "start etcd");
+	opts.endpoints = etcd_launch_endpoints(t->launch);
+	check(etcd_open(&t->loop, &opts, &t->kv, &err), &err, "open the client");
+	check(crew_view_open(&t->view, t->kv, t->partitions, &err), &err, "watch");
+	for (unsigned i = 0; i < PROCESSES; i++)
+		start(t, i);
+}
+
+static void on_closed(void *ctx)
+{
+	*(bool *)ctx = true;
+}
+
+static void down(struct takeover *t)
+{
+	bool closed = false;
+
+	for (unsigned i = 0; i < PROCESSES; i++)
+		crew_signal(&t->process[i], SIGTERM);
+	for (unsigned i = 0; i < PROCESSES; i++)
+		if (crew_wait(&t->process[i]) != 0)
+			check(PL_IO, NULL, "graceful stop");
+	kv_close(t->kv, on_closed, &closed);
+	while (!closed)
+		(void)uv_run(&t->loop, UV_RUN_ONCE);
+	etcd_launch_stop_wait(t->launch);
+	(void)uv_run(&t->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&t->loop);
+}
+
+static const char usage[] =
+	"usage: bench/run takeover [--json] [options]\n\n"
+	"8 shards in 3 processes over an etcd of their own: how long their partitions are\n"
+	"without an owner when a process is killed, a shard drained, a ninth one comes.\n\n"
+	"  --ttl SECONDS   of the leases (default 5)\n"
+	"  --partitions N  (default 256)\n"
+	"  --rounds N      of kills and drains (default 3)\n"
+	"  --dir DIR       where etcd's data goes (default TMPDIR or /tmp)\n";
+
+static void parse(struct takeover *t, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"ttl", required_argument, NULL, 't'},
+		{"partitions", required_argument, NULL, 'p'},
+		{"rounds", required_argument, NULL, 'r'},
+		{"dir", required_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 't')
+			t->ttl_s = (unsigned)strtoul(optarg, NULL, 10);
+		else if (opt == 'p')
+			t->partitions = (unsigned)strtoul(optarg, NULL, 10);
+		else if (opt == 'r')
+			t->rounds = (unsigned)strtoul(optarg, NULL, 10);
+		else if (opt == 'd')
+			t->dir = optarg;
+		else if (opt != 'j') {
+			(void)fputs(usage, opt == 'h' ? stdout : stderr);
+			exit(opt == 'h' ? 0 : 2);
+		}
+	}
+	if (t->ttl_s < 2 || t->ttl_s > 600 || t->partitions < SHARDS ||
+	    t->partitions > KEYS_PARTITIONS_MAX || t->rounds == 0) {
+		(void)fputs("bench: want --ttl of 2 to 600, --partitions of 8 to 4096, "
+		            "--rounds of 1 at least\n",
+		            stderr);
+		exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct takeover t = {.partitions = 256, .ttl_s = 5, .rounds = 3};
+
+	parse(&t, argc, argv);
+	environment(&t);
+	up(&t);
+	for (unsigned i = 0; i < t.rounds; i++)
+		kill_one(&t, i % PROCESSES);
+	for (unsigned i = 0; i < t.rounds; i++)
+		drain_one(&t);
+	join_one(&t);
+	down(&t);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* placetd as one starts it by hand: what it says of itself and of bad options. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "coord/daemon/crew.h"
+#include "tests/harness/t.h"
+
+static struct crew_process process;
+static char log_path[64];
+
+static int run(const char *const args[])
+{
+	struct pl_err err;
+	int status;
+
+	(void)snprintf(log_path, sizeof log_path, "/tmp/placetd-command-%d",
+	               (int)getpid());
+	(void)unlink(log_path);
+	T_OK(crew_start(&process, log_path, args, &err), &err);
+	status = crew_wait(&process);
+	return status;
+}
+
+#define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})
+
+static void says(const char *words)
+{
+	if (!crew_log_has(&process, words))
+		t_fail(__FILE__, __LINE__, "'%s' is not in %s", words, log_path);
+}
+
+T_CASE(help_version_and_configuration)
+{
+	T_EQ(RUN("--help"), 0);
+	says("usage: placetd");
+	T_EQ(RUN("--version"), 0);
+	says("placetd 0.");
+	T_EQ(RUN("--print-config", "--shards", "7"), 0);
+	says("shards           7");
+	(void)unlink(log_path);
+}
+
+T_CASE(what_makes_no_sense_ends_with_2_and_says_where)
+{
+	T_EQ(RUN("--shards", "none"), 2);
+	says("--shards none");
+	T_EQ(RUN("--no-such-thing"), 2);
+	says("--no-such-thing");
+	T_EQ(RUN("--etcd", "http://"), 2);
+	says("--etcd http://");
+	T_EQ(setenv("PLACET_SHRADS", "2", 1), 0);
+	T_EQ(RUN("--shards", "2"), 2);
+	says("PLACET_SHRADS");
+	(void)unlink(log_path);
+}
