@@ -61,16 +61,30 @@ static void settle(struct assign *assign, uint32_t partition)
 		offer(slot, partition, member_of(node));
 }
 
-enum pl_code assign_new(uint32_t partitions, struct assign **out, struct pl_err *err)
+static struct assign *make(uint32_t partitions)
 {
 	struct assign *assign;
 
 	PL_ASSERT(partitions > 0 && partitions <= ASSIGN_PARTITIONS_MAX);
 	assign = pl_calloc(1, sizeof *assign + partitions * sizeof assign->slot[0]);
 	if (assign == NULL)
-		return pl_err_set(err, PL_NOMEM, "an assignment");
+		return NULL;
 	pl_map_init(&assign->members);
 	assign->partitions = partitions;
+	return assign;
+}
+
+static enum pl_code no_memory(struct pl_err *err)
+{
+	return pl_err_set(err, PL_NOMEM, "an assignment");
+}
+
+enum pl_code assign_new(uint32_t partitions, struct assign **out, struct pl_err *err)
+{
+	struct assign *assign = make(partitions);
+
+	if (assign == NULL)
+		return no_memory(err);
 	*out = assign;
 	return PL_OK;
 }
@@ -94,24 +108,18 @@ void assign_free(struct assign *assign)
 	free(assign);
 }
 
-static enum pl_code add(struct assign *assign, struct pl_span id,
-                        struct assign_member **out, struct pl_err *err)
+static struct assign_member *add(struct assign *assign, struct pl_span id)
 {
-	struct assign_member *member;
+	struct assign_member *member = pl_calloc(1, sizeof *member + id.len);
 
 	PL_ASSERT(id.len > 0);
-	if (assign->members.count >= ASSIGN_MEMBERS_MAX)
-		return pl_err_set(err, PL_LIMIT, "more than %d members",
-		                  ASSIGN_MEMBERS_MAX);
-	member = pl_calloc(1, sizeof *member + id.len);
 	if (member == NULL)
-		return pl_err_set(err, PL_NOMEM, "a member of an assignment");
+		return NULL;
 	memcpy(member->id, id.at, id.len);
 	if (pl_map_add(&assign->members, &member->node, pl_span(member->id, id.len)) !=
 	    NULL)
 		PL_UNREACHABLE("it was not there");
-	*out = member;
-	return PL_OK;
+	return member;
 }
 
 enum pl_code assign_put_salted(struct assign *assign, struct pl_span id, uint32_t weight,
@@ -122,12 +130,13 @@ enum pl_code assign_put_salted(struct assign *assign, struct pl_span id, uint32_
 	PL_ASSERT(weight > 0 && weight <= ASSIGN_WEIGHT_MAX);
 	if (member != NULL && member->weight == weight && member->salt == salt)
 		return PL_OK;
-	if (member == NULL) {
-		enum pl_code code = add(assign, id, &member, err);
-
-		if (code != PL_OK)
-			return code;
-	}
+	if (member == NULL && assign->members.count >= ASSIGN_MEMBERS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d members",
+		                  ASSIGN_MEMBERS_MAX);
+	if (member == NULL)
+		member = add(assign, id);
+	if (member == NULL)
+		return no_memory(err);
 	member->weight = weight;
 	member->salt = salt;
 	member->seed = assign_seed(pl_hash(id), salt);
@@ -165,19 +174,17 @@ void assign_del(struct assign *assign, struct pl_span id)
 enum pl_code assign_copy(const struct assign *assign, struct assign **out,
                          struct pl_err *err)
 {
-	struct assign *copy;
-	enum pl_code code = assign_new(assign->partitions, &copy, err);
+	struct assign *copy = make(assign->partitions);
 
-	if (code != PL_OK)
-		return code;
+	if (copy == NULL)
+		return no_memory(err);
 	PL_MAP_EACH (node, &assign->members) {
 		const struct assign_member *from = member_of(node);
-		struct assign_member *member = NULL;
+		struct assign_member *member = add(copy, from->node.key);
 
-		code = add(copy, from->node.key, &member, err);
-		if (code != PL_OK) {
+		if (member == NULL) {
 			assign_free(copy);
-			return code;
+			return no_memory(err);
 		}
 		member->seed = from->seed;
 		member->weight = from->weight;

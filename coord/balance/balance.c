@@ -90,9 +90,7 @@ static void in_trouble(struct balance *b, const struct pl_err *err)
 	b->trouble_due = true;
 }
 
-static void feed(struct balance *b, struct balance_event event);
-
-static void look(struct balance *b)
+static struct balance_event look(struct balance *b)
 {
 	struct balance_event event = {.type = BALANCE_EV_BLIND};
 	struct pl_err err;
@@ -105,7 +103,7 @@ static void look(struct balance *b)
 		else
 			in_trouble(b, &err);
 	}
-	feed(b, event);
+	return event;
 }
 
 static int by_id(const void *a, const void *b)
@@ -136,6 +134,8 @@ static enum pl_code print_table(const struct balance_view *view, struct pl_buf *
 	value.weights = (struct config_weights){factors, count};
 	return config_print(&value, out, err);
 }
+
+static void feed(struct balance *b, struct balance_event event);
 
 static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 {
@@ -202,32 +202,36 @@ static enum pl_code try_write(struct balance *b, struct pl_err *err)
 	return code;
 }
 
-static void write_table(struct balance *b, const struct balance_action *action)
+/* True: there is an answer to it at once, in *event. */
+static bool perform(struct balance *b, const struct balance_action *action,
+                    struct balance_event *event)
 {
 	struct pl_err err;
 
-	b->writing = *action;
-	if (try_write(b, &err) == PL_OK)
-		return;
-	in_trouble(b, &err);
-	feed(b, (struct balance_event){.type = BALANCE_EV_FAILED});
+	switch (action->type) {
+	case BALANCE_DO_LOOK:
+		*event = look(b);
+		return true;
+	case BALANCE_DO_WRITE:
+		b->writing = *action;
+		if (try_write(b, &err) == PL_OK)
+			return false;
+		in_trouble(b, &err);
+		*event = (struct balance_event){.type = BALANCE_EV_FAILED};
+		return true;
+	}
+	PL_UNREACHABLE("no such action");
 }
 
 static void feed(struct balance *b, struct balance_event event)
 {
 	struct balance_actions actions;
+	bool more = true;
 
-	event.now_ms = now_of(b);
-	balance_step(&b->core, &event, &actions);
-	for (unsigned i = 0; i < actions.count; i++) {
-		switch (actions.item[i].type) {
-		case BALANCE_DO_LOOK:
-			look(b);
-			break;
-		case BALANCE_DO_WRITE:
-			write_table(b, &actions.item[i]);
-			break;
-		}
+	while (more) {
+		event.now_ms = now_of(b);
+		balance_step(&b->core, &event, &actions);
+		more = actions.count != 0 && perform(b, &actions.item[0], &event);
 	}
 }
 

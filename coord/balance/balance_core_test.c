@@ -4,7 +4,9 @@
 #include "coord/balance/balance_core.h"
 #include "tests/harness/t.h"
 
-enum { P = 256, MANY = 16, INTERVAL_MS = 30000 };
+enum { P = 256, MANY = 16 };
+
+#define INTERVAL_MS UINT64_C(30000)
 
 /* Members, loads and factors; everything that falls to somebody is there at once. */
 static struct {
@@ -96,54 +98,62 @@ static void look(void)
 	w.looks++;
 }
 
-static void feed(const char *what, struct balance_event event);
-
-static void answer(const struct balance_action *action)
+/* What the world answers. */
+static struct balance_event answer(const struct balance_action *action, const char **what)
 {
 	if (action->type == BALANCE_DO_LOOK) {
 		look();
-		feed(w.blind ? "no view" : "view",
-		     (struct balance_event){.type = w.blind ? BALANCE_EV_BLIND
-		                                            : BALANCE_EV_VIEW,
-		                            .view = &w.view});
-		return;
+		*what = w.blind ? "no view" : "view";
+		return (struct balance_event){.type = w.blind ? BALANCE_EV_BLIND
+		                                              : BALANCE_EV_VIEW,
+		                              .view = &w.view};
 	}
 	w.last = *action;
 	w.now_ms += 20;
-	if (w.fail) {
-		feed("failed", (struct balance_event){.type = BALANCE_EV_FAILED});
-		return;
-	}
+	*what = w.fail ? "failed" : "written";
+	if (w.fail)
+		return (struct balance_event){.type = BALANCE_EV_FAILED};
 	w.tables++;
 	for (uint32_t i = 0; i < w.count; i++)
 		if (w.member[i].plan != 0)
 			w.member[i].factor = w.member[i].plan;
-	feed("written", (struct balance_event){.type = BALANCE_EV_WRITTEN});
+	return (struct balance_event){.type = BALANCE_EV_WRITTEN};
 }
 
-static void feed(const char *what, struct balance_event event)
+static void say(const char *what, const struct balance_event *event,
+                const struct balance_actions *actions)
 {
 	static const char *const states[] = {"idle", "watching", "looking", "searching",
 	                                     "writing"};
-	struct balance_actions actions;
 
-	event.now_ms = w.now_ms;
-	balance_step(&w.core, &event, &actions);
-	if (w.core.state != BALANCE_SEARCHING || event.type != BALANCE_EV_TIMEOUT) {
+	if (w.core.state != BALANCE_SEARCHING || event->type != BALANCE_EV_TIMEOUT) {
 		SAY("[%6" PRIu64 "] %s: %s", w.now_ms, what, states[w.core.state]);
 		if (w.core.state == BALANCE_WATCHING)
 			SAY(", settled for %u looks, next at %" PRIu64,
 			    w.core.settled_looks, balance_deadline_ms(&w.core));
 		SAY("\n");
 	}
-	for (unsigned i = 0; i < actions.count; i++) {
-		const struct balance_action *a = &actions.item[i];
+	for (unsigned i = 0; i < actions->count; i++) {
+		const struct balance_action *a = &actions->item[i];
 
 		if (a->type == BALANCE_DO_WRITE)
 			SAY("          -> WRITE: fullest %.2f of the mean, then %.2f, %u "
 			    "moves\n",
 			    a->worst, a->planned, a->moves);
-		answer(a);
+	}
+}
+
+static void feed(const char *what, struct balance_event event)
+{
+	struct balance_actions actions;
+
+	for (;;) {
+		event.now_ms = w.now_ms;
+		balance_step(&w.core, &event, &actions);
+		say(what, &event, &actions);
+		if (actions.count == 0)
+			return;
+		event = answer(&actions.item[0], &what);
 	}
 }
 
@@ -255,10 +265,10 @@ T_CASE_SECONDS(fixed_loads_settle, 60)
 		skew(0.3 + 0.05 * (double)seed);
 		before += worst() / 12;
 		lead();
-		until(UINT64_C(40) * INTERVAL_MS);
+		until(40 * INTERVAL_MS);
 		tables = w.tables;
 		T_TRUE(tables <= 12);
-		until(UINT64_C(140) * INTERVAL_MS);
+		until(140 * INTERVAL_MS);
 		T_EQ(w.tables, tables);
 		after += worst() / 12;
 		end();
@@ -278,10 +288,10 @@ T_CASE_SECONDS(noise_is_not_acted_on, 60)
 		skew(0.5);
 		w.noise = 0.1;
 		lead();
-		until(UINT64_C(40) * INTERVAL_MS);
+		until(40 * INTERVAL_MS);
 		tables = w.tables;
 		T_TRUE(tables <= 12);
-		until(UINT64_C(140) * INTERVAL_MS);
+		until(140 * INTERVAL_MS);
 		T_EQ(w.tables, tables);
 		T_TRUE(worst() < 1.25);
 		end();
@@ -293,7 +303,7 @@ T_CASE(even_loads_are_left_alone)
 	begin(8, 3);
 	skew(0);
 	lead();
-	until(UINT64_C(20) * INTERVAL_MS);
+	until(20 * INTERVAL_MS);
 	T_TRUE(w.looks > 70);
 	T_EQ(w.tables, 0);
 	end();
@@ -307,7 +317,7 @@ T_CASE(weights_are_respected)
 	skew(0.2);
 	heat(3, 1.6);
 	lead();
-	until(UINT64_C(60) * INTERVAL_MS);
+	until(60 * INTERVAL_MS);
 	T_TRUE(w.tables > 0);
 	T_TRUE(worst() < 1.12);
 	end();
@@ -340,11 +350,11 @@ T_CASE(idle_partitions_do_not_move)
 	for (uint32_t p = 0; p < P; p++)
 		w.truth[p] = assign_mark_of(w.assign, p) == 0 ? 2 : 0;
 	lead();
-	until(UINT64_C(20) * INTERVAL_MS);
+	until(20 * INTERVAL_MS);
 	T_EQ(w.tables, 0);
 	for (uint32_t p = 0; p < P; p++)
 		w.truth[p] *= 10;
-	until(UINT64_C(40) * INTERVAL_MS);
+	until(40 * INTERVAL_MS);
 	T_TRUE(w.tables > 0);
 	end();
 }
@@ -401,10 +411,10 @@ T_CASE(others_write_too)
 	feed("rules", (struct balance_event){.type = BALANCE_EV_RULES,
 	                                     .rules = {.interval_ms = INTERVAL_MS}});
 	T_EQ(balance_deadline_ms(&w.core), UINT64_MAX);
-	until(UINT64_C(9) * INTERVAL_MS);
+	until(9 * INTERVAL_MS);
 	T_EQ(w.tables, 0);
 	lead();
-	until(UINT64_C(12) * INTERVAL_MS);
+	until(12 * INTERVAL_MS);
 	T_TRUE(w.tables > 0);
 	end();
 }

@@ -9,7 +9,9 @@
 #include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
 
-enum { P = 64, MEMBERS = 4, INTERVAL_MS = 30000, LEASE = 77 };
+enum { P = 64, MEMBERS = 4, LEASE = 77 };
+
+#define INTERVAL_MS UINT64_C(30000)
 
 static struct kit kit;
 static struct kv *plain; /* past the faults */
@@ -329,7 +331,7 @@ T_CASE(waits_until_everything_has_arrived)
 	begin(NULL, 0);
 	w.state[1] = "draining"; /* does not count, and has its partitions still */
 	put_record(1);
-	run(UINT64_C(10) * INTERVAL_MS);
+	run(10 * INTERVAL_MS);
 	T_EQ(w.wrote, 0);
 	members_follow();
 	settle();
@@ -359,7 +361,7 @@ T_CASE(garbled_and_gone)
 {
 	begin(NULL, 0);
 	settle();
-	run(UINT64_C(25) * INTERVAL_MS); /* there for long before it goes */
+	run(25 * INTERVAL_MS); /* there for long before it goes */
 	T_TRUE(config_factor(&config_watch_value(w.config, CONFIG_WEIGHTS)->weights,
 	                     pl_span_str(ids[2])) < 1000);
 	direct_put("/shards/s-9", PL_SPAN_LIT("what?"));
@@ -376,7 +378,7 @@ T_CASE(garbled_and_gone)
 	members_follow();
 	T_TRUE(config_factor(&config_watch_value(w.config, CONFIG_WEIGHTS)->weights,
 	                     pl_span_str(ids[2])) != 1000);
-	run(UINT64_C(30) * INTERVAL_MS);
+	run(30 * INTERVAL_MS);
 	for (uint32_t p = 0; p < P; p++)
 		w.load[p] =
 			pl_span_eq(assign_of(w.assign, p), pl_span_str(ids[1])) ? 90 : 10;
@@ -415,7 +417,7 @@ T_CASE(who_does_not_lead_writes_nothing)
 	begin(NULL, 0);
 	run(INTERVAL_MS / 2);
 	elect_session(w.elect, 0, 0);
-	run(UINT64_C(10) * INTERVAL_MS);
+	run(10 * INTERVAL_MS);
 	T_EQ(w.wrote, 0);
 	T_EQ(w.troubles, 0);
 	T_EQ(version(), 0);
