@@ -141,6 +141,22 @@ T_CASE(an_eviction_takes_the_lease_and_all_that_hangs_on_it)
 	placet_down();
 }
 
+T_CASE(at_a_terminal_one_is_asked)
+{
+	static const char *const evict[] = {"shard", "evict", "east-0", NULL};
+
+	placet_up(8);
+	placet_shard("east-0", "0");
+	T_EQ(placet_run_typed("n\n", evict), 1);
+	placet_says("Evict east-0? [y/N] ");
+	placet_says("nothing was done; that was no yes");
+	T_EQ(placet_run_typed("\x04", evict), 1);
+	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") != NULL);
+	T_EQ(placet_run_typed("yes\n", evict), 0);
+	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") == NULL);
+	placet_down();
+}
+
 T_CASE(a_record_without_a_lease_is_removed)
 {
 	placet_up(8);

@@ -1,6 +1,7 @@
 #include "coord/cli/placet_rig.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -137,16 +138,12 @@ static void read_back(int fd, char *to)
 	(void)close(fd);
 }
 
-int placet_run(const char *input, const char *const args[])
+/* Closes in. */
+static int run_with(int in, const char *const args[])
 {
-	int in = scratch(), out = scratch(), err = scratch(), status = 0;
-	pid_t pid;
+	int out = scratch(), err = scratch(), status = 0;
+	pid_t pid = fork();
 
-	if (input != NULL) {
-		T_EQ(write(in, input, strlen(input)), (ssize_t)strlen(input));
-		T_EQ(lseek(in, 0, SEEK_SET), 0);
-	}
-	pid = fork();
 	T_TRUE(pid >= 0);
 	if (pid == 0)
 		become(args, in, out, err);
@@ -158,6 +155,28 @@ int placet_run(const char *input, const char *const args[])
 	    strstr(placet_rig.said, "runtime error") != NULL)
 		t_fail(__FILE__, __LINE__, "status %d:\n%s", status, placet_rig.said);
 	return WEXITSTATUS(status);
+}
+
+int placet_run(const char *input, const char *const args[])
+{
+	int in = scratch();
+
+	if (input != NULL) {
+		T_EQ(write(in, input, strlen(input)), (ssize_t)strlen(input));
+		T_EQ(lseek(in, 0, SEEK_SET), 0);
+	}
+	return run_with(in, args);
+}
+
+int placet_run_typed(const char *typed, const char *const args[])
+{
+	int person = -1, in = -1, status;
+
+	T_EQ(openpty(&person, &in, NULL, NULL, NULL), 0);
+	T_EQ(write(person, typed, strlen(typed)), (ssize_t)strlen(typed));
+	status = run_with(in, args);
+	(void)close(person);
+	return status;
 }
 
 void placet_prints(const char *words)

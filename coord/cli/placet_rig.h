@@ -35,6 +35,9 @@ void placet_owner(unsigned partition, const char *shard);
 int placet_run(const char *input, const char *const args[]);
 #define PLACET(...) placet_run(NULL, (const char *const[]){__VA_ARGS__, NULL})
 
+/* With a terminal as stdin, at which somebody types that. */
+int placet_run_typed(const char *typed, const char *const args[]);
+
 /* What it printed on stdout, or said on stderr, has these words; or has not. */
 void placet_prints(const char *words);
 void placet_says(const char *words);
