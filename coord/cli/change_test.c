@@ -44,6 +44,24 @@ T_CASE(a_drain_is_a_version_of_the_configuration)
 	placet_down();
 }
 
+/* Whoever is late reads again: no wish is lost. */
+T_CASE(drains_at_the_same_time_all_count)
+{
+	static struct placet_running running[4];
+	static const char *const ids[] = {"s-0", "s-1", "s-2", "s-3"};
+
+	placet_up(8);
+	for (unsigned i = 0; i < 4; i++)
+		placet_shard(ids[i], "");
+	for (unsigned i = 0; i < 4; i++)
+		placet_start(&running[i],
+		             (const char *const[]){"shard", "drain", ids[i], NULL});
+	for (unsigned i = 0; i < 4; i++)
+		T_EQ(placet_end(&running[i]), 0);
+	T_TRUE(stands("/config/shards/0000000004", "[\"s-0\",\"s-1\",\"s-2\",\"s-3\"]"));
+	placet_down();
+}
+
 T_CASE(a_shard_that_is_not_there_is_not_drained)
 {
 	int64_t before;
@@ -312,6 +330,22 @@ T_CASE(what_was_written_past_the_check_is_reported)
 	placet_says("version 77");
 	T_EQ(PLACET("config", "rollback", "coord", "--to", "1"), 0);
 	placet_prints("coord: version 78 is current, with the content of 1");
+	placet_down();
+}
+
+/* What is left out is as by default, and only what really differs is shown. */
+T_CASE(a_file_is_all_of_it)
+{
+	static const char *const set[] = {"config", "set", "coord", "-f", "-", NULL};
+
+	placet_up(8);
+	T_EQ(placet_run("handover_ms: 700\n", set), 0);
+	T_STR(placet_rig.out, "- .handover_ms: 2000\n+ .handover_ms: 700\n"
+	                      "coord: version 1 is current\n");
+	T_EQ(placet_run("{\"settle_ms\": 50}", set), 0);
+	T_STR(placet_rig.out, "- .handover_ms: 700\n+ .handover_ms: 2000\n"
+	                      "- .settle_ms: 300\n+ .settle_ms: 50\n"
+	                      "coord: version 2 is current\n");
 	placet_down();
 }
 
