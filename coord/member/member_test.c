@@ -195,8 +195,8 @@ T_CASE(the_largest_record_fits)
 	static char names[MEMBER_CONFIGS_MAX][64];
 
 	memset(id, 'a', 253);
-	for (int i = 1; i < 4; i++)
-		id[i * 60] = '.';
+	for (size_t i = 60; i < 240; i += 60)
+		id[i] = '.';
 	memset(noise, 0xff, sizeof noise);
 	m = (struct member){.id = pl_span(id, 253),
 	                    .instance = "0123456789abcdef0123456789abcdef",

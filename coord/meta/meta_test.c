@@ -53,6 +53,8 @@ static void on_note(void *ctx, const struct meta_note *note)
 	T_TRUE(!user->stopped);
 	T_TRUE(user->stop_at == 0 || user->notes < user->stop_at ||
 	       note->what == META_STOPPED);
+	T_TRUE((note->err != NULL) ==
+	       (note->what == META_REFUSED || note->what == META_TROUBLE));
 	if (note->err != NULL)
 		(void)snprintf(user->why, sizeof user->why, "%s", note->err->msg);
 	switch (note->what) {
@@ -62,10 +64,12 @@ static void on_note(void *ctx, const struct meta_note *note)
 		user->meta = *note->meta;
 		break;
 	case META_REFUSED:
-		say(user, "refused(%s) ", pl_code_name(note->err->code));
+		say(user, "refused(%s) ",
+		    note->err == NULL ? "" : pl_code_name(note->err->code));
 		break;
 	case META_TROUBLE:
-		say(user, "trouble(%s) ", pl_code_name(note->err->code));
+		say(user, "trouble(%s) ",
+		    note->err == NULL ? "" : pl_code_name(note->err->code));
 		break;
 	case META_STOPPED:
 		user->stopped = true;

@@ -2,14 +2,13 @@
 
 #include <string.h>
 
+#include "coord/session/session_core_int.h"
+
 enum {
 	RETRY_MIN_MS = 20,
 	PACE_MIN_MS = 250,
 	PACE_MAX_MS = 2000,
-	PACE = 8,        /* looks to a TTL */
-	SLOW = 4,        /* paces between looks at what nobody but a person ends */
-	RENEWALS = 2,    /* that show that somebody lives */
-	CLOCKS_MS = 250, /* how far two clocks may part between two looks */
+	PACE = 8, /* looks to a TTL */
 };
 
 static const char *const state_names[] = {
@@ -35,9 +34,9 @@ static void check(const struct session_core *core)
 	PL_ASSERT(core->sent <= core->wanted && core->stored <= core->sent);
 }
 
-static struct session_action *emit(struct session_actions *actions,
-                                   enum session_action_type type,
-                                   const struct session_core *core)
+struct session_action *session_emit(struct session_actions *actions,
+                                    enum session_action_type type,
+                                    const struct session_core *core)
 {
 	struct session_action *action = &actions->item[actions->count];
 
@@ -50,10 +49,10 @@ static struct session_action *emit(struct session_actions *actions,
 	return action;
 }
 
-static void trouble(const struct session_core *core, enum session_why why,
-                    enum pl_code code, struct session_actions *actions)
+void session_trouble(const struct session_core *core, enum session_why why,
+                     enum pl_code code, struct session_actions *actions)
 {
-	struct session_action *action = emit(actions, SESSION_TELL_TROUBLE, core);
+	struct session_action *action = session_emit(actions, SESSION_TELL_TROUBLE, core);
 
 	action->why = why;
 	action->code = code;
@@ -61,13 +60,13 @@ static void trouble(const struct session_core *core, enum session_why why,
 
 /* -- what is asked next --------------------------------------------------- */
 
-static void plan(struct session_core *core, enum session_ask next, uint64_t at_ms)
+void session_plan(struct session_core *core, enum session_ask next, uint64_t at_ms)
 {
 	core->next = next;
 	core->next_ms = at_ms;
 }
 
-static uint64_t hold(struct session_core *core, uint64_t now_ms)
+uint64_t session_hold(struct session_core *core, uint64_t now_ms)
 {
 	uint64_t ms = RETRY_MIN_MS;
 
@@ -89,7 +88,7 @@ static void plan_standing(struct session_core *core, uint64_t now_ms)
 
 	if (core->failures != 0 && at < core->hold_ms)
 		at = core->hold_ms;
-	plan(core, put ? SESSION_ASK_PUT : SESSION_ASK_READ, at);
+	session_plan(core, put ? SESSION_ASK_PUT : SESSION_ASK_READ, at);
 }
 
 static void pump(struct session_core *core, uint64_t now_ms,
@@ -105,7 +104,7 @@ static void pump(struct session_core *core, uint64_t now_ms,
 	if (now_ms < core->next_ms)
 		return;
 	core->asked = core->next;
-	action = emit(actions, SESSION_DO_ASK, core);
+	action = session_emit(actions, SESSION_DO_ASK, core);
 	action->ask = core->asked;
 	action->seq = ++core->seq;
 	if (core->asked == SESSION_ASK_TTL || core->asked == SESSION_ASK_REVOKE)
@@ -127,7 +126,7 @@ static void on_held(struct session_core *core, const struct session_event *event
 	core->until_ms = event->until_ms;
 	if (core->lease != 0) {
 		if (core->up)
-			emit(actions, SESSION_TELL_UP, core);
+			session_emit(actions, SESSION_TELL_UP, core);
 		return;
 	}
 	if (core->state == SESSION_ENDED)
@@ -135,7 +134,7 @@ static void on_held(struct session_core *core, const struct session_event *event
 	core->lease = event->lease;
 	core->state = SESSION_JOINING;
 	core->failures = 0;
-	plan(core, SESSION_ASK_CREATE, event->now_ms);
+	session_plan(core, SESSION_ASK_CREATE, event->now_ms);
 }
 
 static void on_doubt(struct session_core *core, const struct session_event *event,
@@ -144,9 +143,9 @@ static void on_doubt(struct session_core *core, const struct session_event *even
 	if (event->lease != core->lease)
 		return;
 	if (core->up)
-		emit(actions, SESSION_TELL_DOUBT, core)->code = event->code;
+		session_emit(actions, SESSION_TELL_DOUBT, core)->code = event->code;
 	else if (core->state != SESSION_ENDED)
-		trouble(core, SESSION_WHY_LEASE, event->code, actions);
+		session_trouble(core, SESSION_WHY_LEASE, event->code, actions);
 }
 
 /* Whatever is in flight was about this lease: nobody listens to it any more. */
@@ -154,9 +153,9 @@ static void drop_lease(struct session_core *core, enum pl_code code,
                        struct session_actions *actions)
 {
 	if (core->up)
-		emit(actions, SESSION_TELL_DOWN, core)->code = code;
+		session_emit(actions, SESSION_TELL_DOWN, core)->code = code;
 	else if (core->state != SESSION_ENDED)
-		trouble(core, SESSION_WHY_LEASE, code, actions);
+		session_trouble(core, SESSION_WHY_LEASE, code, actions);
 	core->up = false;
 	core->lease = 0;
 	core->asked = SESSION_ASK_NOTHING;
@@ -165,173 +164,7 @@ static void drop_lease(struct session_core *core, enum pl_code code,
 	if (core->state == SESSION_ENDED)
 		return;
 	core->state = SESSION_LEASING;
-	emit(actions, SESSION_DO_AGAIN, core);
-}
-
-/* -- our record ----------------------------------------------------------- */
-
-static void stand(struct session_core *core, bool anew, struct session_actions *actions)
-{
-	bool tell = anew || !core->up;
-
-	core->state = SESSION_STANDING;
-	core->seen_lease = core->lease;
-	core->unsure = false;
-	core->up = true;
-	core->other = (struct session_other){0};
-	if (tell)
-		emit(actions, SESSION_TELL_UP, core);
-}
-
-static void on_put(struct session_core *core, const struct session_event *event,
-                   enum session_ask asked, struct session_actions *actions)
-{
-	bool created = asked == SESSION_ASK_CREATE;
-
-	PL_ASSERT(created || asked == SESSION_ASK_PUT);
-	PL_ASSERT(event->revision > 0);
-	core->revision = event->revision;
-	if (created)
-		core->create_revision = event->revision;
-	core->stored = core->sent;
-	core->failures = 0;
-	core->refresh_at_ms = event->now_ms + core->refresh_ms;
-	stand(core, created, actions);
-}
-
-/* On our lease. When it is not as we left it, nobody knows what it says. */
-static void on_ours(struct session_core *core, const struct session_event *event,
-                    enum session_ask asked, struct session_actions *actions)
-{
-	bool anew = core->state != SESSION_STANDING ||
-	            core->create_revision != event->create_revision;
-
-	if (anew || core->revision != event->revision)
-		core->stored = 0;
-	core->create_revision = event->create_revision;
-	core->revision = event->revision;
-	core->refresh_at_ms = event->now_ms + core->refresh_ms;
-	if (asked == SESSION_ASK_READ)
-		core->failures = 0;
-	else
-		(void)hold(core, event->now_ms); /* somebody puts against us */
-	stand(core, anew, actions);
-}
-
-/* Nobody else can have a say in it: ours is put over it. */
-static void take_over(struct session_core *core, const struct session_event *event)
-{
-	core->state = SESSION_JOINING;
-	core->create_revision = event->create_revision;
-	core->revision = event->revision;
-	core->seen_lease = 0;
-	plan(core, SESSION_ASK_PUT, event->now_ms);
-}
-
-static void on_absent(struct session_core *core, uint64_t now_ms, enum session_ask asked,
-                      struct session_actions *actions)
-{
-	if (core->state == SESSION_STANDING)
-		trouble(core, SESSION_WHY_REMOVED, PL_NOTFOUND, actions);
-	core->state = SESSION_JOINING;
-	core->stored = 0;
-	plan(core, SESSION_ASK_CREATE,
-	     asked == SESSION_ASK_CREATE ? hold(core, now_ms) : now_ms);
-}
-
-/* -- somebody else's ------------------------------------------------------ */
-
-/* A store that finds no such lease may need a moment to take its keys away. */
-static uint64_t moment(struct session_core *core, const struct session_event *event,
-                       enum session_ask asked)
-{
-	bool same = core->other.lease == event->lease;
-
-	if (!same)
-		core->other = (struct session_other){.lease = event->lease,
-		                                     .gone_by_ms = UINT64_MAX};
-	return same && asked != SESSION_ASK_READ ? event->now_ms + core->pace_ms
-	                                         : event->now_ms;
-}
-
-static void on_anothers(struct session_core *core, const struct session_event *event,
-                        enum session_ask asked, struct session_actions *actions)
-{
-	bool known = core->other.revision != 0 && core->other.lease == event->lease;
-	uint64_t at = moment(core, event, asked);
-
-	if (core->up)
-		emit(actions, SESSION_TELL_DOWN, core)->code = PL_EXISTS;
-	core->up = false;
-	core->state = SESSION_WAITING;
-	core->other.revision = event->revision;
-	if (!known)
-		trouble(core,
-		        event->lease == 0 ? SESSION_WHY_UNCERTAIN : SESSION_WHY_TAKEN,
-		        PL_EXISTS, actions);
-	if (event->lease == 0)
-		plan(core, SESSION_ASK_READ, event->now_ms + SLOW * core->pace_ms);
-	else
-		plan(core, SESSION_ASK_TTL, at);
-}
-
-static void on_found(struct session_core *core, const struct session_event *event,
-                     enum session_ask asked, struct session_actions *actions)
-{
-	bool ours_before = core->state == SESSION_STANDING &&
-	                   core->create_revision == event->create_revision;
-	bool free = event->owner == SESSION_OURS_OLD || event->owner == SESSION_DEAD;
-
-	PL_ASSERT(event->create_revision > 0 &&
-	          event->revision >= event->create_revision);
-	PL_ASSERT((event->owner == SESSION_OURS) == (event->lease == core->lease));
-	core->unsure = false;
-	if (event->owner == SESSION_OURS) {
-		on_ours(core, event, asked, actions);
-	} else if (event->lease == 0 && (free || ours_before)) {
-		take_over(core, event);
-	} else if (free) {
-		uint64_t at = moment(core, event, asked);
-
-		core->state = SESSION_WAITING;
-		plan(core, SESSION_ASK_REVOKE, at);
-	} else {
-		on_anothers(core, event, asked, actions);
-	}
-}
-
-/* The store cuts what is left to whole seconds, and looked at it between sending
- * and answer: from these, the latest moment at which it can still be there. */
-static void on_ttl(struct session_core *core, const struct session_event *event,
-                   struct session_actions *actions)
-{
-	struct session_other *other = &core->other;
-	uint64_t left_ms = event->left_s < 0 ? 0 : (uint64_t)event->left_s * 1000;
-	uint64_t gone_by = event->now_ms + left_ms + 1000;
-
-	PL_ASSERT(core->state == SESSION_WAITING && event->sent_ms <= event->now_ms);
-	if (other->gone_by_ms != UINT64_MAX &&
-	    event->sent_ms + left_ms > other->gone_by_ms + CLOCKS_MS) {
-		other->renewals++;
-		other->gone_by_ms = gone_by;
-	}
-	if (gone_by < other->gone_by_ms)
-		other->gone_by_ms = gone_by;
-	core->failures = 0;
-	if (other->renewals < RENEWALS) {
-		plan(core, SESSION_ASK_READ, event->now_ms + core->pace_ms);
-		return;
-	}
-	core->state = SESSION_ENDED;
-	emit(actions, SESSION_TELL_REFUSED, core)->code = PL_EXISTS;
-}
-
-static void on_no_lease(struct session_core *core, uint64_t now_ms)
-{
-	PL_ASSERT(core->state == SESSION_WAITING);
-	core->failures = 0;
-	core->state = SESSION_JOINING;
-	plan(core, SESSION_ASK_CREATE, now_ms);
+	session_emit(actions, SESSION_DO_AGAIN, core);
 }
 
 /* -- steps ---------------------------------------------------------------- */
@@ -339,22 +172,20 @@ static void on_no_lease(struct session_core *core, uint64_t now_ms)
 static void on_failed(struct session_core *core, const struct session_event *event,
                       enum session_ask asked, struct session_actions *actions)
 {
-	uint64_t at = hold(core, event->now_ms);
+	uint64_t at = session_hold(core, event->now_ms);
 	bool unknown = event->code == PL_UNKNOWN || event->code == PL_TIMEOUT;
 
-	trouble(core, SESSION_WHY_REQUEST, event->code, actions);
+	session_trouble(core, SESSION_WHY_REQUEST, event->code, actions);
 	switch (asked) {
 	case SESSION_ASK_CREATE:
 	case SESSION_ASK_PUT:
 		core->unsure = unknown;
-		plan(core, unknown ? SESSION_ASK_READ : asked, at);
+		session_plan(core, unknown ? SESSION_ASK_READ : asked, at);
 		break;
 	case SESSION_ASK_READ:
 	case SESSION_ASK_TTL:
-		plan(core, SESSION_ASK_READ, at);
-		break;
-	case SESSION_ASK_REVOKE: /* it may be gone: the record tells */
-		plan(core, SESSION_ASK_READ, at);
+	case SESSION_ASK_REVOKE: /* its lease may be gone: the record tells */
+		session_plan(core, SESSION_ASK_READ, at);
 		break;
 	case SESSION_ASK_NOTHING:
 		PL_UNREACHABLE("nothing was asked");
@@ -371,19 +202,19 @@ static void on_answer(struct session_core *core, const struct session_event *eve
 	core->asked = SESSION_ASK_NOTHING;
 	switch (event->type) {
 	case SESSION_EV_PUT:
-		on_put(core, event, asked, actions);
+		session_on_put(core, event, asked, actions);
 		break;
 	case SESSION_EV_FOUND:
-		on_found(core, event, asked, actions);
+		session_on_found(core, event, asked, actions);
 		break;
 	case SESSION_EV_ABSENT:
-		on_absent(core, event->now_ms, asked, actions);
+		session_on_absent(core, event->now_ms, asked, actions);
 		break;
 	case SESSION_EV_TTL:
-		on_ttl(core, event, actions);
+		session_on_ttl(core, event, actions);
 		break;
 	case SESSION_EV_NOLEASE:
-		on_no_lease(core, event->now_ms);
+		session_on_no_lease(core, event->now_ms);
 		break;
 	default:
 		on_failed(core, event, asked, actions);
@@ -436,7 +267,7 @@ static void dispatch(struct session_core *core, const struct session_event *even
 		break;
 	case SESSION_EV_LEASE_TROUBLE:
 		if (core->state != SESSION_ENDED)
-			trouble(core, SESSION_WHY_LEASE, event->code, actions);
+			session_trouble(core, SESSION_WHY_LEASE, event->code, actions);
 		break;
 	case SESSION_EV_SAY:
 		on_say(core, event->urgent);

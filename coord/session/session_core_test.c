@@ -356,9 +356,7 @@ T_CASE(usurped)
 	t_golden("session/usurped.txt", story);
 }
 
-/* Whatever comes: never up without a lease, never two questions, always a deadline
- * while there is something to do. */
-T_CASE(random_life)
+static enum session_event_type any_answer(struct pl_rng *rng)
 {
 	static const enum session_event_type answers[][4] = {
 		[SESSION_ASK_CREATE] = {SESSION_EV_PUT, SESSION_EV_FOUND,
@@ -372,6 +370,56 @@ T_CASE(random_life)
 		[SESSION_ASK_REVOKE] = {SESSION_EV_NOLEASE, SESSION_EV_FAILED,
 	                                SESSION_EV_NOLEASE, SESSION_EV_NOLEASE},
 	};
+
+	return answers[core.asked][pl_rng_below(rng, 4)];
+}
+
+static enum session_event_type any_event(struct pl_rng *rng, uint64_t at, uint64_t dice)
+{
+	if (at >= session_deadline_ms(&core))
+		return SESSION_EV_TIMEOUT;
+	if (core.lease == 0 || dice == 9)
+		return SESSION_EV_HELD;
+	if (dice == 8)
+		return SESSION_EV_LOOK;
+	if (dice == 7)
+		return SESSION_EV_LEASE_GONE;
+	if (core.asked != SESSION_ASK_NOTHING && dice > 1)
+		return any_answer(rng);
+	return SESSION_EV_SAY;
+}
+
+/* *lease and *revision go up as the store's would. */
+static struct session_event anything(struct pl_rng *rng, uint64_t at, int64_t *lease,
+                                     int64_t *revision)
+{
+	uint64_t dice = pl_rng_below(rng, 10);
+	struct session_event event = {.type = any_event(rng, at, dice),
+	                              .now_ms = at,
+	                              .sent_ms = at,
+	                              .until_ms = at + 2000,
+	                              .urgent = dice == 0};
+
+	*lease += event.type == SESSION_EV_HELD && core.lease == 0;
+	event.lease = *lease;
+	event.seq = core.seq - (pl_rng_below(rng, 8) == 0);
+	event.left_s = (int64_t)pl_rng_below(rng, 4);
+	event.revision = ++*revision;
+	event.create_revision = event.revision - (int64_t)dice;
+	event.code = (enum pl_code)pl_rng_between(rng, 1, PL_CODE_COUNT - 1);
+	if (event.type == SESSION_EV_FOUND) {
+		event.owner = (enum session_owner)pl_rng_below(rng, 5);
+		event.lease = dice > 3 ? 1000 : 0;
+		if (event.owner == SESSION_OURS)
+			event.lease = core.lease;
+	}
+	return event;
+}
+
+/* Whatever comes: never up without a lease, always a deadline while there is
+ * something to do. */
+T_CASE(random_life)
+{
 	unsigned refused = 0, ups = 0;
 
 	for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -383,44 +431,10 @@ T_CASE(random_life)
 		pl_rng_init(&rng, seed);
 		session_core_init(&core, 3000, 1000, seed);
 		for (unsigned i = 0; i < 120; i++) {
-			struct session_event event = {.type = SESSION_EV_TIMEOUT};
-			uint64_t dice = pl_rng_below(&rng, 10);
+			struct session_event event;
 
 			at += pl_rng_below(&rng, 500);
-			if (at < session_deadline_ms(&core)) {
-				event.type = SESSION_EV_SAY;
-				event.urgent = dice == 0;
-				if (core.lease == 0 || dice == 9) {
-					lease += core.lease == 0;
-					event.type = SESSION_EV_HELD;
-					event.until_ms = at + 2000;
-				} else if (dice == 8) {
-					event.type = SESSION_EV_LOOK;
-				} else if (dice == 7) {
-					event.type = SESSION_EV_LEASE_GONE;
-					event.code = PL_NOLEASE;
-				} else if (core.asked != SESSION_ASK_NOTHING &&
-				           dice > 1) {
-					event.type = answers[core.asked]
-							    [pl_rng_below(&rng, 4)];
-				}
-			}
-			event.now_ms = at;
-			event.sent_ms = at;
-			event.seq = core.seq - (pl_rng_below(&rng, 8) == 0);
-			event.lease = lease;
-			event.left_s = (int64_t)pl_rng_below(&rng, 4);
-			event.revision = ++revision;
-			event.create_revision = revision - (int64_t)dice;
-			if (event.code == PL_OK)
-				event.code = (enum pl_code)pl_rng_between(
-					&rng, 1, PL_CODE_COUNT - 1);
-			if (event.type == SESSION_EV_FOUND) {
-				event.owner = (enum session_owner)pl_rng_below(&rng, 5);
-				event.lease = event.owner == SESSION_OURS
-				                      ? core.lease
-				                      : (dice > 3 ? 1000 : 0);
-			}
+			event = anything(&rng, at, &lease, &revision);
 			session_step(&core, &event, &actions);
 			for (unsigned a = 0; a < actions.count; a++) {
 				ups += actions.item[a].type == SESSION_TELL_UP;

@@ -1,0 +1,27 @@
+/* Shared by the files of session_core, and by nobody else. */
+#ifndef COORD_SESSION_SESSION_CORE_INT_H
+#define COORD_SESSION_SESSION_CORE_INT_H
+
+#include "coord/session/session_core.h"
+
+struct session_action *session_emit(struct session_actions *actions,
+                                    enum session_action_type type,
+                                    const struct session_core *core);
+void session_trouble(const struct session_core *core, enum session_why why,
+                     enum pl_code code, struct session_actions *actions);
+void session_plan(struct session_core *core, enum session_ask next, uint64_t at_ms);
+/* Counts a failure; until when nothing more is asked. */
+uint64_t session_hold(struct session_core *core, uint64_t now_ms);
+
+/* session_record.c: what the record turned out to be. asked: by what. */
+void session_on_put(struct session_core *core, const struct session_event *event,
+                    enum session_ask asked, struct session_actions *actions);
+void session_on_found(struct session_core *core, const struct session_event *event,
+                      enum session_ask asked, struct session_actions *actions);
+void session_on_absent(struct session_core *core, uint64_t now_ms, enum session_ask asked,
+                       struct session_actions *actions);
+void session_on_ttl(struct session_core *core, const struct session_event *event,
+                    struct session_actions *actions);
+void session_on_no_lease(struct session_core *core, uint64_t now_ms);
+
+#endif

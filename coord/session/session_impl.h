@@ -1,0 +1,65 @@
+/* Shared by the files of the session's driver, and by nobody else. */
+#ifndef COORD_SESSION_SESSION_IMPL_H
+#define COORD_SESSION_SESSION_IMPL_H
+
+#include "coord/session/session.h"
+#include "coord/session/session_core.h"
+#include "store/keys/keys.h"
+#include "store/kv/calls.h"
+#include "store/kv/lease.h"
+
+enum { SESSION_OTHER_SIZE = 160 };
+
+struct session_call {
+	struct pl_list link;
+	struct session *owner;
+	struct kv_call *handle;
+	enum session_ask ask;
+	uint32_t seq;
+};
+
+struct session {
+	struct session_core core;
+	struct kv *kv;
+	struct lease *lease; /* NULL: it has ended */
+	struct pl_timer timer;
+	struct pl_list calls;
+	session_fn *fn;
+	void *ctx;
+	bool (*pid_lives)(void *ctx, int64_t pid);
+	uint64_t call_ms;
+	struct pl_arena arena; /* of what is for good */
+	struct member self;    /* only that */
+	struct keys_text key;
+	struct pl_buf record; /* as it should be */
+	struct pl_buf urgent; /* the part of it that does not wait */
+	/* Noted down for the timer. */
+	bool said, said_urgent, look, retuned, start_failed, say_failed;
+	uint64_t refresh_ms;
+	struct session_event failure;
+	struct pl_err err; /* of the last request that failed */
+	struct pl_err say_err;
+	char other[SESSION_OTHER_SIZE]; /* who stands in our way */
+	bool closing;
+	enum pl_code end;
+};
+
+static inline uint64_t session_now(const struct session *s)
+{
+	return kv_now_ms(s->kv);
+}
+
+/* session.c */
+void session_feed(struct session *s, struct session_event event);
+void session_rearm(struct session *s);
+/* Ends it once nothing is owed any more: s may be gone afterwards. */
+void session_finish(struct session *s);
+
+/* session_ask.c */
+void session_send(struct session *s, const struct session_action *action);
+
+/* session_tell.c */
+void session_tell(struct session *s, const struct session_action *action,
+                  enum session_what what);
+
+#endif

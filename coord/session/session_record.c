@@ -1,0 +1,176 @@
+/* What the record turned out to be: ours, nobody's or somebody else's. */
+#include "coord/session/session_core_int.h"
+
+enum {
+	SLOW = 4,        /* paces between looks at what nobody but a person ends */
+	RENEWALS = 2,    /* that show that somebody lives */
+	CLOCKS_MS = 250, /* how far two clocks may part between two looks */
+};
+
+/* -- our record ----------------------------------------------------------- */
+
+static void stand(struct session_core *core, bool anew, struct session_actions *actions)
+{
+	bool tell = anew || !core->up;
+
+	core->state = SESSION_STANDING;
+	core->seen_lease = core->lease;
+	core->unsure = false;
+	core->up = true;
+	core->other = (struct session_other){0};
+	if (tell)
+		session_emit(actions, SESSION_TELL_UP, core);
+}
+
+void session_on_put(struct session_core *core, const struct session_event *event,
+                    enum session_ask asked, struct session_actions *actions)
+{
+	bool created = asked == SESSION_ASK_CREATE;
+
+	PL_ASSERT(created || asked == SESSION_ASK_PUT);
+	PL_ASSERT(event->revision > 0);
+	core->revision = event->revision;
+	if (created)
+		core->create_revision = event->revision;
+	core->stored = core->sent;
+	core->failures = 0;
+	core->refresh_at_ms = event->now_ms + core->refresh_ms;
+	stand(core, created, actions);
+}
+
+/* On our lease. When it is not as we left it, nobody knows what it says. */
+static void on_ours(struct session_core *core, const struct session_event *event,
+                    enum session_ask asked, struct session_actions *actions)
+{
+	bool anew = core->state != SESSION_STANDING ||
+	            core->create_revision != event->create_revision;
+
+	if (anew || core->revision != event->revision)
+		core->stored = 0;
+	core->create_revision = event->create_revision;
+	core->revision = event->revision;
+	core->refresh_at_ms = event->now_ms + core->refresh_ms;
+	if (asked == SESSION_ASK_READ)
+		core->failures = 0;
+	else
+		(void)session_hold(core, event->now_ms); /* somebody puts against us */
+	stand(core, anew, actions);
+}
+
+/* Nobody else can have a say in it: ours is put over it. */
+static void take_over(struct session_core *core, const struct session_event *event)
+{
+	core->state = SESSION_JOINING;
+	core->create_revision = event->create_revision;
+	core->revision = event->revision;
+	core->seen_lease = 0;
+	session_plan(core, SESSION_ASK_PUT, event->now_ms);
+}
+
+void session_on_absent(struct session_core *core, uint64_t now_ms, enum session_ask asked,
+                       struct session_actions *actions)
+{
+	if (core->state == SESSION_STANDING)
+		session_trouble(core, SESSION_WHY_REMOVED, PL_NOTFOUND, actions);
+	core->state = SESSION_JOINING;
+	core->stored = 0;
+	session_plan(core, SESSION_ASK_CREATE,
+	             asked == SESSION_ASK_CREATE ? session_hold(core, now_ms) : now_ms);
+}
+
+/* -- somebody else's ------------------------------------------------------ */
+
+/* A store that finds no such lease may need a moment to take its keys away. */
+static uint64_t moment(struct session_core *core, const struct session_event *event,
+                       enum session_ask asked)
+{
+	bool same = core->other.lease == event->lease;
+
+	if (!same)
+		core->other = (struct session_other){.lease = event->lease,
+		                                     .gone_by_ms = UINT64_MAX};
+	return same && asked != SESSION_ASK_READ ? event->now_ms + core->pace_ms
+	                                         : event->now_ms;
+}
+
+static void on_anothers(struct session_core *core, const struct session_event *event,
+                        enum session_ask asked, struct session_actions *actions)
+{
+	bool known = core->other.revision != 0 && core->other.lease == event->lease;
+	uint64_t at = moment(core, event, asked);
+
+	if (core->up)
+		session_emit(actions, SESSION_TELL_DOWN, core)->code = PL_EXISTS;
+	core->up = false;
+	core->state = SESSION_WAITING;
+	core->other.revision = event->revision;
+	if (!known)
+		session_trouble(core,
+		                event->lease == 0 ? SESSION_WHY_UNCERTAIN
+		                                  : SESSION_WHY_TAKEN,
+		                PL_EXISTS, actions);
+	if (event->lease == 0)
+		session_plan(core, SESSION_ASK_READ,
+		             event->now_ms + SLOW * core->pace_ms);
+	else
+		session_plan(core, SESSION_ASK_TTL, at);
+}
+
+void session_on_found(struct session_core *core, const struct session_event *event,
+                      enum session_ask asked, struct session_actions *actions)
+{
+	bool ours_before = core->state == SESSION_STANDING &&
+	                   core->create_revision == event->create_revision;
+	bool free = event->owner == SESSION_OURS_OLD || event->owner == SESSION_DEAD;
+
+	PL_ASSERT(event->create_revision > 0 &&
+	          event->revision >= event->create_revision);
+	PL_ASSERT((event->owner == SESSION_OURS) == (event->lease == core->lease));
+	core->unsure = false;
+	if (event->owner == SESSION_OURS) {
+		on_ours(core, event, asked, actions);
+	} else if (event->lease == 0 && (free || ours_before)) {
+		take_over(core, event);
+	} else if (free) {
+		uint64_t at = moment(core, event, asked);
+
+		core->state = SESSION_WAITING;
+		session_plan(core, SESSION_ASK_REVOKE, at);
+	} else {
+		on_anothers(core, event, asked, actions);
+	}
+}
+
+/* The store cuts what is left to whole seconds, and looked at it between sending
+ * and answer: from these, the latest moment at which it can still be there. */
+void session_on_ttl(struct session_core *core, const struct session_event *event,
+                    struct session_actions *actions)
+{
+	struct session_other *other = &core->other;
+	uint64_t left_ms = event->left_s < 0 ? 0 : (uint64_t)event->left_s * 1000;
+	uint64_t gone_by = event->now_ms + left_ms + 1000;
+
+	PL_ASSERT(core->state == SESSION_WAITING && event->sent_ms <= event->now_ms);
+	if (other->gone_by_ms != UINT64_MAX &&
+	    event->sent_ms + left_ms > other->gone_by_ms + CLOCKS_MS) {
+		other->renewals++;
+		other->gone_by_ms = gone_by;
+	}
+	if (gone_by < other->gone_by_ms)
+		other->gone_by_ms = gone_by;
+	core->failures = 0;
+	if (other->renewals < RENEWALS) {
+		session_plan(core, SESSION_ASK_READ, event->now_ms + core->pace_ms);
+		return;
+	}
+	core->state = SESSION_ENDED;
+	session_emit(actions, SESSION_TELL_REFUSED, core)->code = PL_EXISTS;
+}
+
+void session_on_no_lease(struct session_core *core, uint64_t now_ms)
+{
+	PL_ASSERT(core->state == SESSION_WAITING);
+	core->failures = 0;
+	core->state = SESSION_JOINING;
+	session_plan(core, SESSION_ASK_CREATE, now_ms);
+}
