@@ -244,6 +244,8 @@ T_CASE(own_older_lease)
 	put("what was asked before is answered now", 10100, 61);
 	T_EQ(core.state, SESSION_LEASING);
 	held("lease 8 is granted", 10200, 8);
+	TELL("and once more", PUT, 10205, .seq = core.seq - 1, .revision = 61);
+	T_TRUE(!core.up);
 	found("our record, on lease 7", 10210, SESSION_OURS_OLD, 7, 61);
 	failed("revoked? unknown", 10220, PL_UNKNOWN);
 	due("look");

@@ -262,6 +262,38 @@ T_CASE(says)
 	end();
 }
 
+/* A put that reaches the store after the next one undoes nothing. */
+T_CASE(a_late_put_is_void)
+{
+	struct faulty_rule late = {.what = FAULTY_APPLY_LATE,
+	                           .ops = 1u << KV_TXN,
+	                           .per_mille = 1000,
+	                           .count = 1,
+	                           .delay_min_ms = 2000,
+	                           .delay_max_ms = 2000};
+	struct member m;
+
+	begin();
+	(void)open_kv(&shards[0], &late, 1);
+	faulty_calm(shards[0].kv, true);
+	T_OK(start(&shards[0], 1, 'a'), &kit.err);
+	session_refresh(shards[0].session, 60000);
+	run(100);
+	faulty_calm(shards[0].kv, false);
+	shards[0].self.state = MEMBER_ACTIVE;
+	session_say(shards[0].session, &shards[0].self);
+	run(101);
+	shards[0].self.state = MEMBER_DRAINING;
+	session_say(shards[0].session, &shards[0].self);
+	run(2099);
+	T_EQ(faulty_count(shards[0].kv, FAULTY_APPLY_LATE), 1);
+	run(10000);
+	T_TRUE(record(&m));
+	T_EQ(m.state, MEMBER_DRAINING);
+	T_EQ(kit.result.get.records[0].version, 2);
+	end();
+}
+
 T_CASE(same_id_is_refused_while_the_first_lives)
 {
 	begin();
@@ -395,10 +427,16 @@ T_CASE(ends_inside_a_note)
 			         .code = PL_UNAVAIL,
 			         .per_mille = 1000,
 			         .count = 1},
+				/* What is sent in vain would still be under way. */
+				{.what = FAULTY_SLOW_ANSWER,
+			         .ops = 1u << KV_LEASE_REVOKE,
+			         .per_mille = 1000,
+			         .delay_min_ms = 100,
+			         .delay_max_ms = 100},
 			};
 
 			begin();
-			(void)open_kv(&shards[0], away, 2);
+			(void)open_kv(&shards[0], away, 3);
 			shards[0].end_set = true;
 			shards[0].end_at = (enum session_what)what;
 			shards[0].end_abandon = abandon;

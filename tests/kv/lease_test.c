@@ -8,6 +8,7 @@ static struct kit kit;
 static struct lease *lease;
 static struct lease_note last;
 static unsigned notes[LEASE_RELEASED + 1];
+static bool abandons; /* when it expires, inside the note */
 
 static void on_note(void *ctx, const struct lease_note *note)
 {
@@ -16,6 +17,8 @@ static void on_note(void *ctx, const struct lease_note *note)
 	notes[note->state]++;
 	if (note->state == LEASE_HELD || note->state == LEASE_DOUBT)
 		T_TRUE(note->safe_until_ms > kit.now_ms);
+	if (note->state == LEASE_EXPIRED && abandons)
+		lease_abandon(lease);
 	if (note->state == LEASE_RELEASED)
 		lease = NULL;
 }
@@ -237,6 +240,29 @@ T_CASE(abandoned)
 	T_EQ(last.state, LEASE_RELEASED);
 	T_EQ(last.code, PL_CANCELED);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_OK);
+	end();
+}
+
+/* The revoke that would come behind that note is not sent. */
+T_CASE(abandoned_inside_a_note)
+{
+	struct faulty_rule rules[] = {
+		{.what = FAULTY_LOSE_ANSWER,
+	         .ops = 1u << KV_LEASE_KEEP,
+	         .per_mille = 1000},
+		{.what = FAULTY_SLOW_ANSWER,
+	         .ops = 1u << KV_LEASE_REVOKE,
+	         .per_mille = 1000,
+	         .delay_min_ms = 100,
+	         .delay_max_ms = 100},
+	};
+
+	abandons = true;
+	begin(rules, 2, 1);
+	run(10000);
+	T_TRUE(lease == NULL);
+	T_EQ(last.code, PL_CANCELED);
+	T_EQ(faulty_count(kit.kv, FAULTY_SLOW_ANSWER), 0);
 	end();
 }
 
