@@ -145,7 +145,8 @@ T_CASE(an_eviction_takes_the_lease_and_all_that_hangs_on_it)
 	T_EQ(PLACET("shard", "evict", "east-0"), 1);
 	placet_says("east-0 is active, process 4711 on h1");
 	placet_says("its lease 0000000000001234");
-	placet_says("/partitions/0001/owner");
+	placet_says("  2 partitions: 0-1\n");
+	placet_says("  /leader/balancer\n");
 	placet_says("give --yes");
 	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") != NULL);
 	T_EQ(PLACET("shard", "evict", "east-0", "--yes"), 0);

@@ -13,12 +13,15 @@
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
 
+enum { LINE_SIZE = 600 };
+
 struct evict {
 	struct pl_span id;
 	struct store_session *session;
 	struct shard_found shard;
 	unsigned partitions;
 	unsigned roles;
+	bool owned[KEYS_PARTITIONS_MAX];
 };
 
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
@@ -29,23 +32,48 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	return shard_id_check(evict->id, err);
 }
 
-static void count_key(struct evict *evict, struct pl_span key)
+/* Partitions are counted, what else there is is named. */
+static void take_key(struct evict *evict, struct pl_span key)
 {
 	struct keys_id id = {0};
 
-	if (keys_parse(key, &id, NULL) != PL_OK)
+	if (keys_parse(key, &id, NULL) == PL_OK && id.kind == KEYS_OWNER) {
+		evict->owned[id.partition] = true;
+		evict->partitions++;
 		return;
-	evict->partitions += id.kind == KEYS_OWNER;
+	}
 	evict->roles += id.kind == KEYS_LEADER;
+	say("  " PL_SPAN_FMT, PL_SPAN_ARG(key));
 }
 
-static void say_keys(const struct kv_lease_result *lease)
+static uint32_t run_end(const struct evict *evict, uint32_t at)
 {
-	for (size_t i = 0; i < lease->key_count; i++) {
-		struct pl_span key = lease->keys[i];
+	while (at + 1 < KEYS_PARTITIONS_MAX && evict->owned[at + 1])
+		at++;
+	return at;
+}
 
-		say("  " PL_SPAN_FMT, PL_SPAN_ARG(key));
+/* "  7 partitions: 0-3 9 12 40": as many as go into a line. */
+static void say_partitions(const struct evict *evict)
+{
+	char text[LINE_SIZE] = "";
+	size_t len = 0;
+
+	for (uint32_t p = 0; p < KEYS_PARTITIONS_MAX && len < LINE_SIZE - 40; p++) {
+		uint32_t end = run_end(evict, p);
+
+		if (!evict->owned[p])
+			continue;
+		len += (size_t)snprintf(text + len, sizeof text - len, " %" PRIu32, p);
+		if (end > p)
+			len += (size_t)snprintf(text + len, sizeof text - len,
+			                        "-%" PRIu32, end);
+		p = end;
 	}
+	if (evict->partitions > 0)
+		say("  %u partition%s:%s%s", evict->partitions,
+		    evict->partitions == 1 ? "" : "s", text,
+		    len < LINE_SIZE - 40 ? "" : " ...");
 }
 
 static enum pl_code look_at_lease(struct evict *evict, struct pl_err *err)
@@ -57,12 +85,12 @@ static enum pl_code look_at_lease(struct evict *evict, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	for (size_t i = 0; i < result.lease.key_count; i++)
-		count_key(evict, result.lease.keys[i]);
 	say("its lease %016" PRIx64 " runs for %" PRId64 " s more unless it is renewed; "
 	    "with it go:",
 	    (uint64_t)evict->shard.lease, result.lease.ttl_s);
-	say_keys(&result.lease);
+	for (size_t i = 0; i < result.lease.key_count; i++)
+		take_key(evict, result.lease.keys[i]);
+	say_partitions(evict);
 	return PL_OK;
 }
 
