@@ -317,6 +317,7 @@ T_CASE_SECONDS(faults, 60)
 	         .per_mille = 200,
 	         .delay_min_ms = 1,
 	         .delay_max_ms = 2000},
+		{.what = FAULTY_JOIN_NOTES, .per_mille = 500},
 		{.what = FAULTY_END_WATCH, .per_mille = 30, .code = PL_COMPACTED},
 	};
 	uint64_t seed = t_seed();
@@ -351,6 +352,34 @@ T_CASE_SECONDS(faults, 60)
 		close_all();
 	}
 	T_TRUE(leads > 100);
+}
+
+/* Several revisions of the key in one note, as etcd sends them to a watch that has to
+ * catch up: the last one counts. */
+T_CASE(many_revisions_in_one_note)
+{
+	static const struct faulty_rule rules[] = {
+		{.what = FAULTY_SLOW_NOTE,
+	         .per_mille = 1000,
+	         .delay_min_ms = 300,
+	         .delay_max_ms = 300},
+		{.what = FAULTY_JOIN_NOTES, .per_mille = 1000},
+	};
+
+	open_all(rules, 2);
+	run(5000);
+	T_TRUE(c[0].leading);
+	for (unsigned i = 0; i < CANDIDATES; i++)
+		elect_stand(c[i].elect, false, i);
+	run(5000);
+	T_STR(stored(), "");
+	(void)kit_put(&kit, "/leader/balancer", "mine!");
+	T_EQ(kit_delete(&kit, kv_key(kit_key("/leader/balancer"))), 1);
+	run(5000);
+	elect_stand(c[2].elect, true, 0);
+	run(5000);
+	T_TRUE(c[2].leading);
+	close_all();
 }
 
 static enum pl_code open_and_stop(void)

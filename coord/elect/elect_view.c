@@ -16,7 +16,9 @@ static void see_events(struct elect *e, const struct relist_note *n)
 	for (size_t i = 0; i < n->count && !e->ending; i++) {
 		const struct kv_event *event = &n->events[i];
 
-		see(e, event->is_delete ? NULL : &event->record, n->revision);
+		/* Of its own revision: a note may bring many. */
+		see(e, event->is_delete ? NULL : &event->record,
+		    event->record.mod_revision);
 	}
 }
 

@@ -26,6 +26,8 @@ enum faulty_what {
 	/* of watches, asked at each note */
 	FAULTY_SLOW_NOTE,   /* this note and what follows wait for the delay */
 	FAULTY_STALL_WATCH, /* the same, and a delay of 0 is for ever */
+	FAULTY_JOIN_NOTES,  /* events that were held up and are let go at once come as one
+	                     * note of many revisions, as from an etcd to catch up with */
 	FAULTY_END_WATCH, /* the watch ends with code instead: PL_COMPACTED, PL_REWOUND */
 	FAULTY_WHAT_COUNT,
 };

@@ -118,6 +118,7 @@ static void plan_add(struct faulty *f, const struct faulty_rule *rule, struct pl
 		break;
 	case FAULTY_SLOW_NOTE:
 	case FAULTY_STALL_WATCH:
+	case FAULTY_JOIN_NOTES:
 	case FAULTY_END_WATCH:
 	case FAULTY_WHAT_COUNT:
 		PL_UNREACHABLE("a rule for watches");

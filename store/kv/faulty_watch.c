@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/base/alloc.h"
 #include "store/kv/faulty_impl.h"
@@ -111,21 +112,78 @@ static void watch_arm(struct watch *watch)
 		pl_timer_set(&watch->timer, first->due_ms);
 }
 
+static struct held *held_take(struct watch *watch)
+{
+	struct held *held = PL_LIST_ITEM(watch->held.next, struct held, link);
+
+	pl_list_del(&held->link);
+	watch->held_count--;
+	return held;
+}
+
+/* False: they stay two notes, for want of memory. */
+static bool held_join(struct held *first, const struct held *next)
+{
+	size_t count = first->note.count + next->note.count;
+	struct kv_event *events = pl_arena_alloc(&first->arena, count * sizeof *events);
+
+	if (events == NULL)
+		return false;
+	memcpy(events, first->note.events, first->note.count * sizeof *events);
+	memcpy(events + first->note.count, next->note.events,
+	       next->note.count * sizeof *events);
+	first->note.header = next->note.header;
+	first->note.revision = next->note.revision;
+	first->note.events = events;
+	first->note.count = count;
+	return true;
+}
+
+static bool roll_join(const struct watch *watch)
+{
+	struct faulty *f = watch->owner;
+	bool join = false;
+
+	for (size_t i = 0; i < f->rule_count; i++)
+		if (f->rules[i].what == FAULTY_JOIN_NOTES &&
+		    (watch->rules & UINT64_C(1) << i) != 0 && faulty_fires(f, i))
+			join = true;
+	return join;
+}
+
+/* What is due with it goes into the same note; joined keeps what that points to. */
+static void held_join_due(struct watch *watch, struct held *first, struct pl_list *joined)
+{
+	uint64_t now = kv_now_ms(watch->owner->inner);
+
+	if (first->note.what != KV_WATCH_EVENTS || !roll_join(watch))
+		return;
+	while (!pl_list_empty(&watch->held)) {
+		struct held *next = PL_LIST_ITEM(watch->held.next, struct held, link);
+
+		if (next->note.what != KV_WATCH_EVENTS || next->due_ms > now ||
+		    !held_join(first, next))
+			return;
+		pl_list_add_tail(joined, &held_take(watch)->link);
+	}
+}
+
 static void on_timer(void *ctx)
 {
 	struct watch *watch = ctx;
 	struct faulty *f = watch->owner;
 	kv_watch_fn *fn = watch->fn;
 	void *fn_ctx = watch->ctx;
+	struct pl_list joined;
 	struct held *held;
 
 	if (watch->ending) {
 		watch_tell_end(watch);
 		return;
 	}
-	held = PL_LIST_ITEM(watch->held.next, struct held, link);
-	pl_list_del(&held->link);
-	watch->held_count--;
+	pl_list_init(&joined);
+	held = held_take(watch);
+	held_join_due(watch, held, &joined);
 	if (held->note.what == KV_WATCH_END) {
 		watch_free(watch);
 		faulty_told(f);
@@ -135,6 +193,8 @@ static void on_timer(void *ctx)
 	}
 	fn(fn_ctx, &held->note);
 	held_free(held);
+	PL_LIST_EACH (link, &joined)
+		held_free(PL_LIST_ITEM(link, struct held, link));
 }
 
 static void watch_hold(struct watch *watch, const struct kv_watch_note *note)
@@ -170,7 +230,8 @@ static enum pl_code watch_roll(struct watch *watch, uint64_t now)
 		const struct faulty_rule *rule = &f->rules[i];
 		uint64_t until;
 
-		if ((watch->rules & UINT64_C(1) << i) == 0 || !faulty_fires(f, i))
+		if ((watch->rules & UINT64_C(1) << i) == 0 ||
+		    rule->what == FAULTY_JOIN_NOTES || !faulty_fires(f, i))
 			continue;
 		if (rule->what == FAULTY_END_WATCH) {
 			code = rule->code;

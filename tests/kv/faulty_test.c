@@ -267,24 +267,25 @@ T_CASE(cancel)
  * left behind; the same seed tells the same story. */
 static unsigned long storm(uint64_t seed, unsigned rounds)
 {
-	static const enum faulty_what whats[] = {
-		FAULTY_SLOW_REQUEST, FAULTY_SLOW_ANSWER, FAULTY_REFUSE,
-		FAULTY_LOSE_ANSWER,  FAULTY_APPLY_LATE,  FAULTY_AFTER_NOTE,
-		FAULTY_SLOW_NOTE,    FAULTY_STALL_WATCH, FAULTY_END_WATCH};
-	struct faulty_rule rules[9];
+	static const enum faulty_what whats[] = {FAULTY_SLOW_REQUEST, FAULTY_SLOW_ANSWER,
+	                                         FAULTY_REFUSE,       FAULTY_LOSE_ANSWER,
+	                                         FAULTY_APPLY_LATE,   FAULTY_AFTER_NOTE,
+	                                         FAULTY_SLOW_NOTE,    FAULTY_STALL_WATCH,
+	                                         FAULTY_JOIN_NOTES,   FAULTY_END_WATCH};
+	struct faulty_rule rules[10];
 	static struct kit_watch watch;
 	struct kv_watch_req req = {.keys = kv_all_keys()};
 	struct pl_rng rng;
 	unsigned long hash = 5381;
 	unsigned started = 0;
 
-	for (unsigned i = 0; i < 9; i++)
+	for (unsigned i = 0; i < 10; i++)
 		rules[i] = (struct faulty_rule){.what = whats[i],
 		                                .per_mille = 150,
 		                                .delay_min_ms = 1,
 		                                .delay_max_ms = 700,
 		                                .code = PL_REWOUND};
-	open_with(seed, rules, 9);
+	open_with(seed, rules, 10);
 	pl_rng_init(&rng, seed + 1);
 	watch.watch = NULL;
 	for (unsigned i = 0; i < rounds; i++) {
