@@ -72,12 +72,13 @@ static void on_pace(uv_timer_t *pace)
 {
 	struct worker *worker = pace->data;
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(&worker->loop);
+	struct kv *kv = worker->shard != NULL ? shard_kv(worker->shard) : NULL;
 	uint64_t writes;
 	double took, busy;
 
-	if (worker->shard == NULL || now == worker->pace_ns)
+	if (kv == NULL || now == worker->pace_ns)
 		return;
-	writes = guarded_metrics(shard_kv(worker->shard))->writes;
+	writes = guarded_metrics(kv)->writes;
 	took = (double)(now - worker->pace_ns);
 	busy = 1 - (double)(idle - worker->idle_ns) / took;
 	shard_busy(worker->shard,

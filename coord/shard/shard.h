@@ -85,7 +85,7 @@ PL_NODISCARD enum pl_code shard_open(struct kv *kv, const struct shard_opts *opt
                                      struct pl_err *err);
 
 /* For work on partitions: nothing below /schedules/<p>/ is written without the
- * epoch of p. Closed by nobody: it goes with the shard. */
+ * epoch of p. Closed by nobody: it goes with the shard, and is NULL while that closes. */
 struct kv *shard_kv(struct shard *shard);
 
 /* The epoch to act under at this moment; 0: not ours, or not safe. */

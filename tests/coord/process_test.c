@@ -135,6 +135,23 @@ T_CASE_SECONDS(a_second_signal_stops_at_once, 60)
 	crew_down();
 }
 
+/* Everything is lost by then, so there is nothing to hand over. */
+T_CASE_SECONDS(a_graceful_stop_ends_without_a_store, 90)
+{
+	two_processes();
+	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGSTOP, &crew.rig.err),
+	     &crew.rig.err);
+	while (!crew_log_has(&crew.process[0], "shard.down"))
+		rig_run_ms(&crew.rig, 10);
+	crew_signal(&crew.process[0], SIGTERM);
+	T_EQ(crew_wait(&crew.process[0]), 0);
+	T_TRUE(crew_log_has(&crew.process[0], "process.stopped"));
+	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGCONT, &crew.rig.err),
+	     &crew.rig.err);
+	CREW_UNTIL(crew_owns_with(&crew.view, "b-") == PARTITIONS);
+	crew_down();
+}
+
 T_CASE_SECONDS(a_hangup_changes_nothing, 60)
 {
 	two_processes();
