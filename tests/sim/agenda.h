@@ -2,8 +2,8 @@
  * What happens when, in true time: the one clock of a simulation.
  *
  * Items are embedded in their owners. Those of the same millisecond come in an
- * order drawn from the seed, so that nothing leans on the order of starting; the
- * same seed always gives the same order. The digest tells two runs apart.
+ * order drawn from the seed, so that nothing leans on the order of starting;
+ * the same seed always gives the same order. The digest tells two runs apart.
  */
 #ifndef TESTS_SIM_AGENDA_H
 #define TESTS_SIM_AGENDA_H
@@ -41,7 +41,8 @@ void agenda_done(struct agenda *agenda);
 
 void agenda_item_init(struct agenda_item *item, agenda_fn *fn, void *ctx);
 
-/* Sets or moves it; not before now. Takes it out of a list in which it is parked. */
+/* Sets or moves it; not before now. Takes it out of a list in which it is
+ * parked. */
 void agenda_set(struct agenda *agenda, struct agenda_item *item, uint64_t at_ms);
 void agenda_stop(struct agenda *agenda, struct agenda_item *item);
 static inline bool agenda_is_set(const struct agenda_item *item)
@@ -51,7 +52,8 @@ static inline bool agenda_is_set(const struct agenda_item *item)
 
 /* UINT64_MAX: nothing is left. */
 uint64_t agenda_next_ms(const struct agenda *agenda);
-/* Runs the first item, when it is due at until_ms or before; moves the clock. */
+/* Runs the first item, when it is due at until_ms or before; moves the clock.
+ */
 bool agenda_step(struct agenda *agenda, uint64_t until_ms);
 
 /* Moves the clock when that is later. Nothing earlier may be left. */

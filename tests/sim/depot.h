@@ -1,11 +1,11 @@
 /*
- * The store of a simulation: one memkv, and what may befall the servers before it.
- * Requests arrive here when the network has brought them.
+ * The store of a simulation: one memkv, and what may befall the servers before
+ * it. Requests arrive here when the network has brought them.
  *
- * Without a leader nothing is answered but what one member can say alone. What came
- * meanwhile is then served, refused, or served and never answered. Leases are not
- * expired, and begin their TTL anew under the next leader. A full store refuses
- * what would make it larger, with an outcome that nobody can know.
+ * Without a leader nothing is answered but what one member can say alone. What
+ * came meanwhile is then served, refused, or served and never answered. Leases
+ * are not expired, and begin their TTL anew under the next leader. A full store
+ * refuses what would make it larger, with an outcome that nobody can know.
  */
 #ifndef TESTS_SIM_DEPOT_H
 #define TESTS_SIM_DEPOT_H

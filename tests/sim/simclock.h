@@ -1,7 +1,7 @@
 /*
- * A machine's monotonic clock as a function of true time: it starts anywhere, runs
- * a little fast or slow, may jump forward, and stands still when the machine is
- * suspended. It never goes back.
+ * A machine's monotonic clock as a function of true time: it starts anywhere,
+ * runs a little fast or slow, may jump forward, and stands still when the
+ * machine is suspended. It never goes back.
  */
 #ifndef TESTS_SIM_SIMCLOCK_H
 #define TESTS_SIM_SIMCLOCK_H

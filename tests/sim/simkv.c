@@ -1,4 +1,5 @@
-/* The process's side: its clock, its timers, its room, and what may befall it. */
+/* The process's side: its clock, its timers, its room, and what may befall it.
+ */
 #include <stdlib.h>
 
 #include "store/base/alloc.h"

@@ -2,14 +2,15 @@
  * A kv as one process sees it: the depot behind a network, on the process's own
  * clock.
  *
- * Requests and answers travel each at their own pace, so they overtake each other;
- * either may be lost, and a request may arrive long after its caller has given up.
- * A write without an answer ends as PL_UNKNOWN. The notes of a watch stay in order,
- * however late, before or after the answer of what they are about.
+ * Requests and answers travel each at their own pace, so they overtake each
+ * other; either may be lost, and a request may arrive long after its caller has
+ * given up. A write without an answer ends as PL_UNKNOWN. The notes of a watch
+ * stay in order, however late, before or after the answer of what they are
+ * about.
  *
- * While the process is paused nothing is delivered and no timer runs; what it had
- * sent still arrives. When it has crashed nothing leaves it any more, and what is
- * left of it may end in peace: its calls and watches end at once.
+ * While the process is paused nothing is delivered and no timer runs; what it
+ * had sent still arrives. When it has crashed nothing leaves it any more, and
+ * what is left of it may end in peace: its calls and watches end at once.
  */
 #ifndef TESTS_SIM_SIMKV_H
 #define TESTS_SIM_SIMKV_H
@@ -75,8 +76,8 @@ bool simkv_is_paused(const struct simkv *sim);
 /* The process is no more. */
 void simkv_crash(struct simkv *sim);
 
-/* The connection breaks and comes back: calls end, watches resume from where they
- * were. Forget: nothing of what was sent arrives. */
+/* The connection breaks and comes back: calls end, watches resume from where
+ * they were. Forget: nothing of what was sent arrives. */
 void simkv_break(struct simkv *sim, bool forget);
 
 #endif

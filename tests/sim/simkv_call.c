@@ -7,8 +7,8 @@
 #include "tests/sim/simkv_int.h"
 
 /*
- * A call is a traveller, and somebody who waits for it. Whichever ends first, the
- * other goes on: a write whose caller has given up still arrives.
+ * A call is a traveller, and somebody who waits for it. Whichever ends first,
+ * the other goes on: a write whose caller has given up still arrives.
  */
 
 enum stage {

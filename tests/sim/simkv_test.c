@@ -1,5 +1,5 @@
-/* The simulated network, over memkv, with a client that only writes down what it
- * is told. */
+/* The simulated network, over memkv, with a client that only writes down what
+ * it is told. */
 #include "store/kv/calls.h"
 #include "tests/harness/t.h"
 #include "tests/sim/simkv.h"

@@ -6,9 +6,9 @@
 #include "tests/sim/simkv_int.h"
 
 /*
- * A watch holds what the store has told and the network has not yet brought. When
- * the connection breaks that is lost, and asked for again from the first revision
- * that its user has not seen.
+ * A watch holds what the store has told and the network has not yet brought.
+ * When the connection breaks that is lost, and asked for again from the first
+ * revision that its user has not seen.
  */
 
 enum { NOTE_ARENA = 512, RESUME_MAX_MS = 500 };
@@ -118,7 +118,8 @@ static void on_inner(void *ctx, const struct kv_watch_note *told)
 	struct feed *feed = ctx;
 	struct watch *watch = feed->watch;
 
-	if (watch != NULL)
+	if (watch != NULL &&
+	    !(told->what == KV_WATCH_EVENTS && told->revision < watch->next))
 		push(watch, told);
 	if (told->what != KV_WATCH_END)
 		return;
@@ -238,7 +239,9 @@ static void on_opens(void *ctx)
 	PL_ASSERT(feed != NULL);
 	feed->watch = watch;
 	watch->feed = feed;
-	req.from_revision = watch->next;
+	/* As a client of etcd: from what it has seen, so that a compaction to just the
+	 * next revision can not take anything from it unseen. */
+	req.from_revision = watch->next - (watch->next != watch->req.from_revision);
 	if (kv_watch(sim->depot->kv, &req, on_inner, feed, &feed->inner, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 	ask_progress(watch);

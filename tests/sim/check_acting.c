@@ -1,0 +1,122 @@
+/*
+ * At no moment of true time do two shards act on one partition: when one owns
+ * it or decides on it, nobody else who is awake has an epoch for it, and no
+ * decision is made under an older epoch than the last one.
+ *
+ * Excused, because no lease can help there, but never so for the guard (fence):
+ * a clock that runs slower than the margin, keys or leases that an operator
+ * removed under a living owner, a store that went back in time until all is
+ * well again.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "tests/sim/proc.h"
+
+struct last {
+	int64_t epoch;
+	uint64_t at_ms;
+};
+
+struct state {
+	struct last *last; /* by partition */
+};
+
+static bool excused(struct world *world, const struct proc *older, uint32_t partition,
+                    int64_t epoch)
+{
+	return world->strange || epoch <= world->robbed[partition] ||
+	       older->broken_until_ms > world->agenda.now_ms ||
+	       (older->robbed_lease != 0 && older->robbed_lease == older->lease);
+}
+
+static void against(struct world *world, const struct obs *obs, const struct proc *other,
+                    int64_t theirs)
+{
+	bool we_are_older = obs->epoch < theirs;
+	const struct proc *older = we_are_older ? obs->proc : other;
+
+	if (excused(world, older, obs->partition, we_are_older ? obs->epoch : theirs)) {
+		world_hit(world, COVER_EXCUSED);
+		return;
+	}
+	check_fail(world, "acting",
+	           "partition %u: %s under epoch %" PRId64 ", while %s is under %" PRId64,
+	           obs->partition, obs->proc->name, obs->epoch, other->name, theirs);
+}
+
+static void see_act(struct world *world, const struct obs *obs)
+{
+	PROC_EACH (other, world) {
+		int64_t theirs;
+
+		if (other == obs->proc || !proc_moves(other) || other->hold == NULL ||
+		    other->hold[obs->partition].state == HOLD_NONE)
+			continue;
+		theirs = shard_epoch(other->shard, obs->partition);
+		if (theirs != 0)
+			against(world, obs, other, theirs);
+	}
+}
+
+static void see_decision(struct world *world, struct state *state, const struct obs *obs)
+{
+	struct last *last = &state->last[obs->partition];
+
+	if (obs->epoch >= last->epoch) {
+		*last = (struct last){obs->epoch, world->agenda.now_ms};
+		return;
+	}
+	if (excused(world, obs->proc, obs->partition, obs->epoch)) {
+		world_hit(world, COVER_EXCUSED);
+		return;
+	}
+	check_fail(world, "acting",
+	           "partition %u: %s decides under epoch %" PRId64
+	           ", after a decision under %" PRId64 " %" PRIu64 " ms ago",
+	           obs->partition, obs->proc->name, obs->epoch, last->epoch,
+	           world->agenda.now_ms - last->at_ms);
+}
+
+/* The same for roles: whoever says that it leads, under a lease that is safe. */
+static void see_lead(struct world *world, const struct obs *obs)
+{
+	PROC_EACH (other, world) {
+		if (other == obs->proc || !proc_moves(other) ||
+		    !proc_leads(other, obs->role) ||
+		    claims_lease(shard_claims(other->shard)) == 0)
+			continue;
+		if (world->strange || other->broken_until_ms > world->agenda.now_ms ||
+		    (other->robbed_lease != 0 && other->robbed_lease == other->lease))
+			world_hit(world, COVER_EXCUSED);
+		else
+			check_fail(world, "acting", "%s leads %s, and so does %s",
+			           obs->proc->name, obs->role, other->name);
+	}
+}
+
+static void see(struct world *world, void *me, const struct obs *obs)
+{
+	struct state *state = me;
+
+	if (state->last == NULL)
+		state->last = pl_calloc(world->truth.partitions, sizeof *state->last);
+	PL_ASSERT(state->last != NULL);
+	if (obs->what == OBS_OWN || obs->what == OBS_DECIDE)
+		see_act(world, obs);
+	if (obs->what == OBS_LEAD)
+		see_lead(world, obs);
+	if (obs->what == OBS_DECIDE)
+		see_decision(world, state, obs);
+	if (obs->what == OBS_RESTORED || (obs->what == OBS_SETTLED && world->strange))
+		for (uint32_t p = 0; p < world->truth.partitions; p++)
+			state->last[p].epoch = 0;
+}
+
+static void done(void *me)
+{
+	free(((struct state *)me)->last);
+}
+
+const struct check check_acting = {"acting", sizeof(struct state), see, done};

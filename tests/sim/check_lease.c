@@ -1,0 +1,44 @@
+/*
+ * One lease a shard: what a shard holds hangs on the lease under which its
+ * record stands, at the moment when it takes it.
+ */
+#include <inttypes.h>
+
+#include "tests/sim/proc.h"
+
+struct state {
+	uint64_t seen;
+};
+
+static void check(struct world *world, const char *what, uint16_t shard, int64_t lease)
+{
+	const struct truth_member *member;
+
+	if (shard == TRUTH_SHARD_NONE)
+		check_fail(world, "lease", "%s is given to nobody", what);
+	member = &world->truth.member[shard];
+	if (lease == 0 || !member->exists || member->lease != lease)
+		check_fail(world, "lease",
+		           "%s is taken by s%u under lease %" PRIx64
+		           ", while its record %s lease %" PRIx64,
+		           what, shard, (uint64_t)lease,
+		           member->exists ? "has" : "is gone:", (uint64_t)member->lease);
+}
+
+static void see(struct world *world, void *me, const struct obs *obs)
+{
+	struct state *state = me;
+
+	state->seen++;
+	if (obs->what == OBS_OWNER && obs->owner->exists && !obs->before->exists &&
+	    !world->handmade[obs->partition])
+		check(world, "an owner key", obs->owner->shard, obs->owner->lease);
+	/* A store that went back may have the lease, and not yet the record. */
+	if (obs->what == OBS_LEADER && obs->leader->exists && !world->strange)
+		check(world, obs->role, obs->leader->shard, obs->leader->lease);
+	if (obs->what == OBS_SHARD && obs->member->exists && obs->member->lease == 0)
+		check_fail(world, "lease", "the record of s%u has no lease",
+		           obs->member->shard);
+}
+
+const struct check check_lease = {"lease", sizeof(struct state), see, NULL};

@@ -1,0 +1,63 @@
+/* Nothing gets stuck: who was asked to leave leaves, who died is gone, and when
+ * all have left nothing of theirs is left in the store. */
+#include <inttypes.h>
+
+#include "tests/sim/proc.h"
+
+enum { LEAVE_MAX_MS = 30000, GHOST_MAX_MS = 30000 };
+
+struct state {
+	uint64_t seen;
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void look(struct world *world)
+{
+	uint64_t now = world->agenda.now_ms;
+
+	PROC_EACH (proc, world) {
+		if (proc->ghost && now - proc->died_ms > GHOST_MAX_MS)
+			check_fail(world, "stuck", "%s died %d s ago and does not end",
+			           proc->name, GHOST_MAX_MS / 1000);
+		if (world->calm && proc->leaving && !proc->ghost &&
+		    now - later(proc->leave_ms, world->calm_ms) > LEAVE_MAX_MS)
+			check_fail(world, "stuck", "%s does not leave, for %d s",
+			           proc->name, LEAVE_MAX_MS / 1000);
+	}
+}
+
+static void empty(struct world *world)
+{
+	const struct truth *truth = &world->truth;
+	size_t pins = 0, leases = memkv_leases(world->depot.mem);
+
+	for (unsigned i = 0; i < truth->shards; i++)
+		if (truth->member[i].exists)
+			check_fail(world, "stuck", "the record of s%u is left", i);
+	for (uint32_t p = 0; p < truth->partitions; p++)
+		if (truth->owner[p].exists)
+			check_fail(world, "stuck", "the owner key of %u is left", p);
+	for (unsigned i = 0; i < TRUTH_PINS_MAX; i++)
+		pins += truth->pin[i].revision != 0;
+	/* A grant that was on its way for half a minute comes from nobody. */
+	if (leases != pins && world->plan.link.late_in_1000 == 0)
+		check_fail(world, "stuck", "%zu leases are left, and %zu pins", leases,
+		           pins);
+}
+
+static void see(struct world *world, void *me, const struct obs *obs)
+{
+	struct state *state = me;
+
+	state->seen++;
+	if (obs->what == OBS_TICK)
+		look(world);
+	if (obs->what == OBS_EMPTY)
+		empty(world);
+}
+
+const struct check check_stuck = {"stuck", sizeof(struct state), see, NULL};

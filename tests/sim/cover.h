@@ -1,0 +1,91 @@
+/*
+ * What a run has seen, counted, so that nobody passes by having tried nothing.
+ * Printed at the end, and shared between the processes that run seeds.
+ */
+#ifndef TESTS_SIM_COVER_H
+#define TESTS_SIM_COVER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* X(name, text, wanted): wanted, a long mixed run must have it. */
+#define COVER_MAP(X)                                                  \
+	X(PAUSE, "pauses", 1)                                         \
+	X(PAUSE_LONG, "pauses beyond the TTL", 1)                     \
+	X(SUSPEND, "suspended machines", 1)                           \
+	X(CRASH, "crashes", 1)                                        \
+	X(RESTART, "restarts with the same id", 1)                    \
+	X(RESTART_NEW, "restarts with another id", 1)                 \
+	X(TWIN, "second processes with an id in use", 1)              \
+	X(LEAVE, "graceful ends", 1)                                  \
+	X(CUT, "cuts", 1)                                             \
+	X(CUT_ONE_WAY, "cuts of one way only", 1)                     \
+	X(BREAK, "broken connections", 1)                             \
+	X(DRIFT, "drifting clocks", 1)                                \
+	X(JUMP, "clock jumps", 1)                                     \
+	X(LEADER_LOSS, "leaders lost", 1)                             \
+	X(SLOW, "slow stores", 1)                                     \
+	X(FULL, "full stores", 1)                                     \
+	X(COMPACT, "compactions at the newest revision", 1)           \
+	X(RESTORE, "restored snapshots", 1)                           \
+	X(INCARNATION, "incarnations rewritten", 1)                   \
+	X(EVICT, "leases revoked by operators", 1)                    \
+	X(DRAIN, "drains and undrains", 1)                            \
+	X(CONFIG_GOOD, "configurations written", 1)                   \
+	X(CONFIG_BAD, "bad configurations by hand", 1)                \
+	X(HAND_DELETE, "owner keys deleted by hand", 1)               \
+	X(HAND_GARBLE, "owner keys garbled by hand", 1)               \
+	X(PIN, "pins", 1)                                             \
+	X(LOST_REQUEST, "requests lost", 1)                           \
+	X(LOST_ANSWER, "answers lost", 1)                             \
+	X(LATE, "requests that came too late", 1)                     \
+	X(HELD, "messages held by cuts", 1)                           \
+	X(UNKNOWN, "writes with an unknown outcome", 1)               \
+	X(REWOUND, "rewinds noticed by clients", 1)                   \
+	X(BUSY, "starts refused for want of room", 1)                 \
+	X(OWN, "partitions taken", 1)                                 \
+	X(QUIESCE, "hand-overs begun", 1)                             \
+	X(HANDED_OVER, "partitions handed over", 1)                   \
+	X(LOST_GONE, "partitions lost: key gone", 1)                  \
+	X(LOST_SESSION, "partitions lost: session down", 1)           \
+	X(LOST_FENCED, "partitions lost: fenced", 1)                  \
+	X(LOST_REWOUND, "partitions lost: rewound", 1)                \
+	X(QUIET_LATE, "hand-overs whose work ended late or never", 1) \
+	X(DECIDE, "decisions", 1)                                     \
+	X(WRITE, "writes applied", 1)                                 \
+	X(FENCED, "writes fenced by the store", 1)                    \
+	X(BARRED, "writes barred before they were sent", 1)           \
+	X(DOUBT, "sessions in doubt", 1)                              \
+	X(DOWN, "sessions down", 1)                                   \
+	X(REFUSED, "shards refused: id in use", 1)                    \
+	X(GARBLED, "garbled keys reported", 1)                        \
+	X(CONFIG_APPLIED, "configurations applied", 1)                \
+	X(CONFIG_REFUSED, "configurations refused", 1)                \
+	X(LEAD, "leaderships", 1)                                     \
+	X(BALANCED, "tables of weights written", 1)                   \
+	X(COMPACTED, "compactions by the janitor", 1)                 \
+	X(SWEPT, "keys removed by the janitor", 1)                    \
+	X(SETTLED, "settlings", 1)                                    \
+	X(EXCUSED, "overlaps that a broken clock or a restored store explains", 0)
+
+#define COVER_ENUM(name, text, wanted) COVER_##name,
+enum cover_what { COVER_MAP(COVER_ENUM) COVER_COUNT };
+
+struct cover {
+	uint64_t count[COVER_COUNT];
+	uint64_t seeds[COVER_COUNT]; /* in how many it came */
+	uint64_t sim_ms;             /* virtual time */
+	uint64_t items;
+};
+
+static inline void cover_hit(struct cover *cover, enum cover_what what)
+{
+	cover->count[what]++;
+}
+
+void cover_add(struct cover *to, const struct cover *from);
+void cover_print(const struct cover *cover, FILE *out);
+/* How many that a long run must have are missing; prints them. */
+unsigned cover_missing(const struct cover *cover, FILE *out);
+
+#endif

@@ -1,0 +1,167 @@
+#include "tests/sim/plan.h"
+
+#include <string.h>
+
+#define BIT(fault) (UINT32_C(1) << (fault))
+
+enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32 };
+
+struct profile {
+	const char *name;
+	uint32_t faults; /* that may come */
+	bool all;        /* they do; otherwise some are drawn */
+	unsigned network;
+	bool one_at_a_time, lose_tenth;
+};
+
+static const struct profile profiles[] = {
+	{"mixed", BIT(FAULT_COUNT) - 1, false, NETWORK_WILD, false, false},
+	{"quiet", 0, true, 0, false, false},
+	{"orderly", BIT(FAULT_LEAVE) | BIT(FAULT_JOIN) | BIT(FAULT_DRAIN), true, 0, true,
+         false},
+	{"tenth", 0, true, 0, false, true},
+	{"crash",
+         BIT(FAULT_CRASH) | BIT(FAULT_TWIN) | BIT(FAULT_LEAVE) | BIT(FAULT_JOIN) |
+                 BIT(FAULT_EVICT),
+         true, NETWORK_BAD, false, false},
+	{"pause",
+         BIT(FAULT_PAUSE) | BIT(FAULT_SUSPEND) | BIT(FAULT_DRIFT) | BIT(FAULT_JUMP), true,
+         NETWORK_BAD, false, false},
+	{"net", BIT(FAULT_CUT) | BIT(FAULT_BREAK), true, NETWORK_WILD, false, false},
+	{"store",
+         BIT(FAULT_LEADER) | BIT(FAULT_SLOW) | BIT(FAULT_FULL) | BIT(FAULT_COMPACT) |
+                 BIT(FAULT_BREAK),
+         true, NETWORK_BAD, false, false},
+	{"restore", BIT(FAULT_RESTORE) | BIT(FAULT_CRASH) | BIT(FAULT_BREAK), true,
+         NETWORK_BAD, false, false},
+	{"hands",
+         BIT(FAULT_EVICT) | BIT(FAULT_DRAIN) | BIT(FAULT_CONFIG) | BIT(FAULT_CONFIG_BAD) |
+                 BIT(FAULT_HAND_DELETE) | BIT(FAULT_HAND_GARBLE) | BIT(FAULT_PIN),
+         true, NETWORK_BAD, false, false},
+};
+
+const char *const plan_profiles = "all, mixed, quiet, orderly, tenth, crash, "
+				  "pause, net, store, restore, hands";
+
+const char *const plan_fault_names[FAULT_COUNT] = {
+	[FAULT_PAUSE] = "pause",
+	[FAULT_SUSPEND] = "suspend",
+	[FAULT_CRASH] = "crash",
+	[FAULT_TWIN] = "twin",
+	[FAULT_LEAVE] = "leave",
+	[FAULT_JOIN] = "join",
+	[FAULT_CUT] = "cut",
+	[FAULT_BREAK] = "break",
+	[FAULT_DRIFT] = "drift",
+	[FAULT_JUMP] = "jump",
+	[FAULT_LEADER] = "leader",
+	[FAULT_SLOW] = "slow",
+	[FAULT_FULL] = "full",
+	[FAULT_COMPACT] = "compact",
+	[FAULT_RESTORE] = "restore",
+	[FAULT_EVICT] = "evict",
+	[FAULT_DRAIN] = "drain",
+	[FAULT_CONFIG] = "config",
+	[FAULT_CONFIG_BAD] = "bad config",
+	[FAULT_HAND_DELETE] = "delete by hand",
+	[FAULT_HAND_GARBLE] = "garble by hand",
+	[FAULT_PIN] = "pin",
+};
+
+enum { PROFILES = sizeof profiles / sizeof profiles[0] };
+
+/* Half of the seeds are of the first, the others see the rest in turn. */
+static const struct profile *turn(uint64_t seed)
+{
+	if (seed % 2 == 0)
+		return &profiles[0];
+	return &profiles[1 + seed / 2 % (PROFILES - 1)];
+}
+
+static const struct profile *find(const char *name)
+{
+	for (size_t i = 0; i < PROFILES; i++)
+		if (strcmp(profiles[i].name, name) == 0)
+			return &profiles[i];
+	return NULL;
+}
+
+static void draw_faults(struct plan *plan, const struct profile *profile,
+                        struct pl_rng *rng)
+{
+	for (unsigned i = 0; i < FAULT_COUNT; i++) {
+		bool drawn = profile->all || pl_rng_chance(rng, 1, 3);
+		uint32_t weight = (uint32_t)pl_rng_between(rng, 1, 8);
+
+		/* What changes the whole store at once leaves room for the rest. */
+		if (i == FAULT_RESTORE && !profile->all)
+			drawn = drawn && pl_rng_chance(rng, 1, 2);
+		if ((profile->faults & BIT(i)) == 0 || !drawn)
+			weight = 0;
+		plan->weight[i] = weight;
+		plan->weights += weight;
+	}
+}
+
+static uint32_t maybe(struct pl_rng *rng, uint32_t most)
+{
+	return pl_rng_chance(rng, 1, 2) ? 0 : (uint32_t)pl_rng_below(rng, most + 1);
+}
+
+static void draw_link(struct simlink *link, unsigned network, struct pl_rng *rng)
+{
+	*link = (struct simlink){.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
+	if (network == 0)
+		return;
+	link->delay_max_ms = (uint32_t)pl_rng_between(rng, 2, 40);
+	link->lag_max_ms = maybe(rng, 20);
+	link->slow_in_1000 = maybe(rng, 60);
+	link->slow_max_ms = (uint32_t)pl_rng_between(rng, 50, 4000);
+	link->note_max_ms = maybe(rng, 800);
+	if (network < NETWORK_WILD)
+		return;
+	link->lose_request_in_1000 = maybe(rng, 50);
+	link->lose_answer_in_1000 = maybe(rng, 50);
+	link->late_in_1000 = maybe(rng, 40);
+	link->late_max_ms = (uint32_t)pl_rng_between(rng, 2000, 30000);
+	link->busy_in_1000 = maybe(rng, 30);
+}
+
+bool plan_draw(struct plan *plan, const char *name, uint64_t seed, unsigned shards,
+               unsigned partitions)
+{
+	const struct profile *profile =
+		strcmp(name, "all") == 0 ? turn(seed) : find(name);
+	struct pl_rng rng;
+
+	if (profile == NULL)
+		return false;
+	pl_rng_init(&rng, seed);
+	*plan = (struct plan){0};
+	plan->shards = (unsigned)pl_rng_between(&rng, 2, 8);
+	plan->partitions = (unsigned)pl_rng_between(&rng, 4, 32);
+	if (shards != 0) {
+		plan->shards = shards;
+		plan->partitions = shards * 4 < 4096 ? shards * 4 : 4096;
+	}
+	if (partitions != 0)
+		plan->partitions = partitions;
+	plan->ttl_s = (int64_t)pl_rng_between(&rng, 3, 8);
+	plan->expiry_delay_ms = maybe(&rng, 1000);
+	plan->faults_ms = pl_rng_between(&rng, 20000, 90000);
+	plan->gap_ms = pl_rng_between(&rng, 300, 4000);
+	plan->drift_max_ppm = maybe(&rng, 20000);
+	plan->work_ms = pl_rng_between(&rng, 30, 200);
+	/* A thousand shards would drown everything in work and in records. */
+	if (plan->work_ms < UINT64_C(10) * plan->shards)
+		plan->work_ms = UINT64_C(10) * plan->shards;
+	plan->refresh_ms = plan->shards > MANY_SHARDS ? 10000 : 1000;
+	plan->linger_in_100 = profile->network == 0 ? 0 : maybe(&rng, 60);
+	plan->stray_in_1000 = 5;
+	plan->room_bytes = pl_rng_chance(&rng, 1, 4) ? 16384 : 0;
+	plan->lose_tenth = profile->lose_tenth;
+	plan->one_at_a_time = profile->one_at_a_time;
+	draw_faults(plan, profile, &rng);
+	draw_link(&plan->link, profile->network, &rng);
+	return true;
+}

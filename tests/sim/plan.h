@@ -1,0 +1,64 @@
+/*
+ * What one seed has in store: how large the world is, how bad its network, and
+ * which faults come how often. Each seed draws some kinds and leaves others
+ * out: faults that always come together hide each other.
+ */
+#ifndef TESTS_SIM_PLAN_H
+#define TESTS_SIM_PLAN_H
+
+#include "store/base/rng.h"
+#include "tests/sim/simkv.h"
+
+enum fault {
+	FAULT_PAUSE,
+	FAULT_SUSPEND,
+	FAULT_CRASH,
+	FAULT_TWIN,
+	FAULT_LEAVE,
+	FAULT_JOIN,
+	FAULT_CUT,
+	FAULT_BREAK,
+	FAULT_DRIFT,
+	FAULT_JUMP,
+	FAULT_LEADER,
+	FAULT_SLOW,
+	FAULT_FULL,
+	FAULT_COMPACT,
+	FAULT_RESTORE,
+	FAULT_EVICT,
+	FAULT_DRAIN,
+	FAULT_CONFIG,
+	FAULT_CONFIG_BAD,
+	FAULT_HAND_DELETE,
+	FAULT_HAND_GARBLE,
+	FAULT_PIN,
+	FAULT_COUNT,
+};
+
+struct plan {
+	unsigned shards, partitions;
+	int64_t ttl_s;
+	uint64_t expiry_delay_ms;
+	uint64_t faults_ms;           /* the first phase */
+	uint64_t gap_ms;              /* between two faults, about */
+	uint32_t weight[FAULT_COUNT]; /* 0: not in this seed */
+	uint32_t weights;             /* of all */
+	struct simlink link;          /* while there are faults */
+	uint32_t drift_max_ppm;
+	uint64_t refresh_ms;    /* of the records, once it is calm */
+	uint64_t work_ms;       /* between two decisions of a shard, about */
+	uint32_t linger_in_100; /* work that takes its time when it is to end */
+	uint32_t stray_in_1000; /* writes of partitions that are not owned */
+	size_t room_bytes;
+	bool lose_tenth;    /* of the shards at once, when all are up, for good */
+	bool one_at_a_time; /* each change is left to settle: moves and gaps count */
+};
+
+extern const char *const plan_fault_names[FAULT_COUNT];
+extern const char *const plan_profiles; /* for the help text */
+
+/* shards, partitions 0: drawn. False: no such profile. */
+bool plan_draw(struct plan *plan, const char *profile, uint64_t seed, unsigned shards,
+               unsigned partitions);
+
+#endif

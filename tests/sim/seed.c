@@ -1,0 +1,110 @@
+#include "tests/sim/seed.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "tests/sim/nemesis.h"
+#include "tests/sim/proc.h"
+
+enum {
+	STEP_MS = 200,
+	CALM_MAX_MS = 120000, /* check_settle ends it earlier */
+	LEAVE_MAX_MS = 60000,
+	ITEMS_PER_SHARD = 3 * 1000 * 1000,
+};
+
+static void failed(struct world *world, const char *check, const char *text)
+{
+	const struct seed_opts *opts = world->ctx;
+
+	opts->failed(opts->ctx, check, text);
+}
+
+static void phase_faults(struct world *world)
+{
+	for (unsigned i = 0; i < world->plan.shards; i++)
+		(void)nemesis_join(world);
+	world_run(world, world->agenda.now_ms + world_below(world, 3000));
+	nemesis_start(world);
+	world_run(world, world->agenda.now_ms + world->plan.faults_ms);
+}
+
+/* The first ones, so that with them goes whoever leads. */
+static void lose_tenth(struct world *world)
+{
+	unsigned left = (world->plan.shards + 9) / 10;
+
+	PROC_EACH (proc, world)
+		if (left > 0 && proc_lives(proc)) {
+			left--;
+			proc_crash(proc);
+		}
+}
+
+/* Whoever was refused, or died for good, is started again. */
+static void revive(struct world *world)
+{
+	if (proc_count(world) == 0)
+		(void)nemesis_join(world);
+}
+
+static void phase_calm(struct world *world)
+{
+	world->calm = true;
+	world->calm_ms = world->agenda.now_ms;
+	world_touch(world);
+	nemesis_calm(world);
+	if (world->plan.lose_tenth)
+		lose_tenth(world);
+	world_see(world, &(struct obs){.what = OBS_CALM});
+	while (world->change_ms != 0) {
+		world_run(world, world->agenda.now_ms + STEP_MS);
+		revive(world);
+		PL_ASSERT(world->agenda.now_ms - world->calm_ms < CALM_MAX_MS);
+	}
+}
+
+static void phase_leave(struct world *world)
+{
+	uint64_t until = world->agenda.now_ms + LEAVE_MAX_MS;
+
+	PROC_EACH (proc, world)
+		if (proc_lives(proc) && !proc->leaving && !proc->refused)
+			proc_leave(proc);
+	while (!pl_list_empty(&world->procs)) {
+		world_run(world, world->agenda.now_ms + STEP_MS);
+		if (world->agenda.now_ms > until)
+			check_fail(world, "stuck", "not all have left, after %d s",
+			           LEAVE_MAX_MS / 1000);
+	}
+	world_run(world, world->agenda.now_ms + world->plan.expiry_delay_ms + 1);
+	world_see(world, &(struct obs){.what = OBS_EMPTY});
+}
+
+bool seed_run(const struct seed_opts *opts, struct seed_result *result)
+{
+	struct world *world;
+	struct plan plan;
+
+	if (!plan_draw(&plan, opts->profile, opts->seed, opts->shards, opts->partitions))
+		return false;
+	world = pl_calloc(1, sizeof *world);
+	PL_ASSERT(world != NULL);
+	world->failed = failed;
+	world->ctx = (void *)(uintptr_t)opts;
+	world->items_max = (uint64_t)plan.shards * ITEMS_PER_SHARD;
+	world_open(world, &plan, opts->seed, &opts->story);
+	STORY(&world->story, "plan",
+	      "seed %" PRIu64 ": %u shards, %u partitions, TTL %" PRId64 " s", opts->seed,
+	      plan.shards, plan.partitions, plan.ttl_s);
+	phase_faults(world);
+	phase_calm(world);
+	result->settled_ms = world->agenda.now_ms - world->calm_ms;
+	phase_leave(world);
+	result->digest = world->agenda.digest;
+	world_close(world);
+	result->cover = world->cover;
+	free(world);
+	return true;
+}

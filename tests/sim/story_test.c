@@ -1,0 +1,175 @@
+/*
+ * Small stories of shards, for people: what happens when one joins, leaves,
+ * dies, stands still for longer than its lease, and when etcd has no leader for
+ * a while. And that a seed tells the same story every time.
+ */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/harness/t.h"
+#include "tests/sim/nemesis.h"
+#include "tests/sim/proc.h"
+#include "tests/sim/seed.h"
+
+enum { TTL_S = 4, PARTITIONS = 6, SETTLE_MS = 6000 };
+
+static struct world world;
+static char *text;
+static size_t text_len;
+
+static void on_failed(struct world *w, const char *check, const char *why)
+{
+	(void)fflush(w->story.out);
+	t_fail(__FILE__, __LINE__, "%s: %s", check, why);
+}
+
+static void title(const char *words)
+{
+	(void)fprintf(world.story.out, "-- %s\n", words);
+}
+
+static void run_for(uint64_t ms)
+{
+	world_run(&world, world.agenda.now_ms + ms);
+}
+
+/* So many shards, and everything settled; nothing of that is told. */
+static void begin(unsigned shards)
+{
+	struct plan plan = {.shards = shards,
+	                    .partitions = PARTITIONS,
+	                    .ttl_s = TTL_S,
+	                    .work_ms = 100,
+	                    .link = {.delay_min_ms = 1, .delay_max_ms = 3}};
+
+	world.failed = on_failed;
+	world.items_max = UINT64_MAX;
+	world_open(&world, &plan, 1, &(struct story){0});
+	for (unsigned i = 0; i < shards; i++)
+		(void)nemesis_join(&world);
+	run_for(SETTLE_MS);
+	world.story.out = open_memstream(&text, &text_len);
+	T_TRUE(world.story.out != NULL);
+}
+
+/* What follows is not told any more. */
+static void end(const char *golden)
+{
+	FILE *out = world.story.out;
+
+	world.story.out = NULL;
+	(void)fclose(out);
+	world.calm = true;
+	world.calm_ms = world.agenda.now_ms;
+	world_touch(&world);
+	run_for(SETTLE_MS);
+	T_EQ(world.change_ms, 0);
+	PROC_EACH (proc, &world)
+		proc_leave(proc);
+	run_for(SETTLE_MS);
+	world_close(&world);
+	t_golden(golden, text);
+	free(text);
+}
+
+T_CASE(join)
+{
+	begin(2);
+	title("s2 joins s0 and s1");
+	(void)nemesis_join(&world);
+	run_for(2000);
+	end("sim/join.txt");
+}
+
+T_CASE(leave)
+{
+	begin(3);
+	title("s1 leaves");
+	proc_leave(proc_of(&world, 1));
+	run_for(2000);
+	end("sim/leave.txt");
+}
+
+T_CASE(crash)
+{
+	begin(3);
+	title("s1 dies; its lease goes after 4 s at most");
+	proc_crash(proc_of(&world, 1));
+	run_for(6000);
+	end("sim/crash.txt");
+}
+
+T_CASE(pause_beyond_the_ttl)
+{
+	begin(3);
+	title("s1 stands still for 7 s, which is longer than its lease");
+	simkv_pause(proc_of(&world, 1)->sim, false);
+	run_for(7000);
+	title("it goes on");
+	simkv_resume(proc_of(&world, 1)->sim);
+	run_for(3000);
+	end("sim/pause.txt");
+}
+
+T_CASE(leader_loss)
+{
+	begin(2);
+	title("etcd has no leader for 2 s: doubt, but nothing is lost");
+	depot_lose_leader(&world.depot, 2000);
+	run_for(4000);
+	title("and for 8 s, which is longer than a lease is safe");
+	depot_lose_leader(&world.depot, 8000);
+	run_for(12000);
+	end("sim/leader_loss.txt");
+}
+
+static void on_seed_failed(void *ctx, const char *check, const char *why)
+{
+	(void)ctx;
+	t_fail(__FILE__, __LINE__, "%s: %s", check, why);
+}
+
+/* In a process of its own, so that nothing is as it was but the seed. */
+static void tell_into(FILE *out, uint64_t seed)
+{
+	struct seed_result result = {0};
+	pid_t pid = fork();
+	int status = 0;
+
+	T_TRUE(pid >= 0);
+	if (pid == 0) {
+		T_TRUE(seed_run(&(struct seed_opts){.seed = seed,
+		                                    .profile = "mixed",
+		                                    .story = {.out = out, .wire = true},
+		                                    .failed = on_seed_failed},
+		                &result));
+		(void)fprintf(out, "%llx\n", (unsigned long long)result.digest);
+		(void)fflush(out);
+		_exit(0);
+	}
+	T_EQ(waitpid(pid, &status, 0), pid);
+	T_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	rewind(out);
+}
+
+T_CASE_SECONDS(a_seed_repeats_byte_for_byte, 60)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		FILE *first = tmpfile(), *second = tmpfile();
+		uint64_t bytes = 0;
+		int c;
+
+		T_TRUE(first != NULL && second != NULL);
+		tell_into(first, seed);
+		tell_into(second, seed);
+		while ((c = getc(first)) != EOF) {
+			T_EQ(getc(second), c);
+			bytes++;
+		}
+		T_EQ(getc(second), EOF);
+		T_TRUE(bytes > 10000);
+		(void)fclose(first);
+		(void)fclose(second);
+	}
+}

@@ -1,0 +1,183 @@
+/*
+ * The work of a process: at random moments, on a random partition of its own, a
+ * decision, which is a guarded write with the epoch under which it was made.
+ * Work in flight is not always done when a partition is to be handed over; and
+ * now and then something writes that has no business there.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/keys/keys.h"
+#include "store/kv/calls.h"
+#include "tests/sim/proc.h"
+
+enum { WRITE_TIMEOUT_MS = 2000, PODS = 4, LOAD_MAX = 200, TEXT_SIZE = 96 };
+
+struct deed {
+	struct proc *proc;
+	uint32_t partition;
+	int64_t epoch;
+};
+
+static void look_for_quiet(struct proc *proc, uint32_t partition)
+{
+	struct hold *hold = &proc->hold[partition];
+
+	if (hold->state != HOLD_ENDING || hold->answered || hold->inflight != 0 ||
+	    simkv_local_ms(proc->sim) < hold->quiet_ms)
+		return;
+	hold->answered = true;
+	shard_quiet(proc->shard, partition, hold->epoch);
+}
+
+static void on_written(void *ctx, const struct kv_result *result,
+                       const struct pl_err *err)
+{
+	struct deed *deed = ctx;
+	struct proc *proc = deed->proc;
+	struct hold *hold = &proc->hold[deed->partition];
+	uint32_t partition = deed->partition;
+	bool same = hold->epoch == deed->epoch && hold->state != HOLD_NONE;
+
+	free(deed);
+	if (same)
+		hold->inflight--;
+	if (proc->ghost || proc->shard == NULL)
+		return;
+	if (result == NULL && err->code != PL_UNKNOWN)
+		STORY_WIRE(&proc->world->story, proc->name, "write on %u: %s", partition,
+		           err->msg);
+	if (same)
+		look_for_quiet(proc, partition);
+}
+
+static void put(struct proc *proc, uint32_t partition, int64_t epoch)
+{
+	struct world *world = proc->world;
+	struct keys_id id = {
+		.kind = KEYS_STATE, .partition = partition, .scope = PL_SPAN_LIT("ns")};
+	struct keys_text key;
+	char pod[16], text[TEXT_SIZE];
+	struct kv *kv = shard_kv(proc->shard);
+	struct deed *deed;
+	enum pl_code code;
+
+	if (kv == NULL) /* it is closing */
+		return;
+	deed = pl_malloc(sizeof *deed);
+	PL_ASSERT(deed != NULL);
+	*deed = (struct deed){proc, partition, epoch};
+	(void)snprintf(pod, sizeof pod, "pod-%u", (unsigned)world_below(world, PODS));
+	id.name = pl_span_str(pod);
+	code = keys_build(&id, &key, NULL);
+	PL_ASSERT(code == PL_OK);
+	(void)snprintf(text, sizeof text, "%u %" PRId64 " %" PRId64 " %" PRIu64, proc->id,
+	               epoch, proc->lease, ++proc->seq);
+	code = kv_put(
+		shard_kv(proc->shard),
+		&(struct kv_put){.key = keys_span(&key), .value = pl_span_str(text)},
+		WRITE_TIMEOUT_MS, on_written, deed, NULL, NULL);
+	if (code == PL_OK && proc->hold[partition].epoch == epoch)
+		proc->hold[partition].inflight++;
+	if (code == PL_OK)
+		return;
+	world->cover.count[COVER_BARRED] += code == PL_FENCED;
+	free(deed);
+}
+
+/* Of those that it holds, one by chance; UINT32_MAX: none. */
+static uint32_t pick(struct proc *proc)
+{
+	uint64_t start = world_below(proc->world, proc->partitions);
+
+	for (uint32_t i = 0; i < proc->partitions; i++) {
+		uint32_t partition = (uint32_t)((start + i) % proc->partitions);
+
+		if (proc->hold[partition].state != HOLD_NONE)
+			return partition;
+	}
+	return UINT32_MAX;
+}
+
+static void decide(struct proc *proc)
+{
+	struct world *world = proc->world;
+	uint32_t partition = pick(proc);
+	int64_t epoch;
+
+	if (world_chance(world, world->plan.stray_in_1000, 1000)) {
+		partition = (uint32_t)world_below(world, proc->partitions);
+		put(proc, partition, proc->hold[partition].epoch);
+		return;
+	}
+	if (partition == UINT32_MAX)
+		return;
+	look_for_quiet(proc, partition);
+	epoch = shard_epoch(proc->shard, partition);
+	/* What is in flight may end under the epoch, nothing new may begin. */
+	if (epoch == 0 || proc->hold[partition].epoch != epoch ||
+	    (!shard_may_begin(proc->shard, partition) &&
+	     (proc->hold[partition].inflight == 0 || !world_chance(world, 1, 4))))
+		return;
+	world_hit(world, COVER_DECIDE);
+	world_see(world, &(struct obs){.what = OBS_DECIDE,
+	                               .proc = proc,
+	                               .partition = partition,
+	                               .epoch = epoch});
+	put(proc, partition, epoch);
+}
+
+static void on_work(void *ctx)
+{
+	struct proc *proc = ctx;
+	uint64_t gap = proc->world->plan.work_ms;
+
+	if (proc->ghost || proc->shard == NULL)
+		return;
+	pl_timer_set(&proc->work,
+	             simkv_local_ms(proc->sim) + 1 + world_below(proc->world, 2 * gap));
+	decide(proc);
+}
+
+void proc_work_start(struct proc *proc)
+{
+	proc->hold = pl_calloc(proc->partitions, sizeof *proc->hold);
+	if (proc->hold == NULL ||
+	    pl_timer_init(&proc->work, kv_timers(simkv_kv(proc->sim)), on_work, proc) !=
+	            PL_OK)
+		PL_UNREACHABLE("no memory");
+	pl_timer_set(&proc->work, simkv_local_ms(proc->sim) + 1);
+}
+
+void proc_work_owned(struct proc *proc, uint32_t partition, int64_t epoch)
+{
+	proc->hold[partition] = (struct hold){.state = HOLD_OWNED, .epoch = epoch};
+	/* Some partitions are much more work than others. */
+	shard_load(proc->shard, partition,
+	           (uint32_t)(1 + (partition * 2654435761U >> 16) % LOAD_MAX));
+}
+
+void proc_work_end(struct proc *proc, uint32_t partition, int64_t epoch,
+                   uint64_t deadline_ms)
+{
+	struct world *world = proc->world;
+	struct hold *hold = &proc->hold[partition];
+	uint64_t now = simkv_local_ms(proc->sim);
+
+	PL_ASSERT(hold->epoch == epoch && hold->state != HOLD_NONE);
+	hold->state = HOLD_ENDING;
+	hold->answered = false;
+	hold->quiet_ms = now;
+	if (world_chance(world, world->plan.linger_in_100, 100)) {
+		world_hit(world, COVER_QUIET_LATE);
+		hold->quiet_ms = now + world_below(world, 2 * (deadline_ms - now) + 1);
+	}
+	look_for_quiet(proc, partition);
+}
+
+void proc_work_lost(struct proc *proc, uint32_t partition)
+{
+	proc->hold[partition] = (struct hold){0};
+}
