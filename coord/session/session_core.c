@@ -118,11 +118,25 @@ static void pump(struct session_core *core, uint64_t now_ms,
 
 /* -- the lease ------------------------------------------------------------ */
 
+/* The process stood still between the answer and this note of it. One that we had is
+ * dropped by its deadline; one that is new has no end that we would hear of. */
+static void held_too_late(struct session_core *core, struct session_actions *actions)
+{
+	if (core->lease != 0 || core->state == SESSION_ENDED)
+		return;
+	session_trouble(core, SESSION_WHY_LEASE, PL_TIMEOUT, actions);
+	session_emit(actions, SESSION_DO_AGAIN, core);
+}
+
 static void on_held(struct session_core *core, const struct session_event *event,
                     struct session_actions *actions)
 {
-	PL_ASSERT(event->lease != 0 && event->until_ms > event->now_ms);
+	PL_ASSERT(event->lease != 0);
 	PL_ASSERT(core->lease == 0 || core->lease == event->lease);
+	if (event->until_ms <= event->now_ms) {
+		held_too_late(core, actions);
+		return;
+	}
 	core->until_ms = event->until_ms;
 	if (core->lease != 0) {
 		if (core->up)

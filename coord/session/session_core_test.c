@@ -345,6 +345,28 @@ T_CASE(pause)
 }
 
 /* Who has it by hand loses it at once, and is not refused before it is clear. */
+/* The clock goes on between the lease's answer and our hearing of it. */
+T_CASE(paused_in_the_middle_of_a_note)
+{
+	struct session_event held = {
+		.type = SESSION_EV_HELD, .now_ms = 9000, .lease = 7, .until_ms = 9000};
+	struct session_actions actions;
+
+	session_core_init(&core, 10000, 5000, 1);
+	session_step(&core, &held, &actions);
+	T_EQ(actions.count, 2);
+	T_EQ(actions.item[0].type, SESSION_TELL_TROUBLE);
+	T_EQ(actions.item[1].type, SESSION_DO_AGAIN);
+	held.until_ms = 18000;
+	session_step(&core, &held, &actions);
+	T_EQ(core.lease, 7);
+	held.now_ms = 17000;
+	held.until_ms = 16999;
+	session_step(&core, &held, &actions);
+	T_EQ(actions.count, 0);
+	T_EQ(session_deadline_ms(&core), 18000);
+}
+
 T_CASE(usurped)
 {
 	begin();
