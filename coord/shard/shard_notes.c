@@ -146,6 +146,7 @@ void shard_on_session(void *ctx, const struct session_note *note)
 		on_down(shard, note->err);
 		return;
 	case SESSION_TROUBLE:
+		shard->say_later = true; /* what was said may not have been kept */
 		shard_trouble(shard, "session", note->err);
 		return;
 	case SESSION_REFUSED:

@@ -1,0 +1,168 @@
+/* No write of a partition without its epoch; and a store that went back in time. */
+#include "coord/shard/shard_kit.h"
+
+/* -- the guard ------------------------------------------------------------------ */
+
+struct ending {
+	bool done;
+	enum pl_code code;
+};
+
+static void on_write(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct ending *ending = ctx;
+
+	(void)result;
+	T_TRUE(!ending->done);
+	ending->done = true;
+	ending->code = err == NULL ? PL_OK : err->code;
+}
+
+static enum pl_code write_at(struct node *node, const char *key, struct ending *ending)
+{
+	struct kv_put put = {.key = pl_span_str(key), .value = PL_SPAN_LIT("{}")};
+
+	*ending = (struct ending){0};
+	return kv_put(shard_kv(node->shard), &put, 1000, on_write, ending, NULL, NULL);
+}
+
+static const char *key_in(uint32_t partition, const char *what)
+{
+	static char key[64];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/ns/pod/%s", partition, what);
+	return key;
+}
+
+T_CASE(writes_of_ones_own_partitions_pass_and_others_are_refused)
+{
+	struct ending ending;
+	uint32_t p;
+
+	open_three();
+	p = owned_partition(&nodes[0]);
+	T_EQ(write_at(&nodes[0], key_in(p, "state"), &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_TRUE(ending.done);
+	T_EQ(ending.code, PL_OK);
+	T_EQ(write_at(&nodes[1], key_in(p, "state"), &ending), PL_FENCED);
+	T_EQ(write_at(&nodes[1], key_in(PARTITIONS, "spec"), &ending), PL_FENCED);
+	T_EQ(write_at(&nodes[1], key_in(9999, "spec"), &ending), PL_FENCED);
+	T_EQ(write_at(&nodes[1], "/schedules/", &ending), PL_FENCED);
+	T_EQ(write_at(&nodes[1], "/digests/b", &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_EQ(ending.code, PL_OK);
+	T_EQ(shard_fenced(nodes[0].shard) + shard_fenced(nodes[1].shard), 0);
+	down();
+}
+
+T_CASE(ranges_are_judged_whole)
+{
+	static const struct {
+		const char *from, *to; /* to NULL: a prefix; "": everything behind */
+		enum pl_code code;
+	} cases[] = {
+		{"/schedules/", NULL, PL_FENCED},
+		{"/sched", NULL, PL_FENCED},
+		{"", NULL, PL_FENCED},
+		{"/schedules/0000/", NULL, PL_OK},
+		{"/schedules/0000", NULL, PL_FENCED},
+		{"/schedules/0000/ns/", NULL, PL_OK},
+		{"/schedules/0000/a", "/schedules/0000/b", PL_OK},
+		{"/schedules/0000/a", "/schedules/00000", PL_OK},
+		{"/schedules/0000/a", "/schedules/0001/b", PL_FENCED},
+		{"/schedules/0000/a", "/schedules/00001", PL_FENCED},
+		{"/s", "/schedules/", PL_OK},
+		{"/a", "/schedules/0", PL_FENCED},
+		{"/schedules0", "/sd", PL_OK},
+		{"/schedules/0000/a", "", PL_FENCED},
+		{"/sz", "", PL_OK},
+		{"/groups/", NULL, PL_OK},
+		{"/schedules/00x0/", NULL, PL_FENCED},
+	};
+	struct ending ending;
+
+	up();
+	node_open(&nodes[0], "a", 100);
+	settle();
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct kv_delete del = {
+			.keys = cases[i].to == NULL   ? kv_prefix(kit_key(cases[i].from))
+		                : cases[i].to[0] == 0 ? kv_from(kit_key(cases[i].from))
+		                                      : kv_range(kit_key(cases[i].from),
+		                                                 kit_key(cases[i].to))};
+		enum pl_code code;
+
+		ending = (struct ending){0};
+		code = kv_delete(shard_kv(nodes[0].shard), &del, 1000, on_write, &ending,
+		                 NULL, NULL);
+		if (code != cases[i].code)
+			t_fail(__FILE__, __LINE__, "'%s' to '%s': %s", cases[i].from,
+			       cases[i].to == NULL ? "(prefix)" : cases[i].to,
+			       pl_code_name(code));
+		kit_run(&kit, kit.now_ms);
+		T_EQ(ending.done, code == PL_OK);
+		T_EQ(ending.code, PL_OK);
+	}
+	T_EQ(shard_owned(nodes[0].shard), PARTITIONS);
+	down();
+}
+
+static void ignore_end(void *ctx, const struct kv_result *result,
+                       const struct pl_err *err)
+{
+	(void)ctx;
+	(void)result;
+	(void)err;
+}
+
+T_CASE(a_write_under_an_epoch_that_is_lost_does_not_happen)
+{
+	struct kv_lease_req revoke;
+	struct ending ending;
+	uint32_t p;
+
+	open_three();
+	p = owned_partition(&nodes[0]);
+	revoke = (struct kv_lease_req){.id = nodes[0].lease};
+	T_EQ(kv_lease_revoke(kit.kv, &revoke, 1000, ignore_end, NULL, NULL, NULL), PL_OK);
+	/* The shard has not heard of it. */
+	T_TRUE(shard_epoch(nodes[0].shard, p) != 0);
+	T_EQ(write_at(&nodes[0], key_in(p, "state"), &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_TRUE(ending.done);
+	T_EQ(ending.code, PL_FENCED);
+	T_EQ(nodes[0].epoch[p], 0);
+	T_TRUE(value_at(key_in(p, "state")) == NULL);
+	T_EQ(shard_fenced(nodes[0].shard), 1);
+	T_EQ(nodes[0].told[SHARD_FENCED], 1);
+	settle();
+	T_TRUE(strstr(value_at("/shards/a"), "\"fenced\":1") != NULL);
+	down();
+}
+
+/* -- a store that went back in time ---------------------------------------------------
+ */
+
+T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
+{
+	struct memkv_snapshot *snapshot = NULL;
+
+	open_three();
+	T_OK(memkv_save(kit.mem, &snapshot, &kit.err), &kit.err);
+	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+	settle();
+	T_EQ(shard_owned(nodes[1].shard), 0);
+	T_OK(memkv_restore(kit.mem, snapshot, &kit.err), &kit.err);
+	for (unsigned i = 0; i < node_count; i++)
+		memkv_reconnect(nodes[i].kv);
+	/* Epochs may come twice now: the lease tells them apart. */
+	memset(last_epoch, 0, sizeof last_epoch);
+	settle();
+	for (unsigned i = 0; i < node_count; i++)
+		T_EQ(nodes[i].told[SHARD_REWOUND], 1);
+	T_EQ(shard_state(nodes[1].shard), MEMBER_ACTIVE); /* nobody drained it here */
+	T_TRUE(shard_owned(nodes[1].shard) > 0);
+	memkv_snapshot_free(snapshot);
+	down();
+}

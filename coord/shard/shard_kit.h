@@ -1,0 +1,244 @@
+/*
+ * For tests of shards: some of them over one store in memory, on virtual time. Every
+ * OWN is checked: nobody else may act on that partition at that moment.
+ */
+#ifndef COORD_SHARD_SHARD_KIT_H
+#define COORD_SHARD_SHARD_KIT_H
+
+#include <stdlib.h>
+
+#include "coord/config/config_edit.h"
+#include "coord/shard/shard.h"
+#include "store/kv/faulty.h"
+#include "store/memkv/kit.h"
+
+enum {
+	NODES_MAX = 4,
+	PARTITIONS = 24,
+	TTL_S = 6,
+	STEP_MS = 20,
+	SETTLED_MS = 30000, /* more than any settling and expiry of these cases */
+	TOLD_COUNT = SHARD_CLOSED + 1,
+};
+
+struct node {
+	struct kv *kv;
+	struct shard *shard; /* NULL: not there */
+	int64_t lease;
+	int64_t epoch[PARTITIONS];
+	unsigned told[TOLD_COUNT];
+	enum claims_why why[PARTITIONS]; /* of the last loss */
+	struct pl_err refused, config_refused, garbled;
+	bool quiet;             /* answers QUIESCE at once */
+	bool epochs_may_return; /* the store goes back in time */
+	char id[32];
+};
+
+static struct kit kit;
+static struct node nodes[NODES_MAX];
+static unsigned node_count;
+static int64_t last_epoch[PARTITIONS];
+static unsigned moves;
+/* Of the nodes that are opened from now on. */
+static const struct faulty_rule *fault_rules;
+static size_t fault_rule_count;
+static uint64_t fault_seed;
+
+static inline void on_own(struct node *node, const struct shard_note *note)
+{
+	uint32_t p = note->partition;
+
+	T_TRUE(p < PARTITIONS && node->epoch[p] == 0);
+	T_TRUE(note->epoch > last_epoch[p] || node->epochs_may_return);
+	for (unsigned i = 0; i < node_count; i++)
+		T_TRUE(nodes[i].shard == NULL || shard_epoch(nodes[i].shard, p) == 0 ||
+		       &nodes[i] == node);
+	T_EQ(shard_epoch(node->shard, p), note->epoch);
+	node->epoch[p] = note->epoch;
+	last_epoch[p] = note->epoch;
+	moves++;
+}
+
+static inline void on_lost(struct node *node, const struct shard_note *note)
+{
+	T_EQ(node->epoch[note->partition], note->epoch);
+	node->epoch[note->partition] = 0;
+	node->why[note->partition] = note->why;
+}
+
+static inline void on_shard(void *ctx, const struct shard_note *note)
+{
+	struct node *node = ctx;
+
+	node->told[note->what]++;
+	if (note->what == SHARD_OWN)
+		on_own(node, note);
+	if (note->what == SHARD_LOST)
+		on_lost(node, note);
+	if (note->what == SHARD_QUIESCE && node->quiet)
+		shard_quiet(node->shard, note->partition, note->epoch);
+	if (note->what == SHARD_UP)
+		node->lease = note->lease;
+	if (note->what == SHARD_REFUSED)
+		node->refused = *note->err;
+	if (note->what == SHARD_CONFIG && note->err != NULL)
+		node->config_refused = *note->err;
+	if (note->what == SHARD_GARBLED)
+		node->garbled = *note->err;
+	if (note->what == SHARD_CLOSED)
+		node->shard = NULL;
+}
+
+static inline bool pid_lives(void *ctx, int64_t pid)
+{
+	(void)ctx;
+	return pid != 666;
+}
+
+static inline int64_t wall_ms(void *ctx)
+{
+	(void)ctx;
+	return INT64_C(1795000000000) + (int64_t)kit.now_ms;
+}
+
+static inline void node_open(struct node *node, const char *id, int64_t pid)
+{
+	struct shard_opts opts = {.id = id,
+	                          .host = "h",
+	                          .boot = "b",
+	                          .version = "0.1.0",
+	                          .api = "10.0.0.1:7400",
+	                          .zone = "z",
+	                          .pid = pid,
+	                          .partitions = PARTITIONS,
+	                          .ttl_s = TTL_S,
+	                          .seed = (uint64_t)(node - nodes) + 7,
+	                          .pid_lives = pid_lives,
+	                          .wall_ms = wall_ms,
+	                          .ctx = node};
+
+	*node = (struct node){.quiet = true};
+	(void)snprintf(node->id, sizeof node->id, "%s", id);
+	T_OK(memkv_session(kit.mem, &node->kv, &kit.err), &kit.err);
+	if (fault_rule_count != 0)
+		T_OK(faulty_open(node->kv, fault_seed++, fault_rules, fault_rule_count,
+		                 &node->kv, &kit.err),
+		     &kit.err);
+	T_OK(shard_open(node->kv, &opts, on_shard, &node->shard, &kit.err), &kit.err);
+	if (node >= nodes + node_count)
+		node_count = (unsigned)(node - nodes) + 1;
+}
+
+static inline void run_ms(uint64_t ms)
+{
+	for (uint64_t end = kit.now_ms + ms; kit.now_ms < end;)
+		kit_run(&kit, kit.now_ms + STEP_MS);
+}
+
+/* Runs until told so, at most so long. */
+static inline void until(const struct node *node, enum shard_what what,
+                         uint64_t within_ms)
+{
+	uint64_t end = kit.now_ms + within_ms;
+
+	while (node->told[what] == 0) {
+		if (kit.now_ms >= end)
+			t_fail(__FILE__, __LINE__, "%s was not told %d within %u ms",
+			       node->id, (int)what, (unsigned)within_ms);
+		kit_run(&kit, kit.now_ms + STEP_MS);
+	}
+}
+
+static inline void node_close(struct node *node)
+{
+	if (node->shard != NULL) {
+		shard_abandon(node->shard);
+		kit_run(&kit, kit.now_ms + STEP_MS);
+	}
+	T_TRUE(node->shard == NULL);
+	T_EQ(node->told[SHARD_CLOSED], 1);
+	kit_close_session(&kit, node->kv);
+}
+
+static inline void up(void)
+{
+	memset(last_epoch, 0, sizeof last_epoch);
+	node_count = 0;
+	moves = 0;
+	kit_open(&kit, NULL);
+}
+
+static inline void down(void)
+{
+	for (unsigned i = 0; i < node_count; i++)
+		node_close(&nodes[i]);
+	kit_close(&kit);
+}
+
+static inline unsigned owned_by_all(void)
+{
+	unsigned owned = 0;
+
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		for (unsigned i = 0; i < node_count; i++)
+			owned += nodes[i].shard != NULL &&
+			         shard_epoch(nodes[i].shard, p) != 0;
+	return owned;
+}
+
+static inline uint32_t owned_partition(const struct node *node)
+{
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		if (shard_epoch(node->shard, p) != 0)
+			return p;
+	t_fail(__FILE__, __LINE__, "%s has none", node->id);
+}
+
+static inline void settle(void)
+{
+	run_ms(SETTLED_MS);
+	T_EQ(owned_by_all(), PARTITIONS);
+}
+
+static inline void open_three(void)
+{
+	up();
+	for (unsigned i = 0; i < 3; i++)
+		node_open(&nodes[i], (const char *[]){"a", "b", "c"}[i], 100 + i);
+	settle();
+	for (unsigned i = 0; i < 3; i++)
+		T_TRUE(shard_owned(nodes[i].shard) >= 2);
+}
+
+static inline const char *value_at(const char *key)
+{
+	T_EQ(kit_get_at(&kit, kv_key(kit_key(key)), 0), PL_OK);
+	return kit.result.get.count == 0
+	               ? NULL
+	               : (const char *)kit.result.get.records[0].value.at;
+}
+
+static inline void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
+{
+	T_TRUE(err == NULL);
+	*(uint64_t *)ctx = version;
+}
+
+static inline void configure(enum config_name name, const char *json)
+{
+	struct config_edit_opts opts = {.name = name,
+	                                .config = pl_span_str(json),
+	                                .by = PL_SPAN_LIT("test"),
+	                                .why = PL_SPAN_LIT("it is wanted"),
+	                                .at_ms = wall_ms(NULL),
+	                                .expect_version = -1,
+	                                .seed = 5};
+	uint64_t version = 0;
+
+	T_OK(config_edit_start(kit.kv, &opts, on_edited, &version, NULL, &kit.err),
+	     &kit.err);
+	run_ms(STEP_MS);
+	T_TRUE(version > 0);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* What operators do to shards, and what a shard says of itself. */
+#include "coord/shard/shard_kit.h"
+
+/* -- what operators do ------------------------------------------------------------ */
+
+T_CASE(drained_by_configuration_and_back)
+{
+	open_three();
+	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+	until(&nodes[1], SHARD_DRAINED, 30000);
+	T_EQ(shard_state(nodes[1].shard), MEMBER_DRAINING);
+	T_EQ(shard_owned(nodes[1].shard), 0);
+	settle();
+	T_TRUE(strstr(value_at("/shards/b"), "\"state\":\"draining\"") != NULL);
+	configure(CONFIG_SHARDS, "{\"drain\":[]}");
+	settle();
+	T_EQ(shard_state(nodes[1].shard), MEMBER_ACTIVE);
+	T_TRUE(shard_owned(nodes[1].shard) > 0);
+	down();
+}
+
+T_CASE(with_nobody_else_there_one_who_is_drained_keeps_what_it_has)
+{
+	up();
+	node_open(&nodes[0], "a", 100);
+	settle();
+	configure(CONFIG_SHARDS, "{\"drain\":[\"a\"]}");
+	run_ms(SETTLED_MS);
+	T_EQ(nodes[0].told[SHARD_DRAINING], 1);
+	T_EQ(nodes[0].told[SHARD_DRAINED], 0);
+	T_EQ(owned_by_all(), PARTITIONS);
+	node_open(&nodes[1], "b", 101);
+	until(&nodes[0], SHARD_DRAINED, 30000);
+	settle();
+	T_EQ(shard_owned(nodes[1].shard), PARTITIONS);
+	down();
+}
+
+T_CASE(one_who_is_put_out_loses_all_and_comes_back)
+{
+	open_three();
+	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, nodes[0].lease, 0), PL_OK);
+	until(&nodes[0], SHARD_DOWN, TTL_S * UINT64_C(1000));
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		T_EQ(nodes[0].epoch[p], 0);
+	settle();
+	T_EQ(nodes[0].told[SHARD_UP], 2);
+	T_TRUE(shard_owned(nodes[0].shard) > 0);
+	down();
+}
+
+T_CASE(weights_of_members_count)
+{
+	open_three();
+	configure(CONFIG_WEIGHTS, "{\"factors\":{\"a\":100,\"b\":100}}");
+	settle();
+	T_TRUE(shard_owned(nodes[2].shard) > PARTITIONS / 2);
+	down();
+}
+
+T_CASE(a_bad_configuration_is_reported_and_the_last_good_one_stands)
+{
+	open_three();
+	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+	settle();
+	(void)kit_put(&kit, "/config/shards/0000000002",
+	              "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"x\",\"why\":"
+	              "\"\",\"config\":{\"drain\":7}}");
+	(void)kit_put(&kit, "/config/shards/current", "{\"v\":1,\"version\":2}");
+	run_ms(1000);
+	T_TRUE(strstr(nodes[0].config_refused.msg, "drain") != NULL);
+	T_TRUE(strstr(value_at("/shards/a"), "\"refused\":{\"shards\":\"version 2: ") !=
+	       NULL);
+	T_EQ(shard_state(nodes[1].shard), MEMBER_DRAINING);
+	T_EQ(shard_owned(nodes[1].shard), 0);
+	configure(CONFIG_SHARDS, "{}");
+	settle();
+	T_TRUE(strstr(value_at("/shards/a"), "refused") == NULL);
+	T_EQ(shard_state(nodes[1].shard), MEMBER_ACTIVE);
+	down();
+}
+
+T_CASE(a_record_that_somebody_broke_is_reported_and_has_no_part)
+{
+	open_three();
+	(void)kit_put(&kit, "/shards/zz", "{\"v\":1}");
+	run_ms(1000);
+	T_EQ(nodes[0].told[SHARD_GARBLED], 1);
+	T_EQ(nodes[2].told[SHARD_GARBLED], 1);
+	settle();
+	T_EQ(nodes[0].told[SHARD_GARBLED], 1);
+	down();
+}
+
+T_CASE(a_record_that_somebody_removed_is_put_back_and_nothing_is_lost)
+{
+	open_three();
+	T_EQ(kit_delete(&kit, kv_key(kit_key("/shards/a"))), 1);
+	run_ms(1000);
+	T_TRUE(value_at("/shards/a") != NULL);
+	settle();
+	T_TRUE(shard_owned(nodes[0].shard) > 0);
+	T_EQ(nodes[0].told[SHARD_DOWN], 0);
+	down();
+}
+
+/* -- loads and the record ---------------------------------------------------------- */
+
+T_CASE(loads_and_rates_come_to_stand_in_the_record)
+{
+	char want[64];
+	uint32_t p;
+
+	open_three();
+	p = owned_partition(&nodes[0]);
+	shard_load(nodes[0].shard, p, 4711);
+	shard_load(nodes[0].shard, PARTITIONS, 1);
+	shard_busy(nodes[0].shard, 0.5, 12);
+	settle();
+	T_TRUE(strstr(value_at("/shards/a"), "4711") != NULL);
+	(void)snprintf(want, sizeof want, "\"busy\":0.5");
+	T_TRUE(strstr(value_at("/shards/a"), want) != NULL);
+	down();
+}
