@@ -97,6 +97,74 @@ T_CASE_SECONDS(watches_that_say_rewound_cost_epochs_and_nothing_else, 60)
 		        t_seed() + 100 * i);
 }
 
+static void one_faulty(const struct faulty_rule *rule)
+{
+	open_faulty(rule, 1, 1);
+	for (unsigned i = 0; i < 3; i++)
+		faulty_calm(nodes[i].kv, true);
+	settle();
+}
+
+T_CASE(who_went_while_nobody_looked_is_missed_by_the_next_list)
+{
+	const struct faulty_rule blind = {.what = FAULTY_END_WATCH,
+	                                  .prefix = PL_SPAN_LIT("/shards/"),
+	                                  .per_mille = 1000,
+	                                  .code = PL_COMPACTED,
+	                                  .count = 1};
+
+	one_faulty(&blind);
+	faulty_calm(nodes[0].kv, false);
+	faulty_calm(nodes[1].kv, false);
+	shard_abandon(nodes[2].shard);
+	run_ms(SETTLED_MS);
+	T_EQ(faulty_count(nodes[0].kv, FAULTY_END_WATCH), 1);
+	T_EQ(owned_by_all(), PARTITIONS);
+	down();
+}
+
+T_CASE(a_lease_that_can_not_be_renewed_is_given_up_before_the_store_does)
+{
+	const struct faulty_rule mute = {.what = FAULTY_REFUSE,
+	                                 .ops = 1u << KV_LEASE_KEEP,
+	                                 .per_mille = 1000,
+	                                 .code = PL_UNAVAIL};
+
+	one_faulty(&mute);
+	faulty_calm(nodes[0].kv, false);
+	until(&nodes[0], SHARD_DOWN, TTL_S * UINT64_C(1000));
+	T_TRUE(nodes[0].told[SHARD_DOUBT] > 0);
+	T_TRUE(value_at("/shards/a") != NULL); /* the store still has it */
+	run_ms(SETTLED_MS);
+	faulty_calm(nodes[0].kv, true);
+	run_ms(SETTLED_MS);
+	T_EQ(owned_by_all(), PARTITIONS);
+	T_TRUE(shard_owned(nodes[0].shard) > 0);
+	down();
+}
+
+/* Releases do not come through: the lease takes the keys at the end. */
+T_CASE(leaving_ends_in_time_whatever_the_store_does)
+{
+	const struct faulty_rule stuck = {.what = FAULTY_SLOW_REQUEST,
+	                                  .ops = 1u << KV_TXN,
+	                                  .prefix = PL_SPAN_LIT("/partitions/"),
+	                                  .per_mille = 1000,
+	                                  .delay_min_ms = 3600000,
+	                                  .delay_max_ms = 3600000};
+	uint64_t since;
+
+	one_faulty(&stuck);
+	faulty_calm(nodes[0].kv, false);
+	since = kit.now_ms;
+	shard_leave(nodes[0].shard);
+	until(&nodes[0], SHARD_CLOSED, 60000);
+	T_TRUE(kit.now_ms - since < 6000);
+	run_ms(1000);
+	T_EQ(owned_by_all(), PARTITIONS);
+	down();
+}
+
 /* True: memory was asked for so often. */
 static bool live_with_failure(uint64_t nth)
 {

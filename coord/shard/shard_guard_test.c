@@ -166,3 +166,79 @@ T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 	memkv_snapshot_free(snapshot);
 	down();
 }
+
+T_CASE(another_incarnation_costs_every_epoch_and_all_is_read_again)
+{
+	struct node *leader;
+	unsigned had, lost;
+
+	open_three();
+	/* What hangs on its own lease is its own again. */
+	for (unsigned i = 0; i < node_count; i++)
+		nodes[i].epochs_may_return = true;
+	had = shard_owned(nodes[0].shard);
+	lost = nodes[0].told[SHARD_LOST];
+	leader = leader_of("janitor");
+	another_life("24");
+	for (unsigned i = 0; i < node_count; i++)
+		T_EQ(nodes[i].told[SHARD_REWOUND], 1);
+	T_EQ(nodes[0].told[SHARD_LOST], lost + had);
+	T_TRUE(leader->told[SHARD_FOLLOW] > 0);
+	settle();
+	T_TRUE(leader_of("janitor") != NULL && leader_of("balancer") != NULL);
+	down();
+}
+
+T_CASE(another_store_with_other_partitions_ends_all_work)
+{
+	open_three();
+	another_life("25");
+	run_ms(STEP_MS);
+	for (unsigned i = 0; i < node_count; i++) {
+		T_EQ(nodes[i].told[SHARD_REFUSED], 1);
+		T_EQ(nodes[i].refused.code, PL_CONFLICT);
+		for (uint32_t p = 0; p < PARTITIONS; p++)
+			T_EQ(nodes[i].epoch[p], 0);
+	}
+	run_ms(SETTLED_MS);
+	T_EQ(owned_by_all(), 0);
+	for (unsigned i = 0; i < node_count; i++) {
+		shard_leave(nodes[i].shard);
+		until(&nodes[i], SHARD_CLOSED, 20000);
+	}
+	down();
+}
+
+/* Its watch says nothing; only the store knows that the key is another. */
+T_CASE(whoever_is_fenced_gives_up_before_it_hears_why)
+{
+	const struct faulty_rule deaf = {.what = FAULTY_SLOW_NOTE,
+	                                 .prefix = PL_SPAN_LIT("/partitions/"),
+	                                 .per_mille = 1000,
+	                                 .delay_min_ms = 60000,
+	                                 .delay_max_ms = 60000};
+	struct ending ending;
+	char key[32];
+	int64_t epoch;
+	uint32_t p;
+
+	up();
+	fault_rules = &deaf;
+	fault_rule_count = 1;
+	node_open(&nodes[0], "a", 100);
+	faulty_calm(nodes[0].kv, true);
+	settle();
+	faulty_calm(nodes[0].kv, false);
+	p = owned_partition(&nodes[0]);
+	(void)snprintf(key, sizeof key, "/partitions/%04u/owner", p);
+	T_EQ(kit_delete(&kit, kv_key(kit_key(key))), 1);
+	run_ms(1000);
+	epoch = shard_epoch(nodes[0].shard, p);
+	T_TRUE(epoch != 0);
+	T_EQ(write_at(&nodes[0], key_in(p, "state"), &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_EQ(ending.code, PL_FENCED);
+	T_TRUE(shard_epoch(nodes[0].shard, p) != epoch);
+	T_EQ(nodes[0].why[p], CLAIMS_FENCED);
+	down();
+}

@@ -25,6 +25,8 @@ struct node {
 	struct kv *kv;
 	struct shard *shard; /* NULL: not there */
 	int64_t lease;
+	uint64_t handover_ms; /* as last promised */
+	uint32_t fenced_partition;
 	int64_t epoch[PARTITIONS];
 	unsigned told[TOLD_COUNT];
 	enum claims_why why[PARTITIONS]; /* of the last loss */
@@ -62,6 +64,8 @@ static inline void on_own(struct node *node, const struct shard_note *note)
 static inline void on_lost(struct node *node, const struct shard_note *note)
 {
 	T_EQ(node->epoch[note->partition], note->epoch);
+	T_EQ(shard_epoch(node->shard, note->partition), 0);
+	T_TRUE(note->why != CLAIMS_FENCED || node->fenced_partition == note->partition);
 	node->epoch[note->partition] = 0;
 	node->why[note->partition] = note->why;
 }
@@ -75,6 +79,12 @@ static inline void on_shard(void *ctx, const struct shard_note *note)
 		on_own(node, note);
 	if (note->what == SHARD_LOST)
 		on_lost(node, note);
+	if (note->what == SHARD_FENCED)
+		node->fenced_partition = note->partition;
+	if (note->what == SHARD_QUIESCE)
+		node->handover_ms = note->deadline_ms - kit.now_ms;
+	for (uint32_t p = 0; note->what == SHARD_DOWN && p < PARTITIONS; p++)
+		T_EQ(node->epoch[p], 0); /* all of it has been told before */
 	if (note->what == SHARD_QUIESCE && node->quiet)
 		shard_quiet(node->shard, note->partition, note->epoch);
 	if (note->what == SHARD_UP)
@@ -239,6 +249,37 @@ static inline void configure(enum config_name name, const char *json)
 	     &kit.err);
 	run_ms(STEP_MS);
 	T_TRUE(version > 0);
+}
+
+/* The leader of both roles when everything has settled, as they are ranked alike. */
+static inline struct node *leader_of(const char *role)
+{
+	const char *value = NULL;
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/leader/%s", role);
+	value = value_at(key);
+	for (unsigned i = 0; value != NULL && i < node_count; i++) {
+		char quoted[64];
+
+		(void)snprintf(quoted, sizeof quoted, "\"%s\"", nodes[i].id);
+		if (strstr(value, quoted) != NULL)
+			return &nodes[i];
+	}
+	t_fail(__FILE__, __LINE__, "nobody leads as %s", role);
+}
+
+/* As an operator does who has restored the store. */
+static inline void another_life(const char *partitions)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof text,
+	               "{\"v\":1,\"partitions\":%s,\"created\":"
+	               "\"2026-11-21T05:00:00.000Z\",\"version\":\"0.1.0\","
+	               "\"incarnation\":\"0123456789abcdef0123456789abcdef\"}",
+	               partitions);
+	(void)kit_put(&kit, "/placet/meta", text);
 }
 
 #endif

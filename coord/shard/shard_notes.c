@@ -62,9 +62,10 @@ static void learn_meta(struct shard *shard, const struct meta *meta, bool change
 	}
 }
 
-static void garbled_meta(struct shard *shard, const struct pl_err *err)
+/* What makes no sense may be put right again; another number of partitions not. */
+static void refused_meta(struct shard *shard, const struct pl_err *err)
 {
-	if (shard->partitions == 0)
+	if (shard->partitions == 0 || err->code == PL_CONFLICT)
 		shard_refuse(shard, err);
 	else
 		shard_tell(shard, &(struct shard_note){.what = SHARD_GARBLED,
@@ -82,7 +83,7 @@ void shard_on_meta(void *ctx, const struct meta_note *note)
 		learn_meta(shard, note->meta, note->changed);
 		return;
 	case META_REFUSED:
-		garbled_meta(shard, note->err);
+		refused_meta(shard, note->err);
 		return;
 	case META_TROUBLE:
 		shard_trouble(shard, "meta", note->err);

@@ -19,6 +19,32 @@ T_CASE(drained_by_configuration_and_back)
 	down();
 }
 
+T_CASE(a_leader_who_is_drained_steps_down)
+{
+	struct node *leader;
+	char json[64];
+
+	open_three();
+	leader = leader_of("janitor");
+	(void)snprintf(json, sizeof json, "{\"drain\":[\"%s\"]}", leader->id);
+	configure(CONFIG_SHARDS, json);
+	run_ms(3000);
+	T_TRUE(leader->told[SHARD_FOLLOW] > 0);
+	T_TRUE(leader_of("janitor") != leader);
+	T_TRUE(leader_of("balancer") != leader);
+	down();
+}
+
+T_CASE(a_hand_over_may_take_as_long_as_is_configured)
+{
+	open_three();
+	configure(CONFIG_COORD, "{\"handover_ms\":700}");
+	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+	until(&nodes[1], SHARD_DRAINED, 30000);
+	T_TRUE(nodes[1].handover_ms > 0 && nodes[1].handover_ms <= 700);
+	down();
+}
+
 T_CASE(with_nobody_else_there_one_who_is_drained_keeps_what_it_has)
 {
 	up();
@@ -94,13 +120,14 @@ T_CASE(a_record_that_somebody_broke_is_reported_and_has_no_part)
 
 T_CASE(a_record_that_somebody_removed_is_put_back_and_nothing_is_lost)
 {
-	open_three();
+	up();
+	node_open(&nodes[0], "a", 100);
+	settle();
 	T_EQ(kit_delete(&kit, kv_key(kit_key("/shards/a"))), 1);
 	run_ms(1000);
 	T_TRUE(value_at("/shards/a") != NULL);
+	T_EQ(nodes[0].told[SHARD_DOWN] + nodes[0].told[SHARD_LOST], 0);
 	settle();
-	T_TRUE(shard_owned(nodes[0].shard) > 0);
-	T_EQ(nodes[0].told[SHARD_DOWN], 0);
 	down();
 }
 
@@ -115,9 +142,10 @@ T_CASE(loads_and_rates_come_to_stand_in_the_record)
 	p = owned_partition(&nodes[0]);
 	shard_load(nodes[0].shard, p, 4711);
 	shard_load(nodes[0].shard, PARTITIONS, 1);
-	shard_busy(nodes[0].shard, 0.5, 12);
 	settle();
 	T_TRUE(strstr(value_at("/shards/a"), "4711") != NULL);
+	shard_busy(nodes[0].shard, 0.5, 12);
+	settle();
 	(void)snprintf(want, sizeof want, "\"busy\":0.5");
 	T_TRUE(strstr(value_at("/shards/a"), want) != NULL);
 	down();

@@ -26,6 +26,8 @@ T_CASE(three_shards_share)
 	open_three();
 	before = moves;
 	T_TRUE(before <= 3 * PARTITIONS);
+	for (unsigned i = 0; i < 3; i++) /* each chose how it is hashed */
+		T_NEAR(shard_owned(nodes[i].shard), PARTITIONS / 3.0, 1.01);
 	run_ms(SETTLED_MS);
 	T_EQ(moves, before); /* and then nothing moves any more */
 	T_EQ(nodes[0].told[SHARD_LEAD] + nodes[1].told[SHARD_LEAD] +
@@ -84,11 +86,15 @@ T_CASE(work_in_flight_is_waited_for_and_no_longer_than_promised)
 
 T_CASE(the_last_one_leaves_nothing_behind)
 {
+	uint64_t since;
+
 	up();
 	node_open(&nodes[0], "a", 100);
 	settle();
+	since = kit.now_ms;
 	shard_leave(nodes[0].shard);
 	until(&nodes[0], SHARD_CLOSED, 20000);
+	T_TRUE(kit.now_ms - since < 1500); /* there is nothing to wait for */
 	T_TRUE(value_at("/shards/a") == NULL);
 	T_EQ(kit_get_at(&kit, kv_prefix(kit_key("/partitions/")), 0), PL_OK);
 	T_EQ(kit.result.get.count, 0);
@@ -105,6 +111,8 @@ T_CASE(the_partitions_of_the_dead_are_taken_once_its_lease_is_gone)
 	open_three();
 	owned = shard_owned(nodes[2].shard);
 	shard_abandon(nodes[2].shard);
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		T_EQ(shard_epoch(nodes[2].shard, p), 0); /* from here on */
 	since = kit.now_ms;
 	run_ms(1000);
 	T_EQ(nodes[2].told[SHARD_CLOSED], 1);
