@@ -154,11 +154,12 @@ static void on_closed(void *ctx)
 {
 	struct shard *shard = ctx;
 
-	shard->guarded = NULL;
 	part_off(shard, PART_GUARD);
 }
 
 void shard_guard_close(struct shard *shard)
 {
-	kv_close(shard->guarded, on_closed, shard);
+	struct kv *kv = PL_STEAL(shard->guarded);
+
+	kv_close(kv, on_closed, shard);
 }

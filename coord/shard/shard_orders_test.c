@@ -118,6 +118,23 @@ T_CASE(a_record_that_somebody_broke_is_reported_and_has_no_part)
 	down();
 }
 
+/* Longer than any name: an entry like any other that makes no sense. */
+T_CASE(a_key_that_is_too_long_to_be_a_shards_is_reported)
+{
+	char key[2000];
+
+	(void)snprintf(key, sizeof key, "/shards/%0*d", 1900, 7);
+	open_three();
+	(void)kit_put(&kit, key, "{}");
+	run_ms(1000);
+	T_EQ(nodes[0].told[SHARD_GARBLED], 1);
+	settle();
+	T_EQ(shard_owned(nodes[0].shard) + shard_owned(nodes[1].shard) +
+	             shard_owned(nodes[2].shard),
+	     PARTITIONS);
+	down();
+}
+
 T_CASE(a_record_that_somebody_removed_is_put_back_and_nothing_is_lost)
 {
 	up();
