@@ -79,6 +79,7 @@ struct claims_event {
 
 enum claims_why {
 	CLAIMS_HANDED_OVER, /* released by us */
+	CLAIMS_KEPT,        /* not, for want of somebody to take it: OWNED follows */
 	CLAIMS_GONE,        /* the key is gone, or another's */
 	CLAIMS_SESSION,     /* the session is down */
 	CLAIMS_FENCED,      /* a write of ours was */

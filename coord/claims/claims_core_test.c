@@ -35,9 +35,10 @@ static const char *const action_names[] = {
 };
 static const char *const target_names[] = {"untold", "ours", "another's", "nobody's"};
 static const char *const why_names[] = {
-	[CLAIMS_HANDED_OVER] = "handed over", [CLAIMS_GONE] = "gone",
-	[CLAIMS_SESSION] = "session",         [CLAIMS_FENCED] = "fenced",
-	[CLAIMS_REWOUND] = "rewound",         [CLAIMS_CLOSED] = "closed",
+	[CLAIMS_KEPT] = "kept",     [CLAIMS_HANDED_OVER] = "handed over",
+	[CLAIMS_GONE] = "gone",     [CLAIMS_SESSION] = "session",
+	[CLAIMS_FENCED] = "fenced", [CLAIMS_REWOUND] = "rewound",
+	[CLAIMS_CLOSED] = "closed",
 };
 
 static char story[16384];
@@ -437,17 +438,24 @@ T_CASE(leaving_waits_for_nothing_to_settle)
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
 }
 
-/* Who was to take it has gone as well: it stays, until somebody comes or we go. */
+/* Who was to take it has gone as well: it is ours again, until somebody comes. */
 T_CASE(nobody_takes_it_any_more)
 {
 	begin_owned();
 	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
 	due();
 	EV(TARGET, .partition = 0, .target = CLAIMS_NOBODYS);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
 	EV(QUIET, .partition = 0, .epoch = 11);
+	T_EQ(owned[0], 11);
+	T_TRUE(claims_core_may_begin(&core, 0, now));
+	T_TRUE(claims_core_settled(&core));
 	at(now + 1000);
 	T_EQ(owned[0], 11);
 	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
+	EV(QUIET, .partition = 0, .epoch = 11);
 	T_EQ(owned[0], 0);
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_RELEASING);
 }

@@ -105,17 +105,19 @@ static void work_owned(struct claims_core *core, struct claims_slot *slot,
 	emit(core, slot, CLAIMS_TELL_QUIESCE, actions)->deadline_ms = slot->at_ms;
 }
 
-/* LOST goes first; the release follows when the slot is looked at again. */
+/* LOST goes first; the release follows when the slot is looked at again. When there
+ * is nobody left to take it what follows is OWNED, under the same epoch: quiescing
+ * can not be called off, and who only finishes what it has would serve it no more. */
 static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
                            uint64_t now_ms, struct claims_actions *actions)
 {
 	bool to_nobody = slot->target == CLAIMS_NOBODYS && !core->leaving;
 
-	if ((!slot->quiet && wait(core, slot, now_ms)) || !core->synced || to_nobody)
+	if ((!slot->quiet && wait(core, slot, now_ms)) || !core->synced)
 		return;
-	if (!has_room(core, slot))
+	if (!to_nobody && !has_room(core, slot))
 		return;
-	claims_lose(core, slot, CLAIMS_HANDED_OVER);
+	claims_lose(core, slot, to_nobody ? CLAIMS_KEPT : CLAIMS_HANDED_OVER);
 	tell_lost(core, slot, actions);
 }
 

@@ -3,9 +3,10 @@
 /* The names of events are an interface: docs/placetd.md lists them. */
 
 static const char *const why_names[] = {
-	[CLAIMS_HANDED_OVER] = "handed over", [CLAIMS_GONE] = "gone",
-	[CLAIMS_SESSION] = "session",         [CLAIMS_FENCED] = "fenced",
-	[CLAIMS_REWOUND] = "rewound",         [CLAIMS_CLOSED] = "closed",
+	[CLAIMS_KEPT] = "kept",     [CLAIMS_HANDED_OVER] = "handed over",
+	[CLAIMS_GONE] = "gone",     [CLAIMS_SESSION] = "session",
+	[CLAIMS_FENCED] = "fenced", [CLAIMS_REWOUND] = "rewound",
+	[CLAIMS_CLOSED] = "closed",
 };
 
 static struct pl_log_field shard_is(const char *id)
@@ -25,7 +26,8 @@ static struct pl_log_field epoch_is(const struct shard_note *note)
 
 static void log_lost(const char *id, const struct shard_note *note)
 {
-	bool wanted = note->why == CLAIMS_HANDED_OVER || note->why == CLAIMS_CLOSED;
+	bool wanted = note->why == CLAIMS_HANDED_OVER || note->why == CLAIMS_KEPT ||
+	              note->why == CLAIMS_CLOSED;
 
 	PL_LOG(wanted ? PL_LOG_INFO : PL_LOG_WARN, "partition.lost", shard_is(id),
 	       partition_is(note), epoch_is(note),

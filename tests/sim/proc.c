@@ -12,6 +12,7 @@ static void told_lost(struct proc *proc, const struct shard_note *note)
 {
 	static const enum cover_what hits[] = {
 		[CLAIMS_HANDED_OVER] = COVER_HANDED_OVER,
+		[CLAIMS_KEPT] = COVER_HANDED_OVER,
 		[CLAIMS_GONE] = COVER_LOST_GONE,
 		[CLAIMS_SESSION] = COVER_LOST_SESSION,
 		[CLAIMS_FENCED] = COVER_LOST_FENCED,
@@ -19,9 +20,13 @@ static void told_lost(struct proc *proc, const struct shard_note *note)
 		[CLAIMS_CLOSED] = COVER_LOST_SESSION,
 	};
 	static const char *const whys[] = {
-		[CLAIMS_HANDED_OVER] = "handed over", [CLAIMS_GONE] = "its key is gone",
-		[CLAIMS_SESSION] = "session down",    [CLAIMS_FENCED] = "fenced",
-		[CLAIMS_REWOUND] = "store rewound",   [CLAIMS_CLOSED] = "closing",
+		[CLAIMS_KEPT] = "kept",
+		[CLAIMS_HANDED_OVER] = "handed over",
+		[CLAIMS_GONE] = "its key is gone",
+		[CLAIMS_SESSION] = "session down",
+		[CLAIMS_FENCED] = "fenced",
+		[CLAIMS_REWOUND] = "store rewound",
+		[CLAIMS_CLOSED] = "closing",
 	};
 
 	world_hit(proc->world, hits[note->why]);
