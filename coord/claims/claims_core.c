@@ -211,10 +211,14 @@ static void retry_later(struct claims_core *core, struct claims_slot *slot,
 }
 
 /* The compares did not hold, and yet the key is as they want it: what does not is
- * our record (the session's business), or the answer is nonsense. */
+ * our record (the session's business), or the answer is nonsense. Or the answer is
+ * older than what is known: overtaken by the watch, or from a store that went back in
+ * time and will not be found out for a while. */
 static bool found_odd(const struct claims_core *core, const struct claims_slot *slot,
                       enum claims_ask ask, const struct claims_event *event)
 {
+	if (event->revision < slot->revision)
+		return true;
 	if (ask == CLAIMS_ASK_CLAIM)
 		return event->epoch == 0;
 	return ask == CLAIMS_ASK_RELEASE && event->epoch == slot->given_up &&
@@ -232,6 +236,16 @@ static void on_found(struct claims_core *core, struct claims_slot *slot,
 		slot->failures = 0;
 }
 
+/* It happened: epoch 0, the key is gone. */
+static void on_done(struct claims_core *core, struct claims_slot *slot,
+                    const struct claims_event *event, int64_t epoch)
+{
+	slot->failures = 0;
+	learn(core, slot, event->revision, epoch, core->lease);
+	if (event->revision < slot->revision)
+		retry_later(core, slot, event->now_ms);
+}
+
 static void on_answer(struct claims_core *core, const struct claims_event *event)
 {
 	struct claims_slot *slot = slot_of(core, event->partition);
@@ -244,12 +258,10 @@ static void on_answer(struct claims_core *core, const struct claims_event *event
 	core->inflight--;
 	switch (event->type) {
 	case CLAIMS_EV_CLAIMED:
-		slot->failures = 0;
-		learn(core, slot, event->revision, event->revision, core->lease);
+		on_done(core, slot, event, event->revision);
 		break;
 	case CLAIMS_EV_RELEASED:
-		slot->failures = 0;
-		learn(core, slot, event->revision, 0, 0);
+		on_done(core, slot, event, 0);
 		break;
 	case CLAIMS_EV_FOUND:
 		on_found(core, slot, ask, event);

@@ -460,6 +460,25 @@ T_CASE(nobody_takes_it_any_more)
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_RELEASING);
 }
 
+/* A store that went back in time and has not been found out answers with revisions
+ * that are older than what is known. Nothing is learnt from them, and nothing asked
+ * again at once. */
+T_CASE(answers_from_the_past_are_no_hurry)
+{
+	begin();
+	EV(FAILED, .partition = 0);
+	EV(GONE, .partition = 0, .revision = 1000);
+	due();
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_CLAIMING);
+	EV(FOUND, .partition = 0, .revision = 50, .epoch = 49, .lease = THEM);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_ABSENT);
+	T_TRUE(claims_deadline_ms(&core) > now);
+	due();
+	EV(CLAIMED, .partition = 0, .revision = 51);
+	T_EQ(owned[0], 0);
+	T_TRUE(claims_deadline_ms(&core) > now);
+}
+
 /* Not more than three in flight; the rest goes as they are answered. */
 T_CASE(bounded_in_flight)
 {
