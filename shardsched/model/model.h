@@ -1,0 +1,79 @@
+/*
+ * Everything that objects share: their strings, and the values made of them.
+ *
+ * One a shard, used by its thread only. An object (a pod, a node, ...) holds
+ * references into its model and gives them back when it is dropped; a model is
+ * done when it is empty.
+ *
+ * Values are made through a maker, which remembers the first failure, so that a
+ * row of values is made without a check a line; in the end maker_done tells.
+ * What was made before a failure is given back by whoever holds the parts.
+ */
+#ifndef SHARDSCHED_MODEL_MODEL_H
+#define SHARDSCHED_MODEL_MODEL_H
+
+#include "shardsched/model/draft.h"
+#include "shardsched/model/intern.h"
+#include "shardsched/model/strings.h"
+#include "store/base/arena.h"
+
+/* X(NAME, name): values of that kind, released by name_release. */
+#define MODEL_KIND_MAP(X)                \
+	X(LABELS, labels)                \
+	X(SELECTORS, selector)           \
+	X(NODE_SELECTORS, node_selector) \
+	X(TAINTS, taints)                \
+	X(TOLERATIONS, tolerations)      \
+	X(POD_TERMS, pod_term)           \
+	X(RESOURCES, resources)          \
+	X(IMAGES, images)                \
+	X(SPECS, spec)
+
+#define MODEL_KIND_ENUM(name, lower) MODEL_##name,
+enum model_kind { MODEL_KIND_MAP(MODEL_KIND_ENUM) MODEL_KIND_COUNT };
+
+/* May not be moved or copied. */
+struct model {
+	struct strings strings;
+	struct intern intern[MODEL_KIND_COUNT];
+};
+
+void model_init(struct model *model);
+/* Everything made in it was given back. */
+void model_done(struct model *model);
+
+/* Heap bytes, without what the allocator adds. */
+size_t model_memory(const struct model *model);
+
+/* arena: drafts of values, as long as the maker. */
+struct maker {
+	struct model *model;
+	struct pl_arena *arena;
+	enum pl_code code;
+};
+
+void maker_init(struct maker *maker, struct model *model, struct pl_arena *arena);
+
+/* A string's number with a reference. 0 on failure. */
+uint32_t maker_text(struct maker *maker, struct pl_span text);
+/* The same, but 0 for the empty string. */
+uint32_t maker_name(struct maker *maker, struct pl_span text);
+
+/* Zeroed memory from the arena, NULL on failure. */
+void *maker_room(struct maker *maker, size_t size);
+
+/* The shared value that equals draft, NULL on failure, whatever failed before. Takes
+ * over draft's references. */
+const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
+                       size_t size);
+
+/* A reference more to a shared value; one less. NULL does nothing. */
+const void *model_ref(const void *value);
+void model_unref(struct model *model, enum model_kind kind, const void *value);
+
+static inline struct pl_span model_text(const struct model *model, uint32_t id)
+{
+	return strings_get(&model->strings, id);
+}
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * A pod: who it is, where it is, and its class. Small, since a million of them
+ * wait; the JSON that it came from is kept by whoever has to print it (object.h).
+ */
+#ifndef SHARDSCHED_MODEL_POD_H
+#define SHARDSCHED_MODEL_POD_H
+
+#include "shardsched/model/spec.h"
+
+enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
+
+struct pod {
+	const struct spec *spec; /* has the namespace */
+	uint32_t name;
+	uint32_t uid;       /* 0: not said */
+	uint32_t node;      /* where it is bound; 0: nowhere */
+	uint32_t nominated; /* where others are to make room for it */
+	int64_t created_ms; /* 0: not said, as the others */
+	int64_t started_ms;
+	int64_t deleted_ms; /* it is being deleted */
+	uint32_t phase;     /* enum pod_phase */
+	uint32_t zero;
+};
+
+/* From a draft; holds references until pod_drop. Errors as of spec_make. */
+PL_NODISCARD enum pl_code pod_make(struct model *model, struct pl_arena *arena,
+                                   const struct pod_draft *draft, struct pod *out,
+                                   struct pl_err *err);
+/* A zeroed one, too. */
+void pod_drop(struct model *model, struct pod *pod);
+
+/* It takes no room any more. */
+static inline bool pod_is_over(const struct pod *pod)
+{
+	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+#endif

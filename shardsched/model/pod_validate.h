@@ -1,0 +1,22 @@
+/*
+ * What the API server refuses of a new pod (v1.28, default feature gates), of all
+ * that scheduling reads: the same sort of fault at the same field. Fields that only
+ * a kubelet reads (probes, mounts, security contexts) are not looked at.
+ */
+#ifndef SHARDSCHED_MODEL_POD_VALIDATE_H
+#define SHARDSCHED_MODEL_POD_VALIDATE_H
+
+#include "shardsched/model/pod_draft.h"
+#include "shardsched/model/validate.h"
+
+void pod_validate(const struct pod_draft *draft, struct field_errors *out);
+
+/* Parts of it, each with the path at spec. */
+void pod_validate_containers(struct validate *v, const struct pod_draft *draft);
+void pod_validate_resources(struct validate *v, const struct draft_amounts *limits,
+                            const struct draft_amounts *requests);
+void pod_validate_volumes(struct validate *v, const struct pod_draft *draft);
+void pod_validate_affinity(struct validate *v, const struct pod_draft *draft);
+void pod_validate_spreads(struct validate *v, const struct pod_draft *draft);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * From JSON to drafts. The first failure stays, with the field's path in its
+ * message (err), and what follows reads nothing: a struct is read without a
+ * check a line.
+ *
+ * As Kubernetes decodes: null is as good as absent, members we do not know are
+ * passed over, a value of another type is refused. Lists and maps are bounded.
+ */
+#ifndef SHARDSCHED_MODEL_READER_H
+#define SHARDSCHED_MODEL_READER_H
+
+#include "shardsched/model/draft.h"
+#include "store/base/json.h"
+
+enum {
+	READER_ENTRIES_MAX = 2048, /* of one list or map */
+	READER_BYTES_MAX = 3 << 20,
+	READER_ARENA_MAX = 64 << 20,
+};
+
+struct reader {
+	struct pl_arena *arena;
+	struct pl_err *err;
+	enum pl_code code;
+};
+
+/* The document's root, which must be an object; absent on failure. err not NULL. */
+struct pl_json reader_init(struct reader *reader, struct pl_arena *arena,
+                           struct pl_span json, struct pl_err *err);
+/* Over what was parsed already. */
+void reader_over(struct reader *reader, struct pl_arena *arena, struct pl_err *err);
+
+/* Room for an array of count, NULL when count is 0 or on failure. */
+void *reader_room(struct reader *reader, size_t count, size_t size);
+
+/* Members of an object; of an absent one: absent. */
+struct pl_json reader_object(struct reader *reader, struct pl_json object,
+                             const char *name);
+/* A list and how many elements it has, within the bound. */
+struct pl_json reader_list(struct reader *reader, struct pl_json object, const char *name,
+                           uint32_t *count);
+struct pl_span reader_text(struct reader *reader, struct pl_json object,
+                           const char *name);
+bool reader_bool(struct reader *reader, struct pl_json object, const char *name);
+/* 0 when absent. */
+int32_t reader_int32(struct reader *reader, struct pl_json object, const char *name);
+int64_t reader_int64(struct reader *reader, struct pl_json object, const char *name);
+/* RFC 3339, milliseconds since 1970; 0 when absent. */
+int64_t reader_time(struct reader *reader, struct pl_json object, const char *name);
+/* Whether it is there and not null. */
+bool reader_has(struct pl_json object, const char *name);
+
+struct draft_texts reader_texts(struct reader *reader, struct pl_json object,
+                                const char *name);
+struct draft_pairs reader_pairs(struct reader *reader, struct pl_json object,
+                                const char *name);
+struct draft_amounts reader_amounts(struct reader *reader, struct pl_json object,
+                                    const char *name);
+/* A single quantity; false when absent. */
+bool reader_amount(struct reader *reader, struct pl_json object, const char *name,
+                   struct pl_quantity *out);
+
+struct draft_requirements reader_requirements(struct reader *reader,
+                                              struct pl_json object, const char *name);
+struct draft_selector reader_selector(struct reader *reader, struct pl_json object,
+                                      const char *name);
+/* {"nodeSelectorTerms": [...]} */
+struct draft_node_terms reader_node_selector(struct reader *reader, struct pl_json object,
+                                             const char *name);
+/* {"matchExpressions": [...], "matchFields": [...]} */
+struct draft_node_term reader_node_term(struct reader *reader, struct pl_json object);
+struct draft_meta reader_meta(struct reader *reader, struct pl_json root);
+
+/* The failure, to be given on: the code, whose message is in err. */
+enum pl_code reader_fail(struct reader *reader, struct pl_json at, enum pl_code code,
+                         const char *what);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * What selects by labels: metav1.LabelSelector, a Service's map, the expressions
+ * of a node selector term. Shared, in canonical order, so that two that say the
+ * same in other words mostly are the same.
+ *
+ * One without rows selects everything; a null one selects nothing.
+ *
+ *	In          the key is there and its value is one of these
+ *	NotIn       the key is not there, or its value is none of these
+ *	Exists, DoesNotExist
+ *	Gt, Lt      the key is there and both values are numbers
+ */
+#ifndef SHARDSCHED_MODEL_SELECTOR_H
+#define SHARDSCHED_MODEL_SELECTOR_H
+
+#include "shardsched/model/labels.h"
+
+enum selector_op {
+	SELECTOR_IN,
+	SELECTOR_NOT_IN,
+	SELECTOR_EXISTS,
+	SELECTOR_NOT_EXISTS,
+	SELECTOR_GT,
+	SELECTOR_LT,
+	SELECTOR_BAD, /* cannot be parsed: matches nothing */
+};
+
+struct selector_row {
+	uint32_t key;
+	uint32_t op;    /* enum selector_op */
+	uint32_t first; /* value: words behind the rows */
+	uint32_t count;
+	int64_t number; /* Gt and Lt */
+};
+
+enum {
+	SELECTOR_NOTHING = 1 << 0, /* it was null: no rows */
+	SELECTOR_INVALID = 1 << 1, /* it cannot be parsed: matches nothing */
+};
+
+struct selector {
+	struct intern_item item;
+	uint32_t flags;
+	uint32_t count;
+	uint32_t words;
+	uint32_t zero;
+	struct selector_row row[]; /* then the values, each row's in order */
+};
+
+static inline const uint32_t *selector_values(const struct selector *selector,
+                                              const struct selector_row *row)
+{
+	const uint32_t *words =
+		(const uint32_t *)(const void *)&selector->row[selector->count];
+
+	return words + row->first;
+}
+
+/* With a reference. draft.set false: the null one. */
+const struct selector *selector_make(struct maker *maker, struct draft_selector draft);
+/* Expressions alone, as of a node selector term, with Gt and Lt. */
+const struct selector *selector_of_rows(struct maker *maker,
+                                        struct draft_requirements rows);
+/* matchFields: In and NotIn, invalid unless each has one value; number is 1 in a row
+ * about metadata.name. To be asked with selector_row_matches_name. */
+const struct selector *selector_of_fields(struct maker *maker,
+                                          struct draft_requirements rows);
+
+bool selector_matches(const struct strings *strings, const struct selector *selector,
+                      const struct labels *labels);
+bool selector_row_matches(const struct strings *strings, const struct selector *selector,
+                          const struct selector_row *row, const struct labels *labels);
+
+/* A row of matchFields, of a node of that name. */
+bool selector_row_matches_name(const struct selector *selector,
+                               const struct selector_row *row, uint32_t name);
+
+/* Which operator a word is, SELECTOR_BAD for any other. */
+enum selector_op selector_op_of(struct pl_span word);
+
+static inline bool selector_is_everything(const struct selector *selector)
+{
+	return selector->flags == 0 && selector->count == 0;
+}
+
+#endif

@@ -1,0 +1,390 @@
+#include "shardsched/model/spec.h"
+
+#include <stdlib.h>
+
+#include "shardsched/model/spec_requests.h"
+#include "store/base/num.h"
+
+intern_release_fn spec_release;
+
+/* How many rows of each kind there will be. */
+struct sizes {
+#define SIZES_FIELD(name, type) uint32_t name;
+	SPEC_ROWS_MAP(SIZES_FIELD)
+};
+
+static struct sizes sizes_of(const struct pod_draft *draft)
+{
+	struct sizes sizes = {
+		.affinity = draft->affinity.count,
+		.anti_affinity = draft->anti_affinity.count,
+		.soft_affinity = draft->soft_affinity.count,
+		.soft_anti_affinity = draft->soft_anti_affinity.count,
+		.spreads = draft->spread_count,
+		.images = draft->containers.count,
+		.gates = draft->gates.count,
+	};
+
+	for (uint32_t i = 0; i < draft->volume_count; i++) {
+		sizes.volumes += draft->volumes[i].source != DRAFT_OTHER;
+		if (draft->volumes[i].source == DRAFT_RBD)
+			sizes.monitors += draft->volumes[i].monitors.count;
+	}
+	for (uint32_t i = 0; i < draft->containers.count; i++)
+		for (uint32_t j = 0; j < draft->containers.at[i].port_count; j++)
+			sizes.ports += draft->containers.at[i].ports[j].host_port > 0;
+	return sizes;
+}
+
+static size_t lay_out(struct sizes sizes, struct spec *out)
+{
+	size_t at = sizeof *out;
+
+#define LAY_OUT(name, type)                              \
+	out->name = (struct spec_rows){(uint32_t)at, 0}; \
+	at += ((size_t)sizes.name * sizeof(type) + 7) / 8 * 8;
+	SPEC_ROWS_MAP(LAY_OUT)
+	return at;
+}
+
+/* The rows of a spec that is being made, to be written. */
+#define SPEC_ROWS_PUT(name, type)                                             \
+	static type *put_##name(struct spec *spec)                            \
+	{                                                                     \
+		type *first = (type *)(void *)((char *)spec + spec->name.at); \
+		return &first[spec->name.count++];                            \
+	}
+SPEC_ROWS_MAP(SPEC_ROWS_PUT)
+
+static struct spec_term term_of(struct maker *maker, const struct draft_pod_term *term,
+                                struct pl_span namespace)
+{
+	return (struct spec_term){pod_term_make(maker, term, namespace), term->weight};
+}
+
+static void put_terms(struct maker *maker, const struct pod_draft *draft,
+                      struct spec *spec)
+{
+	struct pl_span own = draft->meta.namespace;
+
+	for (uint32_t i = 0; i < draft->affinity.count; i++)
+		*put_affinity(spec) = term_of(maker, &draft->affinity.at[i], own);
+	for (uint32_t i = 0; i < draft->anti_affinity.count; i++)
+		*put_anti_affinity(spec) =
+			term_of(maker, &draft->anti_affinity.at[i], own);
+	for (uint32_t i = 0; i < draft->soft_affinity.count; i++)
+		*put_soft_affinity(spec) =
+			term_of(maker, &draft->soft_affinity.at[i], own);
+	for (uint32_t i = 0; i < draft->soft_anti_affinity.count; i++)
+		*put_soft_anti_affinity(spec) =
+			term_of(maker, &draft->soft_anti_affinity.at[i], own);
+}
+
+/* The selector, and for each of matchLabelKeys that the pod has: the pod's value. */
+static const struct selector *own_selector(struct maker *maker,
+                                           const struct pod_draft *draft,
+                                           const struct draft_spread *spread)
+{
+	struct draft_selector selector = spread->selector;
+	uint32_t count = selector.labels.count;
+	struct draft_pair *pair;
+
+	if (spread->match_keys.count == 0)
+		return selector_make(maker, selector);
+	pair = maker_room(maker, (count + spread->match_keys.count) * sizeof *pair);
+	if (pair == NULL)
+		return NULL;
+	if (count > 0)
+		memcpy(pair, selector.labels.at, count * sizeof *pair);
+	for (uint32_t i = 0; i < spread->match_keys.count; i++) {
+		struct pl_span key = spread->match_keys.at[i];
+		struct pl_span value = draft_get(draft->meta.labels, key);
+
+		if (value.at != NULL)
+			pair[count++] = (struct draft_pair){key, value};
+	}
+	selector.labels = (struct draft_pairs){pair, count};
+	return selector_make(maker, selector);
+}
+
+static void put_all_spreads(struct maker *maker, const struct pod_draft *draft,
+                            struct spec *spec)
+{
+	for (uint32_t i = 0; i < draft->spread_count; i++) {
+		const struct draft_spread *from = &draft->spreads[i];
+
+		*put_spreads(spec) = (struct spec_spread){
+			.selector = own_selector(maker, draft, from),
+			.topology_key = maker_text(maker, from->topology_key),
+			.max_skew = from->max_skew,
+			.min_domains = from->has_min_domains ? from->min_domains : 0,
+			.hard = pl_span_eq(from->when, PL_SPAN_LIT("DoNotSchedule")),
+			.affinity =
+				!pl_span_eq(from->affinity_policy, PL_SPAN_LIT("Ignore")),
+			.taints = pl_span_eq(from->taints_policy, PL_SPAN_LIT("Honor")),
+		};
+	}
+}
+
+static void put_all_volumes(struct maker *maker, const struct pod_draft *draft,
+                            struct spec *spec)
+{
+	for (uint32_t i = 0; i < draft->volume_count; i++) {
+		const struct draft_volume *from = &draft->volumes[i];
+		struct spec_volume *volume;
+
+		if (from->source == DRAFT_OTHER)
+			continue;
+		volume = put_volumes(spec);
+		*volume = (struct spec_volume){
+			.kind = (uint32_t)from->source,
+			.name = maker_text(maker, from->name),
+			.id = maker_name(maker, from->id),
+			.read_only = from->read_only,
+			.first = spec->monitors.count,
+		};
+		if (from->source == DRAFT_EPHEMERAL)
+			spec->flags |= SPEC_BY_NAME;
+		if (from->source != DRAFT_RBD)
+			continue;
+		volume->pool = maker_text(maker, from->pool);
+		volume->monitors = from->monitors.count;
+		for (uint32_t j = 0; j < from->monitors.count; j++)
+			*put_monitors(spec) = maker_text(maker, from->monitors.at[j]);
+	}
+}
+
+static uint8_t protocol_of(struct pl_span word)
+{
+	if (pl_span_eq(word, PL_SPAN_LIT("TCP")))
+		return SPEC_TCP;
+	if (pl_span_eq(word, PL_SPAN_LIT("UDP")))
+		return SPEC_UDP;
+	return pl_span_eq(word, PL_SPAN_LIT("SCTP")) ? SPEC_SCTP : SPEC_PROTOCOL_OTHER;
+}
+
+static void put_all_ports(struct maker *maker, const struct draft_container *container,
+                          struct spec *spec)
+{
+	for (uint32_t i = 0; i < container->port_count; i++) {
+		const struct draft_port *from = &container->ports[i];
+		struct pl_span ip = from->host_ip;
+
+		if (from->host_port <= 0)
+			continue;
+		if (ip.len == 0)
+			ip = PL_SPAN_LIT("0.0.0.0");
+		*put_ports(spec) =
+			(struct spec_port){.ip = maker_text(maker, ip),
+		                           .port = (uint16_t)from->host_port,
+		                           .protocol = protocol_of(from->protocol)};
+	}
+}
+
+static size_t last(struct pl_span text, uint8_t byte)
+{
+	size_t at = text.len;
+
+	while (at > 0 && text.at[at - 1] != byte)
+		at--;
+	return at; /* 0: nowhere */
+}
+
+/* An image without a tag means the latest one. */
+static uint32_t image_of(struct maker *maker, struct pl_span image)
+{
+	struct pl_span latest = PL_SPAN_LIT(":latest");
+	uint8_t *full;
+
+	if (last(image, ':') > last(image, '/'))
+		return maker_text(maker, image);
+	full = maker_room(maker, image.len + latest.len);
+	if (full == NULL)
+		return 0;
+	if (image.len > 0)
+		memcpy(full, image.at, image.len);
+	memcpy(full + image.len, latest.at, latest.len);
+	return maker_text(maker, pl_span(full, image.len + latest.len));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
+
+	return one < two ? -1 : one > two;
+}
+
+static void put_containers(struct maker *maker, const struct pod_draft *draft,
+                           struct spec *spec)
+{
+	uint32_t *first = NULL;
+
+	for (uint32_t i = 0; i < draft->containers.count; i++) {
+		uint32_t *at = put_images(spec);
+
+		first = i == 0 ? at : first;
+		*at = image_of(maker, draft->containers.at[i].image);
+		put_all_ports(maker, &draft->containers.at[i], spec);
+	}
+	if (first != NULL)
+		qsort(first, spec->images.count, sizeof *first, by_number);
+	for (uint32_t i = 0; i < draft->gates.count; i++)
+		*put_gates(spec) = maker_text(maker, draft->gates.at[i]);
+}
+
+static uint16_t sla_of(struct pl_span word)
+{
+	if (pl_span_eq(word, PL_SPAN_LIT("gold")))
+		return SPEC_SLA_GOLD;
+	if (pl_span_eq(word, PL_SPAN_LIT("silver")))
+		return SPEC_SLA_SILVER;
+	return pl_span_eq(word, PL_SPAN_LIT("bronze")) ? SPEC_SLA_BRONZE : SPEC_SLA_NONE;
+}
+
+static void put_owner(struct maker *maker, const struct pod_draft *draft,
+                      struct spec *spec)
+{
+	for (uint32_t i = 0; i < draft->meta.owner_count; i++) {
+		const struct draft_owner *owner = &draft->meta.owners[i];
+
+		if (!owner->controller)
+			continue;
+		spec->owner_kind = maker_text(maker, owner->kind);
+		spec->owner_name = maker_text(maker, owner->name);
+		spec->owner_uid = maker_text(maker, owner->uid);
+		return;
+	}
+}
+
+/* A minimum that cannot be read is 1; validation refuses it. */
+static void put_gang(struct maker *maker, const struct pod_draft *draft,
+                     struct spec *spec)
+{
+	struct pl_span min =
+		draft_get(draft->meta.annotations, PL_SPAN_LIT(SPEC_GANG_MIN_ANNOTATION));
+	int64_t count = 1;
+
+	spec->gang = maker_name(maker, draft_get(draft->meta.annotations,
+	                                         PL_SPAN_LIT(SPEC_GANG_ANNOTATION)));
+	if (pl_num_i64_in(min, 1, SPEC_GANG_MOST, &count, NULL) != PL_OK)
+		count = 1;
+	spec->gang_min = spec->gang == 0 ? 0 : (int32_t)count;
+}
+
+static void put_fields(struct maker *maker, const struct pod_draft *draft,
+                       struct spec *spec)
+{
+	spec->labels = labels_make(maker, draft->meta.labels);
+	spec->node_selector = labels_make(maker, draft->node_selector);
+	spec->required = node_selector_make(maker, draft->required);
+	spec->preferred = node_selector_make(maker, draft->preferred);
+	spec->tolerations = tolerations_make(maker, draft->tolerations);
+	spec->namespace = maker_text(maker, draft->meta.namespace);
+	spec->scheduler = maker_text(maker, draft->scheduler_name);
+	spec->priority = draft->priority;
+	spec->sla = sla_of(draft_get(draft->meta.labels, PL_SPAN_LIT("sla")));
+	if (pl_span_eq(draft->preemption, PL_SPAN_LIT("Never")))
+		spec->flags |= SPEC_NEVER_PREEMPTS;
+	if (draft->host_network)
+		spec->flags |= SPEC_HOST_NETWORK;
+}
+
+static const struct spec *make(struct maker *maker, const struct pod_draft *draft,
+                               const struct spec_requests *requests)
+{
+	struct spec fixed = {0}, *made;
+	size_t size = lay_out(sizes_of(draft), &fixed);
+
+	made = maker_room(maker, size);
+	if (made == NULL)
+		return NULL;
+	*made = fixed;
+	made->requests = resources_make(maker, &requests->sums, false);
+	made->nonzero_cpu_milli = requests->nonzero_cpu_milli;
+	made->nonzero_memory = requests->nonzero_memory;
+	put_fields(maker, draft, made);
+	put_owner(maker, draft, made);
+	put_gang(maker, draft, made);
+	put_terms(maker, draft, made);
+	put_all_spreads(maker, draft, made);
+	put_all_volumes(maker, draft, made);
+	put_containers(maker, draft, made);
+	return maker_take(maker, MODEL_SPECS, made, size);
+}
+
+enum pl_code spec_make(struct model *model, struct pl_arena *arena,
+                       const struct pod_draft *draft, const struct spec **out,
+                       struct pl_err *err)
+{
+	struct spec_requests requests;
+	struct maker maker;
+	const struct spec *made;
+	enum pl_code code = spec_requests_make(arena, draft, &requests, err);
+
+	if (code != PL_OK)
+		return code;
+	maker_init(&maker, model, arena);
+	made = make(&maker, draft, &requests);
+	if (maker.code != PL_OK)
+		return pl_err_set(err, maker.code, "keep a pod");
+	*out = made;
+	return PL_OK;
+}
+
+static void release_terms(struct model *model, const struct spec_term *term,
+                          uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		model_unref(model, MODEL_POD_TERMS, term[i].term);
+}
+
+static void release_texts(struct model *model, const uint32_t *id, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		strings_unref(&model->strings, id[i]);
+}
+
+static void release_rows(struct model *model, const struct spec *spec)
+{
+	release_terms(model, spec_affinity(spec), spec->affinity.count);
+	release_terms(model, spec_anti_affinity(spec), spec->anti_affinity.count);
+	release_terms(model, spec_soft_affinity(spec), spec->soft_affinity.count);
+	release_terms(model, spec_soft_anti_affinity(spec),
+	              spec->soft_anti_affinity.count);
+	for (uint32_t i = 0; i < spec->spreads.count; i++) {
+		const struct spec_spread *spread = &spec_spreads(spec)[i];
+
+		model_unref(model, MODEL_SELECTORS, spread->selector);
+		strings_unref(&model->strings, spread->topology_key);
+	}
+	for (uint32_t i = 0; i < spec->volumes.count; i++) {
+		const struct spec_volume *volume = &spec_volumes(spec)[i];
+
+		release_texts(model,
+		              (const uint32_t[]){volume->name, volume->id, volume->pool},
+		              3);
+	}
+	for (uint32_t i = 0; i < spec->ports.count; i++)
+		strings_unref(&model->strings, spec_ports(spec)[i].ip);
+	release_texts(model, spec_images(spec), spec->images.count);
+	release_texts(model, spec_gates(spec), spec->gates.count);
+	release_texts(model, spec_monitors(spec), spec->monitors.count);
+}
+
+void spec_release(struct model *model, const struct intern_item *value)
+{
+	const struct spec *spec = PL_CONTAINER_OF_CONST(value, struct spec, item);
+
+	model_unref(model, MODEL_LABELS, spec->labels);
+	model_unref(model, MODEL_LABELS, spec->node_selector);
+	model_unref(model, MODEL_NODE_SELECTORS, spec->required);
+	model_unref(model, MODEL_NODE_SELECTORS, spec->preferred);
+	model_unref(model, MODEL_TOLERATIONS, spec->tolerations);
+	model_unref(model, MODEL_RESOURCES, spec->requests);
+	release_texts(model,
+	              (const uint32_t[]){spec->namespace, spec->scheduler,
+	                                 spec->owner_kind, spec->owner_name,
+	                                 spec->owner_uid, spec->gang},
+	              6);
+	release_rows(model, spec);
+}

@@ -1,0 +1,63 @@
+/*
+ * Every name that scheduling compares, once: equal strings have equal numbers.
+ *
+ * A number stays the same while anybody holds a reference and is given again
+ * after the last one is gone, so names may churn for ever in flat memory. 0 is
+ * no string; the empty string has a number like any other.
+ *
+ * 24 bytes a string, 4 to 8 a bucket, and the bytes. Buckets are split one at a
+ * time as strings come: none waits for a million to be hashed again.
+ */
+#ifndef SHARDSCHED_MODEL_STRINGS_H
+#define SHARDSCHED_MODEL_STRINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/err.h"
+#include "store/base/hash.h"
+#include "store/base/span.h"
+
+struct strings_slot;
+
+/* May not be copied. */
+struct strings {
+	struct strings_slot **chunk;
+	uint32_t chunks;
+	uint32_t slots;  /* that were ever in use; number 0 is the first */
+	uint32_t unused; /* the first of a chain of free slots, 0 at its end */
+	uint32_t count;
+	uint32_t *bucket; /* the first string of a chain */
+	uint32_t base;    /* a power of two: base <= buckets <= 2 * base */
+	uint32_t buckets;
+	uint32_t cap;
+	size_t bytes; /* of the texts */
+	struct pl_hash_key key;
+};
+
+/* Allocates nothing yet. */
+void strings_init(struct strings *strings);
+/* All references have been given back, or are forgotten with it. */
+void strings_done(struct strings *strings);
+
+/* With a reference for the caller. PL_NOMEM, or PL_LIMIT past 4 GiB. */
+PL_NODISCARD enum pl_code strings_add(struct strings *strings, struct pl_span text,
+                                      uint32_t *out);
+/* The same for one that is known to be there. id 0: nothing. Gives id. */
+uint32_t strings_ref(struct strings *strings, uint32_t id);
+void strings_unref(struct strings *strings, uint32_t id);
+
+/* 0: nobody holds it. Takes no reference. */
+uint32_t strings_find(const struct strings *strings, struct pl_span text);
+
+/* A NUL byte follows. id 0: empty. Valid while there is a reference. */
+struct pl_span strings_get(const struct strings *strings, uint32_t id);
+
+/* As decimal digits with a sign or none, 64 bits; false when it is none. */
+bool strings_int(const struct strings *strings, uint32_t id, int64_t *out);
+
+/* Heap bytes, without what the allocator adds. */
+size_t strings_memory(const struct strings *strings);
+
+#endif

@@ -1,0 +1,65 @@
+/* Taints of nodes and tolerations of pods, as shared sets in the order written. */
+#ifndef SHARDSCHED_MODEL_TAINTS_H
+#define SHARDSCHED_MODEL_TAINTS_H
+
+#include "shardsched/model/model.h"
+
+/* X(NAME, word) */
+#define TAINT_EFFECT_MAP(X)                       \
+	X(NO_SCHEDULE, "NoSchedule")              \
+	X(PREFER_NO_SCHEDULE, "PreferNoSchedule") \
+	X(NO_EXECUTE, "NoExecute")
+
+#define TAINT_EFFECT_ENUM(name, word) TAINT_##name,
+/* TAINT_ANY: none was named. TAINT_OTHER: a word we do not know; it taints nothing. */
+enum taint_effect { TAINT_ANY, TAINT_EFFECT_MAP(TAINT_EFFECT_ENUM) TAINT_OTHER };
+
+enum toleration_op { TOLERATION_EQUAL, TOLERATION_EXISTS, TOLERATION_BAD };
+
+struct taint {
+	uint32_t key;
+	uint32_t value; /* never 0 */
+	uint32_t effect;
+};
+
+struct taints {
+	struct intern_item item;
+	uint32_t count;
+	uint32_t effects; /* a bit for each that is among them */
+	struct taint row[];
+};
+
+struct toleration {
+	uint32_t key;   /* 0: all keys */
+	uint32_t value; /* never 0 */
+	uint16_t op;
+	uint16_t effect; /* TAINT_ANY: all */
+};
+
+struct tolerations {
+	struct intern_item item;
+	uint32_t count;
+	uint32_t zero;
+	struct toleration row[];
+};
+
+/* With a reference. The empty sets are sets too. */
+const struct taints *taints_make(struct maker *maker, struct draft_taints draft);
+const struct tolerations *tolerations_make(struct maker *maker,
+                                           struct draft_tolerations draft);
+
+bool toleration_covers(const struct toleration *toleration, const struct taint *taint);
+bool tolerations_cover(const struct tolerations *tolerations, const struct taint *taint);
+
+/* The first taint with one of these effects (bits) that is not tolerated, or NULL. */
+const struct taint *taints_first_untolerated(const struct taints *taints,
+                                             const struct tolerations *tolerations,
+                                             uint32_t effects);
+
+#define TAINT_BIT(effect) (UINT32_C(1) << (effect))
+/* What keeps a pod away. */
+#define TAINT_HARD (TAINT_BIT(TAINT_NO_SCHEDULE) | TAINT_BIT(TAINT_NO_EXECUTE))
+
+const char *taint_effect_word(enum taint_effect effect);
+
+#endif

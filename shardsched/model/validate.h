@@ -1,0 +1,66 @@
+/*
+ * Checks that several kinds of objects share, and the path at which one stands.
+ *
+ *	mark = validate_index(v, "taints", 2);    spec.taints[2]
+ *	validate_text(v, "key", text_key(key));   spec.taints[2].key
+ *	validate_back(v, mark);                   spec
+ */
+#ifndef SHARDSCHED_MODEL_VALIDATE_H
+#define SHARDSCHED_MODEL_VALIDATE_H
+
+#include "shardsched/model/draft.h"
+#include "shardsched/model/field_errors.h"
+#include "shardsched/model/text.h"
+
+enum { VALIDATE_PATH_SIZE = 512 };
+
+struct validate {
+	struct field_errors *errors;
+	size_t len;
+	char path[VALIDATE_PATH_SIZE];
+};
+
+void validate_init(struct validate *v, struct field_errors *errors);
+
+/* Each gives what validate_back needs. */
+size_t validate_into(struct validate *v, const char *name);
+size_t validate_into_span(struct validate *v, struct pl_span name);
+size_t validate_index(struct validate *v, const char *name, size_t index);
+size_t validate_key(struct validate *v, struct pl_span key);
+void validate_back(struct validate *v, size_t mark);
+
+/* A fault of a member, or with NULL of what the path names. */
+void validate_add(struct validate *v, const char *name, enum field_fault fault,
+                  const char *detail);
+
+/* INVALID once for each bit of faults (text.h). */
+void validate_text(struct validate *v, const char *name, uint32_t faults);
+/* The same, in one error. */
+void validate_text_once(struct validate *v, const char *name, uint32_t faults);
+
+/* NOT_SUPPORTED unless it is one of words, which end with NULL. */
+void validate_word(struct validate *v, const char *name, struct pl_span word,
+                   const char *const *words);
+
+enum validate_name { VALIDATE_SUBDOMAIN, VALIDATE_LABEL };
+
+void validate_meta(struct validate *v, const struct draft_meta *meta,
+                   enum validate_name name, bool namespaced);
+void validate_labels(struct validate *v, const char *name, struct draft_pairs labels);
+/* any: none is good too. */
+void validate_taint_effect(struct validate *v, const char *name, struct pl_span effect,
+                           bool any);
+/* Not negative, and whole where it has to be; of what the path names. */
+void validate_amount(struct validate *v, const struct draft_amount *amount);
+void validate_not_negative(struct validate *v, const char *name,
+                           struct pl_quantity quantity);
+
+/* A label selector, with the path at its place. */
+void validate_selector(struct validate *v, const char *name,
+                       const struct draft_selector *selector);
+/* {"nodeSelectorTerms": [...]} */
+void validate_node_selector(struct validate *v, const char *name,
+                            const struct draft_node_terms *terms);
+void validate_node_term(struct validate *v, const struct draft_node_term *term);
+
+#endif
