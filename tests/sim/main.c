@@ -23,7 +23,7 @@
 #include "tests/sim/plan.h"
 #include "tests/sim/seed.h"
 
-enum { JOBS_MAX = 64, SHOWN_MAX = 3, LINES_SHOWN = 120, LINE_SIZE = 512, STUCK_S = 120 };
+enum { JOBS_MAX = 64, SHOWN_MAX = 3, LINES_SHOWN = 120, LINE_SIZE = 512, STUCK_S = 30 };
 
 struct report {
 	enum { BEGUN, PASSED, FAILED } what;
@@ -89,7 +89,7 @@ static void on_failed(void *ctx, const char *check, const char *text)
 
 /* Of the sanitizer, where there is one: true when a seed left memory behind. */
 __attribute__((weak)) int
-__lsan_do_recoverable_leak_check(void); /* NOLINT(bugprone-reserved-identifier) */
+__lsan_do_recoverable_leak_check(void); /* NOLINT(readability-identifier-naming) */
 
 static bool leaks(void)
 {
@@ -105,8 +105,11 @@ static void limit_time(void)
 	(void)setitimer(ITIMER_PROF, &limit, NULL);
 }
 
-static void work(uint64_t seed, uint64_t stride, int fd)
+static void work(uint64_t seed, uint64_t stride, int to)
 {
+	static int fd;
+
+	fd = to;
 	run.opts.failed = on_failed;
 	run.opts.ctx = &fd;
 	for (; seed < run.from + run.count; seed += stride) {

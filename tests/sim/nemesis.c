@@ -22,6 +22,8 @@ struct nemesis {
 	struct agenda_item next;
 	struct agenda_item quick, roomy, told; /* end of slow, of full; incarnation */
 	struct ret ret[RETURNS_MAX];
+	struct agenda_item pounce; /* a compaction, when owners have just gone */
+	bool lurks;                /* for that */
 	struct memkv_snapshot *snapshot;
 	bool untold; /* of a restore */
 };
@@ -270,7 +272,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	(void)err; /* compacted already */
 }
 
-static void do_compact(struct nemesis *nemesis)
+static void compact(struct nemesis *nemesis)
 {
 	struct world *world = nemesis->world;
 	struct kv_compact compact = {.revision = memkv_revision(world->depot.mem)};
@@ -280,6 +282,32 @@ static void do_compact(struct nemesis *nemesis)
 	if (kv_compact(world->truth.kv, &compact, 1000, on_done, nemesis, NULL, NULL) !=
 	    PL_OK)
 		PL_UNREACHABLE("compaction");
+}
+
+static void on_pounce(void *ctx)
+{
+	compact(ctx);
+}
+
+/* Now, or when it hurts: who lists at this moment, and watches from there, is to
+ * miss nothing. */
+static void do_compact(struct nemesis *nemesis)
+{
+	if (world_chance(nemesis->world, 1, 2))
+		compact(nemesis);
+	else
+		nemesis->lurks = true;
+}
+
+void nemesis_owner_gone(struct world *world)
+{
+	struct nemesis *nemesis = world->nemesis;
+
+	if (nemesis == NULL || !nemesis->lurks || world->calm)
+		return;
+	nemesis->lurks = world_chance(world, 1, 2);
+	agenda_set(&world->agenda, &nemesis->pounce,
+	           now_of(nemesis) + below(nemesis, 20));
 }
 
 static void keep_snapshot(struct nemesis *nemesis)
@@ -436,6 +464,7 @@ void nemesis_calm(struct world *world)
 
 	say(nemesis, "lets everything be");
 	agenda_stop(&world->agenda, &nemesis->next);
+	agenda_stop(&world->agenda, &nemesis->pounce);
 	depot_elect(&world->depot);
 	world->depot.slow_ms = 0;
 	world->depot.full = false;
@@ -464,6 +493,7 @@ void nemesis_open(struct world *world)
 	agenda_item_init(&nemesis->quick, on_quick, nemesis);
 	agenda_item_init(&nemesis->roomy, on_roomy, nemesis);
 	agenda_item_init(&nemesis->told, on_told, nemesis);
+	agenda_item_init(&nemesis->pounce, on_pounce, nemesis);
 	for (unsigned i = 0; i < RETURNS_MAX; i++) {
 		nemesis->ret[i].nemesis = nemesis;
 		agenda_item_init(&nemesis->ret[i].item, on_return, &nemesis->ret[i]);
@@ -479,6 +509,7 @@ void nemesis_close(struct world *world)
 	agenda_stop(&world->agenda, &nemesis->quick);
 	agenda_stop(&world->agenda, &nemesis->roomy);
 	agenda_stop(&world->agenda, &nemesis->told);
+	agenda_stop(&world->agenda, &nemesis->pounce);
 	for (unsigned i = 0; i < RETURNS_MAX; i++)
 		agenda_stop(&world->agenda, &nemesis->ret[i].item);
 	memkv_snapshot_free(nemesis->snapshot);

@@ -14,6 +14,9 @@ void nemesis_start(struct world *world);
 void nemesis_calm(struct world *world);
 void nemesis_close(struct world *world);
 
+/* An owner key has gone: a good moment for a compaction, if one is due. */
+void nemesis_owner_gone(struct world *world);
+
 /* A shard with an id that nobody has had; the hosts have two each. */
 struct proc;
 struct proc *nemesis_join(struct world *world);

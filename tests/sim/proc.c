@@ -181,16 +181,47 @@ static void told_state(struct proc *proc, enum member_state state, const char *w
 	say(proc, COVER_COUNT, words, NULL);
 }
 
-static void on_note(void *ctx, const struct shard_note *note)
+static void told_quiesce(struct proc *proc, const struct shard_note *note)
 {
-	struct proc *proc = ctx;
+	STORY(&proc->world->story, proc->name, "is to hand over %u", note->partition);
+	world_hit(proc->world, COVER_QUIESCE);
+	proc_work_end(proc, note->partition, note->epoch, note->deadline_ms);
+}
 
-	if (note->what == SHARD_CLOSED) {
-		told_closed(proc);
-		return;
-	}
-	if (proc->ghost)
-		return;
+static void told_fenced(struct proc *proc, const struct shard_note *note)
+{
+	world_hit(proc->world, COVER_FENCED);
+	STORY(&proc->world->story, proc->name, "was fenced on %u", note->partition);
+	world_see(proc->world, &(struct obs){.what = OBS_FENCED,
+	                                     .proc = proc,
+	                                     .partition = note->partition,
+	                                     .epoch = note->epoch});
+}
+
+static void told_balanced(struct proc *proc, const struct shard_note *note)
+{
+	STORY(&proc->world->story, proc->name, "balances, %u moves", note->moves);
+	world_hit(proc->world, COVER_BALANCED);
+}
+
+/* Of partitions: true, it was one of these. */
+static bool told_work(struct proc *proc, const struct shard_note *note)
+{
+	if (note->what == SHARD_OWN)
+		told_own(proc, note);
+	else if (note->what == SHARD_QUIESCE)
+		told_quiesce(proc, note);
+	else if (note->what == SHARD_LOST)
+		told_lost(proc, note);
+	else if (note->what == SHARD_FENCED)
+		told_fenced(proc, note);
+	else
+		return false;
+	return true;
+}
+
+static void told(struct proc *proc, const struct shard_note *note)
+{
 	switch (note->what) {
 	case SHARD_META:
 		told_meta(proc);
@@ -209,27 +240,6 @@ static void on_note(void *ctx, const struct shard_note *note)
 	case SHARD_DRAINED:
 		say(proc, COVER_COUNT, "is drained", NULL);
 		break;
-	case SHARD_OWN:
-		told_own(proc, note);
-		break;
-	case SHARD_QUIESCE:
-		STORY(&proc->world->story, proc->name, "is to hand over %u",
-		      note->partition);
-		world_hit(proc->world, COVER_QUIESCE);
-		proc_work_end(proc, note->partition, note->epoch, note->deadline_ms);
-		break;
-	case SHARD_LOST:
-		told_lost(proc, note);
-		break;
-	case SHARD_FENCED:
-		world_hit(proc->world, COVER_FENCED);
-		STORY(&proc->world->story, proc->name, "was fenced on %u",
-		      note->partition);
-		world_see(proc->world, &(struct obs){.what = OBS_FENCED,
-		                                     .proc = proc,
-		                                     .partition = note->partition,
-		                                     .epoch = note->epoch});
-		break;
 	case SHARD_GARBLED:
 		say(proc, COVER_GARBLED, "reports a garbled key", note->err);
 		break;
@@ -241,8 +251,7 @@ static void on_note(void *ctx, const struct shard_note *note)
 		told_role(proc, note);
 		break;
 	case SHARD_BALANCED:
-		STORY(&proc->world->story, proc->name, "balances, %u moves", note->moves);
-		world_hit(proc->world, COVER_BALANCED);
+		told_balanced(proc, note);
 		break;
 	case SHARD_SWEPT:
 		told_swept(proc, note);
@@ -257,8 +266,22 @@ static void on_note(void *ctx, const struct shard_note *note)
 		told_end(proc, note);
 		break;
 	case SHARD_CLOSED:
-		break;
+	case SHARD_OWN:
+	case SHARD_QUIESCE:
+	case SHARD_LOST:
+	case SHARD_FENCED:
+		PL_UNREACHABLE("told elsewhere");
 	}
+}
+
+static void on_note(void *ctx, const struct shard_note *note)
+{
+	struct proc *proc = ctx;
+
+	if (note->what == SHARD_CLOSED)
+		told_closed(proc);
+	else if (!proc->ghost && !told_work(proc, note))
+		told(proc, note);
 }
 
 /* -- beginning and end --------------------------------------------------- */

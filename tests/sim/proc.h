@@ -77,9 +77,10 @@ static inline bool proc_moves(const struct proc *proc)
 /* In the order of starting. NULL: there is none, or no other. */
 struct proc *proc_first(const struct world *world);
 struct proc *proc_next(const struct proc *proc);
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): it is a name */
+/* NOLINTBEGIN(bugprone-macro-parentheses): it is a name */
 #define PROC_EACH(it, world) \
 	for (struct proc *it = proc_first(world); it != NULL; it = proc_next(it))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 bool proc_leads(const struct proc *proc, const char *role);
 

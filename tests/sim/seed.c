@@ -92,7 +92,7 @@ bool seed_run(const struct seed_opts *opts, struct seed_result *result)
 	world = pl_calloc(1, sizeof *world);
 	PL_ASSERT(world != NULL);
 	world->failed = failed;
-	world->ctx = (void *)(uintptr_t)opts;
+	world->ctx = opts;
 	world->items_max = (uint64_t)plan.shards * ITEMS_PER_SHARD;
 	world_open(world, &plan, opts->seed, &opts->story);
 	STORY(&world->story, "plan",

@@ -57,9 +57,7 @@ static void note_free(struct note *note)
 
 static void drop_notes(struct watch *watch)
 {
-	while (!pl_list_empty(&watch->notes)) {
-		struct pl_list *link = watch->notes.next;
-
+	PL_LIST_EACH (link, &watch->notes) {
 		pl_list_del(link);
 		note_free(PL_LIST_ITEM(link, struct note, link));
 	}

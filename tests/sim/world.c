@@ -48,6 +48,8 @@ static void see_hand(struct world *world, const struct obs *obs)
 	if (!obs->owner->exists && (world->by_hand || world->handmade[p]) &&
 	    world->robbed[p] < obs->before->epoch)
 		world->robbed[p] = obs->before->epoch;
+	if (!obs->owner->exists)
+		nemesis_owner_gone(world);
 	world->handmade[p] = obs->owner->exists && (world->by_hand || world->handmade[p]);
 }
 

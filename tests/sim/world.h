@@ -45,7 +45,7 @@ struct world {
 	uint64_t items_max;
 	/* A failure is told here, and does not come back. */
 	void (*failed)(struct world *world, const char *check, const char *text);
-	void *ctx;
+	const void *ctx;
 };
 
 void world_open(struct world *world, const struct plan *plan, uint64_t seed,
