@@ -148,9 +148,10 @@ static void told_closed(struct proc *proc)
 
 static void told_trouble(struct proc *proc, const struct shard_note *note)
 {
-	STORY(&proc->world->story, proc->name, "has trouble with %s: %s",
-	      note->part == NULL ? "something" : note->part,
-	      note->err == NULL ? "" : note->err->msg);
+	if (!proc->world->story.terse)
+		STORY(&proc->world->story, proc->name, "has trouble with %s: %s",
+		      note->part == NULL ? "something" : note->part,
+		      note->err == NULL ? "" : note->err->msg);
 }
 
 static void told_session(struct proc *proc, const struct shard_note *note)

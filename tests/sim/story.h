@@ -17,7 +17,8 @@
 struct story {
 	FILE *out; /* NULL: silent */
 	const uint64_t *now_ms;
-	bool wire; /* every request, answer and note too */
+	bool wire;  /* every request, answer and note too */
+	bool terse; /* not what is only retried */
 };
 
 PL_PRINTF(3, 4)

@@ -41,11 +41,11 @@ static void begin(unsigned shards)
 	                    .partitions = PARTITIONS,
 	                    .ttl_s = TTL_S,
 	                    .work_ms = 100,
-	                    .link = {.delay_min_ms = 1, .delay_max_ms = 3}};
+	                    .link = {.delay_min_ms = 2, .delay_max_ms = 2}};
 
 	world.failed = on_failed;
 	world.items_max = UINT64_MAX;
-	world_open(&world, &plan, 1, &(struct story){0});
+	world_open(&world, &plan, 1, &(struct story){.terse = true});
 	for (unsigned i = 0; i < shards; i++)
 		(void)nemesis_join(&world);
 	run_for(SETTLE_MS);
