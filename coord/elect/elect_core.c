@@ -8,6 +8,7 @@ enum {
 	RETRY_MIN_MS = 50,
 	RETRY_MAX_MS = 1000,
 	RESIGN_MAX_MS = 2000, /* so long a stop waits for its delete */
+	STRAY_MS = 5000,      /* so long a key without a lease is left alone */
 };
 
 static const char *const state_names[] = {
@@ -39,6 +40,14 @@ static bool may_claim(const struct elect_core *core)
 {
 	return standing(core) && core->synced && core->known &&
 	       core->key.create_revision == 0;
+}
+
+/* A key without a lease is no candidate's, and goes by nobody's death. The janitor
+ * clears such keys; but not the one that keeps it from being elected. */
+static bool is_stray(const struct elect_core *core)
+{
+	return standing(core) && core->synced && core->known &&
+	       core->key.create_revision != 0 && core->key.lease == 0;
 }
 
 static void core_check(const struct elect_core *core)
@@ -203,7 +212,7 @@ static enum elect_op wanted(const struct elect_core *core)
 		return ELECT_OP_NONE;
 	if (core->doubt)
 		return ELECT_OP_READ;
-	if (core->resign != 0)
+	if (core->resign != 0 || is_stray(core))
 		return ELECT_OP_DELETE;
 	if (may_claim(core))
 		return ELECT_OP_CLAIM;
@@ -225,6 +234,8 @@ static uint64_t ask_ms(const struct elect_core *core)
 	enum elect_op op = wanted(core);
 	uint64_t turn = op == ELECT_OP_CLAIM && core->waiting ? turn_ms(core) : 0;
 
+	if (op == ELECT_OP_DELETE && core->resign == 0)
+		turn = turn_ms(core) + STRAY_MS;
 	if (op == ELECT_OP_NONE)
 		return UINT64_MAX;
 	return turn > core->retry_ms ? turn : core->retry_ms;
@@ -245,6 +256,10 @@ static void ask(struct elect_core *core, struct elect_actions *actions)
 	action = emit(actions, types[core->op], core);
 	action->seq = ++core->seq;
 	action->epoch = core->resign;
+	if (core->op == ELECT_OP_DELETE && core->resign == 0) {
+		action->epoch = core->key.create_revision;
+		action->lease = 0;
+	}
 }
 
 /* A role that has become free is ours by rank, not by who is the quickest. */
@@ -252,7 +267,7 @@ static void take_turn(struct elect_core *core, uint64_t now_ms)
 {
 	bool before = core->waiting;
 
-	core->waiting = may_claim(core);
+	core->waiting = may_claim(core) || is_stray(core);
 	if (!core->waiting || before)
 		return;
 	core->since_ms = now_ms;

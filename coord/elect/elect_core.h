@@ -59,7 +59,8 @@ struct elect_event {
 enum elect_action_type {
 	ELECT_DO_CLAIM,  /* seq, lease: create the key if it is absent, else read it */
 	ELECT_DO_READ,   /* seq */
-	ELECT_DO_DELETE, /* seq, lease, epoch: if those are its own, else read it */
+	ELECT_DO_DELETE, /* seq, lease (0: a key that has none), epoch: if those are its
+	                  * own, else read it */
 	ELECT_DO_RELIST, /* the store is another one: watch anew */
 	/* To be told to the user: */
 	ELECT_TELL_LEAD,      /* epoch */

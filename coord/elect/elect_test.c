@@ -250,6 +250,8 @@ T_CASE(deleted_or_put_by_hand)
 	T_EQ(acting(), 0);
 	T_STR(c[1].leader, "?");
 	T_TRUE(c[1].troubles > 0);
+	run(20000); /* it has no lease: nobody's, and nothing else would ever end it */
+	T_EQ(acting(), 1);
 	close_all();
 }
 
