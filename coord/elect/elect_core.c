@@ -126,10 +126,10 @@ static void on_session(struct elect_core *core, const struct elect_event *event)
 {
 	int64_t lease = event->now_ms < event->safe_until_ms ? event->lease : 0;
 
-	if (lease != core->lease) {
+	if (lease != core->lease)
 		forget_requests(core);
-		core->resign = 0; /* goes with its lease */
-	}
+	if (lease != 0 && lease != core->resign_lease)
+		core->resign = 0; /* went with its lease */
 	core->lease = lease;
 	core->safe_until_ms = lease == 0 ? 0 : event->safe_until_ms;
 }
@@ -194,10 +194,14 @@ static void settle(struct elect_core *core, struct elect_actions *actions)
 		emit(actions, ELECT_TELL_STEP_DOWN, core);
 		core->epoch = 0;
 	}
-	if (core->resign != 0 && core->known && (!mine || create != core->resign))
+	/* A session that is down may come back with the lease that it had. */
+	if (core->resign != 0 && core->known && core->lease != 0 &&
+	    (!mine || create != core->resign))
 		core->resign = 0;
-	if (mine && !standing(core))
+	if (mine && !standing(core)) {
 		core->resign = create;
+		core->resign_lease = core->lease;
+	}
 	if (mine)
 		core->doubt = false;
 	if (mine && core->epoch == 0 && core->resign == 0) {

@@ -111,6 +111,7 @@ struct elect_core {
 
 	int64_t epoch;  /* leading */
 	int64_t resign; /* create revision of the key that has to go */
+	int64_t resign_lease;
 
 	enum elect_op op; /* in flight */
 	uint32_t seq;

@@ -253,6 +253,21 @@ T_CASE(resign_ends_with_the_session)
 }
 
 /* By hand, with another lease: not ours any more, whatever its create revision. */
+/* Down and up with the same lease: the delete that was sent may still arrive. */
+T_CASE(resign_outlives_a_session_that_comes_back)
+{
+	lead();
+	stand(2000, false, 0);
+	session(2010, 0, 0);
+	stand(2015, true, 0);
+	session(2020, LEASE, SAFE);
+	T_EQ(core.epoch, 0);
+	answer("deleted", 2100, 20, 0, 0);
+	due("our turn");
+	answer("created", 2300, 22, 22, LEASE);
+	T_EQ(core.epoch, 22);
+}
+
 T_CASE(taken_by_hand)
 {
 	lead();
