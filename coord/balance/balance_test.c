@@ -435,6 +435,7 @@ T_CASE_SECONDS(through_faults, 60)
 	         .delay_min_ms = 100,
 	         .delay_max_ms = 8000},
 		{.what = FAULTY_REFUSE, .per_mille = 200, .code = PL_BUSY},
+		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 50, .code = PL_COMPACTED},
 		{.what = FAULTY_SLOW_NOTE,
 	         .per_mille = 200,

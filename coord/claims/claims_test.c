@@ -320,6 +320,7 @@ T_CASE(refused_and_slow)
 	         .per_mille = 200,
 	         .delay_min_ms = 1,
 	         .delay_max_ms = 300},
+		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 50, .code = PL_COMPACTED},
 	};
 

@@ -284,6 +284,7 @@ T_CASE(through_faults)
 	         .ops = 1u << KV_GET,
 	         .per_mille = 300,
 	         .code = PL_UNAVAIL},
+		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 100, .code = PL_COMPACTED},
 		{.what = FAULTY_SLOW_NOTE, .per_mille = 300, .delay_max_ms = 200},
 		{.what = FAULTY_SLOW_ANSWER, .per_mille = 300, .delay_max_ms = 200},

@@ -227,6 +227,8 @@ T_CASE(over_a_bad_store)
 		{.what = FAULTY_REFUSE, .per_mille = 150, .code = PL_UNAVAIL},
 		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
 		{.what = FAULTY_SLOW_ANSWER, .per_mille = 150, .delay_max_ms = 2000},
+		{.what = FAULTY_SLOW_NOTE, .per_mille = 300, .delay_max_ms = 500},
+		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 100, .code = PL_COMPACTED},
 	};
 
