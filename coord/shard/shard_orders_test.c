@@ -135,6 +135,54 @@ T_CASE(a_key_that_is_too_long_to_be_a_shards_is_reported)
 	down();
 }
 
+/* What a hand may leave behind where shards look: none of it stops one. */
+T_CASE(junk_below_every_prefix_stops_nobody)
+{
+	static const char *const keys[] = {
+		"/shards/",
+		"/shards//",
+		"/shards/a/b",
+		"/shards/UPPER",
+		"/partitions/",
+		"/partitions/9999/owner",
+		"/partitions/4095/owner",
+		"/partitions/0001/ownerx",
+		"/partitions/1/owner",
+		"/config/",
+		"/config/shards/",
+		"/config/shards/9999999999",
+		"/config/nothing/current",
+		"/config/weights/0000000001x",
+		"/leader/",
+		"/leader/nobody",
+		"/pins/",
+		"/pins/x",
+		"/digests/gone",
+		"/placet/",
+		"/placet/metadata",
+	};
+	static char big[300000];
+	unsigned owned = 0;
+
+	memset(big, '[', sizeof big - 1);
+	open_three();
+	for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		(void)kit_put(&kit, keys[i], "");
+		(void)kit_put(&kit, keys[i], big);
+		(void)kit_put(&kit, keys[i], "{\"v\":1}");
+	}
+	run_ms(SETTLED_MS);
+	node_open(&nodes[3], "d", 104);
+	shard_leave(nodes[0].shard);
+	until(&nodes[0], SHARD_CLOSED, 10000);
+	run_ms(SETTLED_MS);
+	for (unsigned i = 1; i < 4; i++)
+		owned += shard_owned(nodes[i].shard);
+	T_EQ(owned, PARTITIONS);
+	T_TRUE(shard_owned(nodes[3].shard) > 0);
+	down();
+}
+
 T_CASE(a_record_that_somebody_removed_is_put_back_and_nothing_is_lost)
 {
 	up();
