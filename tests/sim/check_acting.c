@@ -23,12 +23,18 @@ struct state {
 	struct last *last; /* by partition */
 };
 
+/* Of a process: its clock, or an operator. */
+static bool explained(const struct world *world, const struct proc *proc)
+{
+	return proc->broken_until_ms > world->agenda.now_ms ||
+	       (proc->robbed_lease != 0 && proc->robbed_lease == proc->lease);
+}
+
 static bool excused(struct world *world, const struct proc *older, uint32_t partition,
                     int64_t epoch)
 {
 	return world->strange || epoch <= world->robbed[partition] ||
-	       older->broken_until_ms > world->agenda.now_ms ||
-	       (older->robbed_lease != 0 && older->robbed_lease == older->lease);
+	       explained(world, older);
 }
 
 static void against(struct world *world, const struct obs *obs, const struct proc *other,
@@ -87,8 +93,8 @@ static void see_lead(struct world *world, const struct obs *obs)
 		    !proc_leads(other, obs->role) ||
 		    claims_lease(shard_claims(other->shard)) == 0)
 			continue;
-		if (world->strange || other->broken_until_ms > world->agenda.now_ms ||
-		    (other->robbed_lease != 0 && other->robbed_lease == other->lease))
+		if (world->strange || explained(world, other) ||
+		    explained(world, obs->proc))
 			world_hit(world, COVER_EXCUSED);
 		else
 			check_fail(world, "acting", "%s leads %s, and so does %s",

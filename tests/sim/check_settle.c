@@ -11,7 +11,7 @@
 #include "coord/assign/assign.h"
 #include "tests/sim/proc.h"
 
-enum { STEADY_MS = 2500, BOUND_MS = 60000, WHY_SIZE = 200 };
+enum { STEADY_MS = 2500, BOUND_MS = 60000, PEACE_MS = 15000, WHY_SIZE = 200 };
 
 struct state {
 	uint64_t good_ms; /* since then; 0: it is not */
@@ -168,6 +168,10 @@ static void tick(struct world *world, struct state *state)
 
 	if (!is_good(world, state)) {
 		state->good_ms = 0;
+		if (!world->calm && world->change_ms != 0 &&
+		    now - world->change_ms > PEACE_MS)
+			check_fail(world, "settle", "%s, %d s after one change in peace",
+			           state->why, PEACE_MS / 1000);
 		if (world->calm && now - world->calm_ms > BOUND_MS)
 			check_fail(world, "settle", "%s, %d s after the last fault",
 			           state->why, BOUND_MS / 1000);
