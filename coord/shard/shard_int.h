@@ -101,7 +101,8 @@ struct shard {
 	uint32_t *load;
 	uint16_t *said_partitions; /* room to print from */
 	uint32_t *said_loads;
-	uint32_t partitions; /* 0: not known yet */
+	uint64_t config_told[CONFIG_NAME_COUNT]; /* applied, as the user knows */
+	uint32_t partitions;                     /* 0: not known yet */
 	uint32_t owned;
 
 	/* For the record. */

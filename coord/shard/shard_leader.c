@@ -55,6 +55,7 @@ static void tell_config(struct shard *shard, const struct config_note *note)
 static void on_applied(struct shard *shard, const struct config_note *note)
 {
 	shard->refused_text[note->name][0] = 0;
+	shard->config_told[note->name] = note->version;
 	shard->say_now = true;
 	apply(shard, note);
 	tell_config(shard, note);
@@ -70,6 +71,25 @@ static void on_refused(struct shard *shard, const struct config_note *note)
 	tell_config(shard, note);
 }
 
+/* One that was opened anew, over a store that has less than before, says nothing of
+ * what is as in the beginning. */
+static void on_synced(struct shard *shard)
+{
+	shard->config_synced = true;
+	shard->members_stale = true;
+	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++) {
+		enum config_name name = (enum config_name)i;
+		struct config_note note = {
+			.what = CONFIG_APPLIED,
+			.name = name,
+			.version = config_watch_version(shard->config, name),
+			.value = config_watch_value(shard->config, name)};
+
+		if (note.version != shard->config_told[name])
+			on_applied(shard, &note);
+	}
+}
+
 void shard_on_config(void *ctx, const struct config_note *note)
 {
 	struct shard *shard = ctx;
@@ -77,8 +97,7 @@ void shard_on_config(void *ctx, const struct config_note *note)
 	shard_kick(shard);
 	switch (note->what) {
 	case CONFIG_SYNCED:
-		shard->config_synced = true;
-		shard->members_stale = true;
+		on_synced(shard);
 		return;
 	case CONFIG_APPLIED:
 		on_applied(shard, note);
