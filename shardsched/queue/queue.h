@@ -1,0 +1,253 @@
+/*
+ * The pods that a shard has to place: in what order, when again, and what each waits for.
+ *
+ *	add --> ACTIVE --pop--> FLIGHT --placed, remove--> out
+ *	 |        ^  ^           |  |
+ *	 |  rested|  |at once    |  |refused: nothing can help but a change
+ *	 |      BACKOFF <--retry-+  v
+ *	 v        ^               WAITING --an event that can help--> BACKOFF or ACTIVE
+ *	GATED     +-- refused, within its budget of retries
+ *
+ * Intrusive and pure: entries are embedded in the caller's pods, time is a parameter,
+ * chance comes from the seed, and no call but queue_init and queue_class_open allocates.
+ *
+ * **Classes.** Pods alike in everything that scheduling reads share a class, and a
+ * verdict about one of them is a verdict about all. So a class waits as a whole: an
+ * event is judged once a class, and wakes one pod of it, the oldest. When that one is
+ * placed two more follow, then four, and so on; when it is refused, and nothing that
+ * could help happened since it was popped, the class goes on waiting. A node with room
+ * for three among a million equal pods costs five attempts, not a million. Any pod
+ * placed shows that its class fits, and opens it. Whoever's verdicts are its own (a pod
+ * with a nomination, a gang) needs a class of its own.
+ *
+ * A class that was woken for nothing rests before it is woken again, longer each time,
+ * and the shorter the more pods wait: as if they backed off in turn.
+ *
+ * **No event is lost.** An event is recorded with a number, and judged by queue_run, a
+ * bounded piece at a time. A popped pod remembers the number it was popped at; when it
+ * is refused, what happened since is judged first. Events older than the record has
+ * room for are taken to help everybody who waits for their kind.
+ *
+ * **Order.** By priority then time of queueing, as kube-scheduler; or by SLA, priority,
+ * age. What shares SLA and priority is a band; where it is fair, the namespaces of a
+ * band take turns by weight (start-time fair queueing), and within a namespace the order
+ * is the same as without. A turn is an attempt. Weights shift turns inside a band only:
+ * whoever is to be served at all costs belongs in a higher band.
+ */
+#ifndef SHARDSCHED_QUEUE_QUEUE_H
+#define SHARDSCHED_QUEUE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shardsched/queue/events.h"
+#include "shardsched/queue/rank.h"
+#include "store/base/err.h"
+#include "store/base/list.h"
+
+enum queue_level { QUEUE_NO_SLA, QUEUE_BRONZE, QUEUE_SILVER, QUEUE_GOLD, QUEUE_LEVELS };
+
+enum queue_place {
+	QUEUE_OUT,
+	QUEUE_ACTIVE,
+	QUEUE_BACKOFF,
+	QUEUE_WAITING, /* unschedulable, or parked when its budget is used up */
+	QUEUE_GATED,
+	QUEUE_FLIGHT, /* popped; its attempt is the caller's */
+	QUEUE_PLACES,
+};
+
+/* Why a pod is where it is. */
+enum queue_cause {
+	QUEUE_NEW,     /* no attempt yet, or edited since */
+	QUEUE_REFUSED, /* refused_by says by whom */
+	QUEUE_FAULT,   /* the attempt failed, which says nothing about the pod */
+	QUEUE_CONFLICT,
+	QUEUE_CAUSES,
+};
+
+/* Shared by the pods of a class. The caller's memory, from open to close. */
+struct queue_class {
+	struct queue_flow *flow;
+	struct rank_tree waiting;     /* by age */
+	struct queue_bucket *bucket;  /* waiting and closed */
+	struct pl_list link;          /* of the bucket; by heard */
+	struct pl_list flush;         /* by judged_ms */
+	uint64_t heard;               /* events up to here can not help */
+	uint64_t refused_by, helps;   /* the verdict, and the kinds that can change it */
+	uint64_t verdict_seen;        /* the event up to which it had seen the cluster */
+	uint64_t judged_ms, rests_ms; /* no attempt of those waiting before that */
+	enum queue_level level;
+	uint32_t strikes; /* times in a row that it was woken for nothing */
+	uint32_t pods;    /* in any place */
+	uint32_t scouts;  /* woken, and not heard from yet */
+	uint32_t wave;    /* how many scouts there may be */
+	bool open;        /* the verdict is in doubt */
+	bool fits;        /* a pod was placed since the last verdict */
+};
+
+/* An entry, embedded in the caller's pod. Zeroed: in no queue. Read what you like. */
+struct queue_pod {
+	struct rank_node node;
+	struct queue_class *class;
+	uint64_t seq;      /* of adding */
+	uint64_t order_ms; /* within its class: age, or time of queueing */
+	uint64_t since_ms; /* in this place */
+	uint64_t until_ms; /* BACKOFF */
+	uint64_t seen;     /* FLIGHT: events up to here were seen */
+	uint64_t refused_by;
+	uint32_t reason; /* the caller's code, of the last attempt */
+	uint32_t attempts;
+	uint16_t infeasible; /* attempts that count against the budget */
+	uint16_t strikes;    /* attempts that count for the backoff */
+	uint8_t place;       /* enum queue_place */
+	uint8_t cause;       /* enum queue_cause */
+	bool scout;
+	bool placed;
+};
+
+/* May something that happened help the pods of this class? object and detail are
+ * judged against the cluster as it is now. Asked only about kinds the plugin waits for.
+ */
+typedef bool queue_hint_fn(void *ctx, const struct queue_class *class,
+                           const struct queue_event *event);
+
+struct queue_plugin {
+	const char *name;
+	uint64_t events; /* QUEUE_ON(...) | ...: what can help a pod that it refused */
+	queue_hint_fn *hint; /* NULL: each of them does */
+};
+
+enum queue_sort { QUEUE_BY_PRIORITY, QUEUE_BY_SLA };
+
+enum { QUEUE_NO_BUDGET = -1, QUEUE_PLUGINS_MAX = 64, QUEUE_WEIGHT_MAX = 10000 };
+
+struct queue_opts {
+	enum queue_sort sort;
+	bool fair; /* between namespaces, inside a band */
+	uint64_t seed;
+	uint64_t backoff_first_ms, backoff_max_ms; /* 0: 1,000 and 10,000 */
+	uint32_t jitter_percent;                   /* up to so much earlier; at most 90 */
+	uint64_t flush_ms;                         /* 0: 300,000 */
+	/* Infeasible attempts that are retried by time before a pod is parked, to be
+	 * moved by events only. QUEUE_NO_BUDGET: none is, but what waits is flushed. */
+	int budget[QUEUE_LEVELS];
+	uint32_t events_max; /* kept in detail; 0: 1,024 */
+	const struct queue_plugin
+		*plugins; /* borrowed; a pod's refused_by has a bit each */
+	unsigned plugins_count;
+	void *hint_ctx;
+};
+
+/* kube-scheduler's order and times; or the SLA order, with budgets 0, 1 and 3 for
+ * gold, silver and bronze. Jitter is 20 %. */
+struct queue_opts queue_opts_for(enum queue_sort sort);
+
+struct queue;
+
+PL_NODISCARD enum pl_code queue_new(const struct queue_opts *opts, struct queue **out,
+                                    struct pl_err *err);
+/* Classes and pods must be out of it. */
+void queue_free(struct queue *queue);
+
+/* -- classes ------------------------------------------------------------------ */
+
+struct queue_class_opts {
+	uint32_t namespace_id;
+	int32_t priority;
+	enum queue_level level;
+	uint32_t weight; /* of the namespace, up to QUEUE_WEIGHT_MAX; 0: as it is, or 1 */
+};
+
+/* PL_NOMEM. */
+PL_NODISCARD enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
+                                           const struct queue_class_opts *opts,
+                                           struct pl_err *err);
+/* No pod of it is in the queue. */
+void queue_class_close(struct queue *queue, struct queue_class *class);
+
+/* Of a namespace, in all its bands. */
+void queue_weigh(struct queue *queue, uint32_t namespace_id, uint32_t weight);
+
+/* -- pods ---------------------------------------------------------------------- */
+
+/* now_ms never runs backwards. created_ms: what age counts from. */
+void queue_add(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
+               uint64_t created_ms, uint64_t now_ms);
+void queue_add_gated(struct queue *queue, struct queue_pod *pod,
+                     struct queue_class *class, uint64_t created_ms, uint64_t now_ms);
+
+/* From whatever place; no place will do. */
+void queue_remove(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
+
+/* Its spec changed, and so, perhaps, its class: it starts anew, keeping its age. An
+ * attempt in flight is void, and its outcome must not be told. */
+void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
+                bool gated, uint64_t now_ms);
+
+/* The next one, now in FLIGHT; NULL: none is active. */
+struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms);
+struct queue_pod *queue_peek(const struct queue *queue);
+
+/* What became of an attempt, for a pod in FLIGHT. */
+
+/* A node was found and is assumed; the pod stays in FLIGHT until the commit is known:
+ * then queue_remove, or queue_retry. */
+void queue_placed(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
+
+/* No node: refused by these plugins, at least one. reason is for people. */
+void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
+                  uint32_t reason, uint64_t now_ms);
+
+/* A conflict or a fault: costs no budget. after_backoff: not at once. Room that was
+ * assumed and is free again is an event like any other, for the caller to tell. */
+void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause cause,
+                 bool after_backoff, uint32_t reason, uint64_t now_ms);
+
+/* To ACTIVE from BACKOFF or WAITING, because the caller knows better. */
+void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
+
+/* -- what happens -------------------------------------------------------------- */
+
+/* O(1); queue_run judges it. */
+void queue_event(struct queue *queue, const struct queue_event *event);
+
+enum { QUEUE_RUN_MAX = 1024 };
+
+/* Moves what is due and judges events, at most QUEUE_RUN_MAX moves and verdicts of
+ * each kind a call: when more is left the deadline has passed already. */
+void queue_run(struct queue *queue, uint64_t now_ms);
+
+/* When to call queue_run. UINT64_MAX: only after an event. */
+uint64_t queue_deadline_ms(const struct queue *queue);
+
+/* -- questions ------------------------------------------------------------------ */
+
+struct queue_where {
+	enum queue_place place;
+	/* ACTIVE: pops before its own, if nothing arrives. BACKOFF: by time. WAITING:
+	 * those of its class before it. GATED: by arrival. */
+	uint32_t position, of;
+	bool parked; /* only events will move it */
+};
+
+/* O(log n); in a fair band also O(namespaces with active pods). */
+struct queue_where queue_where(const struct queue *queue, const struct queue_pod *pod);
+
+struct queue_stats {
+	uint32_t pods[QUEUE_PLACES];
+	uint32_t classes, classes_waiting;
+	uint64_t events, attempts, woken, helped_in_flight, flushed;
+};
+
+void queue_stats(const struct queue *queue, struct queue_stats *out);
+const char *queue_place_name(enum queue_place place);
+const char *queue_cause_name(enum queue_cause cause);
+const char *queue_level_name(enum queue_level level);
+
+/* Asserts every invariant; for tests: O(n). */
+void queue_check(const struct queue *queue);
+void queue_check_class(const struct queue *queue, const struct queue_class *class);
+
+#endif

@@ -1,0 +1,436 @@
+/*
+ * Random steps against naive answers, over a small cluster that is really full or not.
+ *
+ * The cluster is amounts of four things in two colours. A class wants one colour and
+ * some amount of each thing; a plugin a thing refuses it when there is less. A decision
+ * is made when the pod is popped and told later, so that what happens in between has to
+ * be remembered. The naive answers are searches over all pods and the whole history.
+ */
+#include <stdlib.h>
+
+#include "shardsched/queue/queue.h"
+#include "store/base/rng.h"
+#include "tests/harness/t.h"
+
+enum {
+	THINGS = 4,
+	COLOURS = 2,
+	CLASSES = 12,
+	PODS = 150,
+	HISTORY = 200000,
+	STEPS = 30000,
+};
+
+static const enum queue_event_kind kind_of[THINGS] = {
+	QUEUE_EV_NODE_ADDED, QUEUE_EV_POD_REMOVED, QUEUE_EV_PV_ADDED,
+	QUEUE_EV_NODE_TAINTS};
+
+struct kind_of_pod {
+	struct queue_class class;
+	struct queue_class_opts opts;
+	unsigned colour;
+	unsigned wants[THINGS];
+};
+
+struct one {
+	struct queue_pod pod;
+	struct kind_of_pod *kind;
+	uint64_t refused_by; /* decided when it was popped; 0: there is room, and taken */
+	uint64_t popped_ms;
+};
+
+static struct {
+	struct queue *queue;
+	struct pl_rng rng;
+	uint64_t now;
+	unsigned room[COLOURS][THINGS];
+	struct kind_of_pod kind[CLASSES];
+	struct one one[PODS];
+	struct queue_event history[HISTORY];
+	uint64_t events;
+	bool detail; /* the record is long enough to be exact */
+	unsigned placed, moved;
+} w;
+
+static unsigned any(unsigned below)
+{
+	return (unsigned)pl_rng_below(&w.rng, below);
+}
+
+static const struct kind_of_pod *kind_by(const struct queue_class *class)
+{
+	return PL_CONTAINER_OF_CONST(class, struct kind_of_pod, class);
+}
+
+static bool hint_colour(void *ctx, const struct queue_class *class,
+                        const struct queue_event *event)
+{
+	(void)ctx;
+	return kind_by(class)->colour == event->detail;
+}
+
+static struct queue_plugin plugins[THINGS] = {
+	{"nodes", QUEUE_ON(NODE_ADDED), hint_colour},
+	{"pods", QUEUE_ON(POD_REMOVED), hint_colour},
+	{"volumes", QUEUE_ON(PV_ADDED), hint_colour},
+	{"taints", QUEUE_ON(NODE_TAINTS) | QUEUE_ON(NODE_ADDED), hint_colour},
+};
+
+static uint64_t lacks(const struct kind_of_pod *kind)
+{
+	uint64_t lacking = 0;
+
+	for (unsigned t = 0; t < THINGS; t++)
+		if (kind->wants[t] > w.room[kind->colour][t])
+			lacking |= UINT64_C(1) << t;
+	return lacking;
+}
+
+static void tell(enum queue_event_kind kind, unsigned colour)
+{
+	const struct queue_event event = {.kind = kind, .detail = colour};
+
+	queue_event(w.queue, &event);
+	T_TRUE(w.events + 1 < HISTORY);
+	w.history[++w.events] = event;
+}
+
+static void give_back(const struct kind_of_pod *kind)
+{
+	for (unsigned t = 0; t < THINGS; t++) {
+		w.room[kind->colour][t] += kind->wants[t];
+		if (kind->wants[t] > 0)
+			tell(kind_of[t], kind->colour);
+	}
+}
+
+/* -- naive answers ------------------------------------------------------------------ */
+
+static bool naive_before(const struct one *a, const struct one *b)
+{
+	const struct queue_class_opts *x = &a->kind->opts, *y = &b->kind->opts;
+
+	if (x->level != y->level)
+		return x->level > y->level;
+	if (x->priority != y->priority)
+		return x->priority > y->priority;
+	if (a->pod.order_ms != b->pod.order_ms)
+		return a->pod.order_ms < b->pod.order_ms;
+	return a->pod.seq < b->pod.seq;
+}
+
+static const struct one *naive_first(void)
+{
+	const struct one *first = NULL;
+
+	for (unsigned i = 0; i < PODS; i++)
+		if (w.one[i].pod.place == QUEUE_ACTIVE &&
+		    (first == NULL || naive_before(&w.one[i], first)))
+			first = &w.one[i];
+	return first;
+}
+
+static unsigned naive_position(const struct one *one)
+{
+	unsigned before = 0;
+
+	for (unsigned i = 0; i < PODS; i++)
+		before += w.one[i].pod.place == QUEUE_ACTIVE &&
+		          naive_before(&w.one[i], one);
+	return before;
+}
+
+/* Did anything happen since this class last heard that may help it? */
+static bool naive_helped(const struct queue_class *class)
+{
+	for (uint64_t n = class->heard + 1; n <= w.events; n++)
+		for (unsigned t = 0; t < THINGS; t++)
+			if ((class->refused_by >> t & 1) != 0 &&
+			    (plugins[t].events >> w.history[n].kind & 1) != 0 &&
+			    w.history[n].detail == kind_by(class)->colour)
+				return true;
+	return false;
+}
+
+static void check_counts(void)
+{
+	unsigned count[QUEUE_PLACES] = {0};
+	struct queue_stats stats;
+
+	for (unsigned i = 0; i < PODS; i++)
+		count[w.one[i].pod.place]++;
+	queue_stats(w.queue, &stats);
+	for (unsigned p = QUEUE_ACTIVE; p < QUEUE_PLACES; p++)
+		T_EQ(stats.pods[p], count[p]);
+}
+
+static void check_class(const struct kind_of_pod *kind)
+{
+	unsigned pods = 0, scouts = 0, waiting = 0;
+
+	for (unsigned i = 0; i < PODS; i++) {
+		const struct one *one = &w.one[i];
+
+		if (one->pod.place == QUEUE_OUT || one->kind != kind)
+			continue;
+		pods++;
+		scouts += one->pod.scout;
+		waiting += one->pod.place == QUEUE_WAITING;
+		T_TRUE(!one->pod.scout || one->pod.place != QUEUE_WAITING);
+	}
+	T_EQ(kind->class.pods, pods);
+	T_EQ(kind->class.scouts, scouts);
+	T_EQ(rank_sum(&kind->class.waiting), waiting);
+	queue_check_class(w.queue, &kind->class);
+}
+
+/* The point of it all: whoever waits, with nobody of its class on the way and nothing
+ * left to be judged, does not fit. */
+static void check_nobody_forgotten(const struct kind_of_pod *kind)
+{
+	if (kind->class.waiting.first != NULL && kind->class.scouts == 0 &&
+	    queue_deadline_ms(w.queue) > w.now)
+		T_TRUE(lacks(kind) != 0);
+}
+
+static void check(void)
+{
+	queue_check(w.queue);
+	check_counts();
+	for (unsigned c = 0; c < CLASSES; c++) {
+		check_class(&w.kind[c]);
+		check_nobody_forgotten(&w.kind[c]);
+	}
+	T_TRUE(queue_peek(w.queue) ==
+	       (naive_first() == NULL ? NULL : &naive_first()->pod));
+}
+
+/* -- steps --------------------------------------------------------------------------- */
+
+static void run(void)
+{
+	bool helped[CLASSES], closed[CLASSES];
+
+	for (unsigned c = 0; c < CLASSES; c++) {
+		closed[c] = w.kind[c].class.bucket != NULL;
+		helped[c] = closed[c] && naive_helped(&w.kind[c].class);
+	}
+	while (queue_deadline_ms(w.queue) <= w.now)
+		queue_run(w.queue, w.now);
+	for (unsigned c = 0; c < CLASSES; c++) {
+		bool moved = closed[c] && w.kind[c].class.bucket == NULL;
+
+		w.moved += moved;
+		T_TRUE(!helped[c] || moved);
+		/* And by nothing else. */
+		T_TRUE(!w.detail || !moved || helped[c]);
+	}
+}
+
+static void add_pod(struct one *one)
+{
+	uint64_t created = w.now - any(5000);
+
+	one->kind = &w.kind[any(CLASSES)];
+	if (any(10) == 0)
+		queue_add_gated(w.queue, &one->pod, &one->kind->class, created, w.now);
+	else
+		queue_add(w.queue, &one->pod, &one->kind->class, created, w.now);
+}
+
+/* Whatever an assumed or placed pod took is there again. */
+static void release(struct one *one)
+{
+	if (one->pod.place == QUEUE_FLIGHT && one->refused_by == 0)
+		give_back(one->kind);
+}
+
+static void edit_pod(struct one *one)
+{
+	release(one);
+	one->kind = &w.kind[any(CLASSES)];
+	queue_edit(w.queue, &one->pod, &one->kind->class, any(4) == 0, w.now);
+}
+
+static void pop_pod(void)
+{
+	const struct one *want = naive_first();
+	struct queue_pod *pod = queue_pop(w.queue, w.now);
+	struct one *one;
+
+	T_TRUE((want == NULL) == (pod == NULL));
+	if (pod == NULL)
+		return;
+	one = PL_CONTAINER_OF(pod, struct one, pod);
+	T_TRUE(one == want);
+	one->popped_ms = w.now;
+	one->refused_by = lacks(one->kind);
+	for (unsigned t = 0; t < THINGS && one->refused_by == 0; t++)
+		w.room[one->kind->colour][t] -= one->kind->wants[t];
+}
+
+static void decide(struct one *one)
+{
+	if (one->refused_by != 0) {
+		if (any(10) == 0)
+			queue_retry(w.queue, &one->pod, QUEUE_FAULT, true, 0, w.now);
+		else
+			queue_refuse(w.queue, &one->pod, one->refused_by, 7, w.now);
+	} else if (!one->pod.placed && any(2) == 0) {
+		queue_placed(w.queue, &one->pod, w.now);
+	} else if (any(4) == 0) {
+		give_back(one->kind);
+		queue_retry(w.queue, &one->pod, QUEUE_CONFLICT, any(3) == 0, 0, w.now);
+	} else {
+		/* Bound: what it takes stays taken. */
+		w.placed++;
+		queue_remove(w.queue, &one->pod, w.now);
+	}
+}
+
+static void touch_pod(struct one *one)
+{
+	switch ((enum queue_place)one->pod.place) {
+	case QUEUE_OUT:
+		add_pod(one);
+		break;
+	case QUEUE_FLIGHT:
+		if (any(8) == 0)
+			edit_pod(one);
+		else
+			decide(one);
+		break;
+	case QUEUE_ACTIVE:
+		T_EQ(queue_where(w.queue, &one->pod).position, naive_position(one));
+		break;
+	case QUEUE_BACKOFF:
+	case QUEUE_WAITING:
+	case QUEUE_GATED:
+		if (any(10) == 0)
+			queue_remove(w.queue, &one->pod, w.now);
+		else if (any(20) == 0)
+			edit_pod(one);
+		else if (one->pod.place != QUEUE_GATED && any(40) == 0)
+			queue_activate(w.queue, &one->pod, w.now);
+		break;
+	case QUEUE_PLACES:
+		T_TRUE(false);
+	}
+}
+
+static void step(void)
+{
+	unsigned what = any(100);
+
+	w.now += any(3) == 0 ? any(400) : 0;
+	if (what < 45) {
+		touch_pod(&w.one[any(PODS)]);
+	} else if (what < 75) {
+		pop_pod();
+	} else if (what < 82) {
+		unsigned t = any(THINGS), colour = any(COLOURS);
+
+		w.room[colour][t] += any(6);
+		tell(kind_of[t], colour);
+	} else if (what < 85) {
+		unsigned t = any(THINGS), colour = any(COLOURS);
+
+		w.room[colour][t] /= 2;
+	} else if (what < 90) {
+		tell(QUEUE_EV_CSI_NODE, any(COLOURS));
+	} else {
+		run();
+	}
+}
+
+static void begin(enum queue_sort sort, uint32_t events_max)
+{
+	struct queue_opts opts = queue_opts_for(sort);
+
+	pl_rng_init(&w.rng, t_seed() + (uint64_t)sort * 31 + events_max);
+	opts.seed = pl_rng_next(&w.rng);
+	opts.events_max = events_max;
+	opts.flush_ms = UINT64_MAX / 2; /* nothing is to be saved by a flush */
+	opts.plugins = plugins;
+	opts.plugins_count = THINGS;
+	w.now = 1000000;
+	w.detail = events_max >= HISTORY;
+	T_OK(queue_new(&opts, &w.queue, NULL), NULL);
+	for (unsigned c = 0; c < CLASSES; c++) {
+		struct kind_of_pod *kind = &w.kind[c];
+
+		kind->opts = (struct queue_class_opts){
+			.namespace_id = c % 3 + 1,
+			.priority = (int32_t)any(3),
+			.level = sort == QUEUE_BY_SLA
+		                         ? (enum queue_level)any(QUEUE_LEVELS)
+		                         : QUEUE_NO_SLA};
+		kind->colour = any(COLOURS);
+		for (unsigned t = 0; t < THINGS; t++)
+			kind->wants[t] = any(3);
+		T_OK(queue_class_open(w.queue, &kind->class, &kind->opts, NULL), NULL);
+	}
+}
+
+/* Nothing more happens, but what is on its way is decided: then nobody who fits waits. */
+static void settle(void)
+{
+	for (;;) {
+		struct queue_stats stats;
+
+		run();
+		pop_pod();
+		for (unsigned i = 0; i < PODS; i++)
+			if (w.one[i].pod.place == QUEUE_FLIGHT)
+				decide(&w.one[i]);
+		queue_stats(w.queue, &stats);
+		if (stats.pods[QUEUE_ACTIVE] + stats.pods[QUEUE_BACKOFF] +
+		            stats.pods[QUEUE_FLIGHT] ==
+		    0)
+			break;
+		w.now += 50;
+	}
+	run();
+	for (unsigned i = 0; i < PODS; i++)
+		T_TRUE(w.one[i].pod.place != QUEUE_WAITING || lacks(w.one[i].kind) != 0);
+}
+
+static void end(void)
+{
+	struct queue_stats stats;
+
+	queue_stats(w.queue, &stats);
+	T_TRUE(w.placed > 500 && w.moved > 100 && stats.helped_in_flight > 20);
+	for (unsigned i = 0; i < PODS; i++)
+		queue_remove(w.queue, &w.one[i].pod, w.now);
+	for (unsigned c = 0; c < CLASSES; c++)
+		queue_class_close(w.queue, &w.kind[c].class);
+	queue_free(w.queue);
+}
+
+static void story(enum queue_sort sort, uint32_t events_max)
+{
+	begin(sort, events_max);
+	for (unsigned i = 0; i < STEPS; i++) {
+		step();
+		check();
+		if (i % 5000 == 4999)
+			settle();
+	}
+	end();
+}
+
+T_CASE_SECONDS(by_priority, 60)
+{
+	story(QUEUE_BY_PRIORITY, HISTORY);
+}
+
+T_CASE_SECONDS(by_sla, 60)
+{
+	story(QUEUE_BY_SLA, HISTORY);
+}
+
+T_CASE_SECONDS(with_a_short_record, 60)
+{
+	story(QUEUE_BY_SLA, 8);
+}

@@ -1,0 +1,169 @@
+/* What the queue tells of itself, and its invariants. */
+#include "shardsched/queue/inner.h"
+
+#define NAME(kind, name) [QUEUE_EV_##kind] = (name),
+static const char *const event_names[] = {QUEUE_EVENT_MAP(NAME)};
+
+static const char *const place_names[] = {
+	[QUEUE_OUT] = "out",         [QUEUE_ACTIVE] = "active",
+	[QUEUE_BACKOFF] = "backoff", [QUEUE_WAITING] = "waiting",
+	[QUEUE_GATED] = "gated",     [QUEUE_FLIGHT] = "in flight",
+};
+
+static const char *const cause_names[] = {
+	[QUEUE_NEW] = "new",
+	[QUEUE_REFUSED] = "refused",
+	[QUEUE_FAULT] = "fault",
+	[QUEUE_CONFLICT] = "conflict",
+};
+
+static const char *const level_names[] = {
+	[QUEUE_NO_SLA] = "none",
+	[QUEUE_BRONZE] = "bronze",
+	[QUEUE_SILVER] = "silver",
+	[QUEUE_GOLD] = "gold",
+};
+
+const char *queue_event_name(enum queue_event_kind kind)
+{
+	PL_ASSERT(kind < QUEUE_EVENT_KINDS);
+	return event_names[kind];
+}
+
+const char *queue_place_name(enum queue_place place)
+{
+	PL_ASSERT(place < QUEUE_PLACES);
+	return place_names[place];
+}
+
+const char *queue_cause_name(enum queue_cause cause)
+{
+	PL_ASSERT(cause < QUEUE_CAUSES);
+	return cause_names[cause];
+}
+
+const char *queue_level_name(enum queue_level level)
+{
+	PL_ASSERT(level < QUEUE_LEVELS);
+	return level_names[level];
+}
+
+static uint32_t count_of(const struct queue *queue, enum queue_place place)
+{
+	switch (place) {
+	case QUEUE_ACTIVE:
+		return rank_sum(&queue->active.bands);
+	case QUEUE_BACKOFF:
+		return rank_sum(&queue->backoff);
+	case QUEUE_WAITING:
+		return queue->waiting;
+	case QUEUE_GATED:
+		return rank_sum(&queue->gated);
+	case QUEUE_FLIGHT:
+		return queue->flight;
+	case QUEUE_OUT:
+	case QUEUE_PLACES:
+		break;
+	}
+	return 0;
+}
+
+struct queue_where queue_where(const struct queue *queue, const struct queue_pod *pod)
+{
+	struct queue_where where = {.place = (enum queue_place)pod->place};
+
+	where.of = count_of(queue, where.place);
+	if (where.place == QUEUE_ACTIVE)
+		where.position = active_position(&queue->active, pod);
+	else if (rank_has(&pod->node))
+		where.position = rank_of(&pod->node);
+	if (where.place == QUEUE_WAITING) {
+		where.of = rank_sum(&pod->class->waiting);
+		where.parked = queue_has_budget(queue, pod->class);
+	}
+	return where;
+}
+
+void queue_stats(const struct queue *queue, struct queue_stats *out)
+{
+	*out = (struct queue_stats){
+		.classes = queue->classes,
+		.classes_waiting = queue->classes_waiting,
+		.events = queue->event,
+		.attempts = queue->attempts,
+		.woken = queue->woken,
+		.helped_in_flight = queue->helped_in_flight,
+		.flushed = queue->flushed,
+	};
+	for (unsigned i = 0; i < QUEUE_PLACES; i++)
+		out->pods[i] = count_of(queue, (enum queue_place)i);
+}
+
+static void check_tree(const struct rank_tree *tree, enum queue_place place)
+{
+	rank_check(tree);
+	for (const struct rank_node *node = tree->first; node != NULL;
+	     node = rank_next(node)) {
+		const struct queue_pod *pod =
+			PL_CONTAINER_OF_CONST(node, struct queue_pod, node);
+
+		PL_ASSERT(pod->place == place && pod->class->pods > 0);
+		PL_ASSERT(!pod->scout || pod->class->scouts > 0);
+		PL_ASSERT(!pod->placed);
+	}
+}
+
+/* A waiting class is heard of by exactly one: its bucket, or its scouts. */
+static void check_class(const struct queue *queue, const struct queue_class *class)
+{
+	check_tree(&class->waiting, QUEUE_WAITING);
+	PL_ASSERT(class->waiting.first != NULL && !class->open);
+	PL_ASSERT(class->heard <= queue->event && class->helps != 0);
+	PL_ASSERT(pl_list_empty(&class->flush) == queue_has_budget(queue, class));
+}
+
+static void check_bucket(const struct queue *queue, const struct queue_bucket *bucket)
+{
+	uint64_t heard = 0;
+	uint32_t count = 0;
+
+	PL_LIST_EACH (link, &bucket->classes) {
+		const struct queue_class *class =
+			PL_LIST_ITEM(link, struct queue_class, link);
+
+		check_class(queue, class);
+		PL_ASSERT(class->bucket == bucket && class->heard >= heard);
+		PL_ASSERT((class->helps & ~bucket->helps) == 0);
+		heard = class->heard;
+		count++;
+	}
+	PL_ASSERT(count == bucket->count);
+}
+
+void queue_check_class(const struct queue *queue, const struct queue_class *class)
+{
+	PL_ASSERT(class->wave > 0 && class->scouts <= class->pods);
+	PL_ASSERT(!class->open || class->scouts > 0);
+	PL_ASSERT(!class->open || class->waiting.first != NULL);
+	PL_ASSERT((class->bucket != NULL) ==
+	          (class->waiting.first != NULL && !class->open));
+	PL_ASSERT(rank_sum(&class->waiting) <= queue->waiting);
+}
+
+void queue_check(const struct queue *queue)
+{
+	uint64_t judged_ms = 0;
+
+	active_check(&queue->active);
+	check_tree(&queue->backoff, QUEUE_BACKOFF);
+	check_tree(&queue->gated, QUEUE_GATED);
+	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
+		check_bucket(queue, &queue->buckets[i]);
+	PL_LIST_EACH (link, &queue->flush) {
+		const struct queue_class *class =
+			PL_LIST_ITEM(link, struct queue_class, flush);
+
+		PL_ASSERT(class->bucket != NULL && class->judged_ms >= judged_ms);
+		judged_ms = class->judged_ms;
+	}
+}

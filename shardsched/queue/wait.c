@@ -1,0 +1,334 @@
+/*
+ * What waiting classes wait for.
+ *
+ *	                event that can help, flush, a pod of it placed
+ *	  CLOSED  ------------------------------------------------------> OPEN
+ *	in a bucket                                                   scouts are out
+ *	  ^  |                                                         |   |   ^
+ *	  |  +-- event that can not: heard moves on                    |   +---+ placed,
+ *gone,
+ *	  +------------ refused, and nothing helped since -------------+    failed: the
+ *next
+ *
+ * Closed classes stand in buckets by the kinds of events that can help them, the one
+ * that has heard least in front; so judging goes round, in pieces, and a bucket whose
+ * front is up to date is done. An open class hears nothing: whatever happens is seen
+ * by its scouts, or judged when they are refused.
+ */
+#include "shardsched/queue/inner.h"
+
+enum { WAVE_MAX = 1024 };
+
+static struct queue_class *by_link(struct pl_list *link)
+{
+	return PL_LIST_ITEM(link, struct queue_class, link);
+}
+
+static struct queue_class *by_flush(struct pl_list *link)
+{
+	return PL_LIST_ITEM(link, struct queue_class, flush);
+}
+
+static bool waits_before(const struct rank_node *a, const struct rank_node *b)
+{
+	const struct queue_pod *x = PL_CONTAINER_OF_CONST(a, struct queue_pod, node);
+	const struct queue_pod *y = PL_CONTAINER_OF_CONST(b, struct queue_pod, node);
+
+	return x->order_ms != y->order_ms ? x->order_ms < y->order_ms : x->seq < y->seq;
+}
+
+void wait_init(struct queue *queue)
+{
+	pl_list_init(&queue->flush);
+	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
+		pl_list_init(&queue->buckets[i].classes);
+}
+
+void wait_class_init(struct queue_class *class)
+{
+	rank_init(&class->waiting, waits_before);
+	pl_list_init(&class->link);
+	pl_list_init(&class->flush);
+	class->wave = 1;
+}
+
+/* -- events and verdicts -------------------------------------------------------- */
+
+static uint64_t helps_of(const struct queue *queue, uint64_t plugins)
+{
+	uint64_t helps = QUEUE_ON(ANY);
+
+	for (unsigned i = 0; i < queue->opts.plugins_count; i++)
+		if ((plugins >> i & 1) != 0)
+			helps |= queue->opts.plugins[i].events;
+	return helps;
+}
+
+static uint64_t latest_of(const struct queue *queue, uint64_t helps)
+{
+	uint64_t latest = 0;
+
+	for (unsigned kind = 0; kind < QUEUE_EVENT_KINDS; kind++)
+		if ((helps >> kind & 1) != 0 && queue->last[kind] > latest)
+			latest = queue->last[kind];
+	return latest;
+}
+
+static bool event_helps(const struct queue *queue, const struct queue_class *class,
+                        uint64_t plugins, const struct queue_event *event)
+{
+	if (event->kind == QUEUE_EV_ANY)
+		return true;
+	for (unsigned i = 0; i < queue->opts.plugins_count; i++) {
+		const struct queue_plugin *plugin = &queue->opts.plugins[i];
+
+		if ((plugins >> i & 1) == 0 || (plugin->events >> event->kind & 1) == 0)
+			continue;
+		if (plugin->hint == NULL ||
+		    plugin->hint(queue->opts.hint_ctx, class, event))
+			return true;
+	}
+	return false;
+}
+
+bool wait_helped(const struct queue *queue, const struct queue_class *class,
+                 uint64_t plugins, uint64_t after)
+{
+	uint64_t helps = helps_of(queue, plugins);
+
+	if (latest_of(queue, helps) <= after)
+		return false;
+	if (queue->event - after > queue->opts.events_max)
+		return true;
+	for (uint64_t n = after + 1; n <= queue->event; n++) {
+		const struct queue_event *event =
+			&queue->events[n % queue->opts.events_max];
+
+		if ((helps >> event->kind & 1) != 0 &&
+		    event_helps(queue, class, plugins, event))
+			return true;
+	}
+	return false;
+}
+
+void wait_event(struct queue *queue, const struct queue_event *event)
+{
+	PL_ASSERT(event->kind < QUEUE_EVENT_KINDS);
+	queue->event++;
+	queue->last[event->kind] = queue->event;
+	queue->events[queue->event % queue->opts.events_max] = *event;
+	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
+		if ((queue->buckets[i].helps >> event->kind & 1) != 0)
+			queue->buckets[i].latest = queue->event;
+}
+
+/* -- buckets --------------------------------------------------------------------- */
+
+/* The last bucket is for the classes that find no other, and hears every event. */
+static struct queue_bucket *bucket_for(struct queue *queue, uint64_t helps)
+{
+	struct queue_bucket *unused = NULL, *last = &queue->buckets[QUEUE_BUCKETS - 1];
+
+	for (struct queue_bucket *b = queue->buckets; b < last; b++) {
+		if (b->count > 0 && b->helps == helps)
+			return b;
+		if (b->count == 0 && unused == NULL)
+			unused = b;
+	}
+	if (unused == NULL) {
+		last->helps = ~UINT64_C(0);
+		return last;
+	}
+	unused->helps = helps;
+	return unused;
+}
+
+static void leave_bucket(struct queue_class *class)
+{
+	if (class->bucket == NULL)
+		return;
+	class->bucket->count--;
+	class->bucket = NULL;
+	pl_list_del(&class->link);
+	pl_list_del(&class->flush);
+}
+
+/* Everything that happened so far is judged. */
+static void enter_bucket(struct queue *queue, struct queue_class *class)
+{
+	struct queue_bucket *bucket = class->bucket;
+
+	if (bucket == NULL || bucket->helps != class->helps) {
+		leave_bucket(class);
+		bucket = bucket_for(queue, class->helps);
+		bucket->count++;
+		class->bucket = bucket;
+	}
+	class->heard = queue->event;
+	pl_list_del(&class->link);
+	pl_list_add_tail(&bucket->classes, &class->link);
+	pl_list_del(&class->flush);
+	if (!queue_has_budget(queue, class))
+		pl_list_add_tail(&queue->flush, &class->flush);
+}
+
+/* -- waves ------------------------------------------------------------------------ */
+
+static void release(struct queue *queue, struct queue_class *class)
+{
+	while (class->scouts < class->wave && class->waiting.first != NULL) {
+		struct queue_pod *pod = queue_pod_of(class->waiting.first);
+
+		wait_del(queue, pod);
+		pod->scout = true;
+		class->scouts++;
+		queue->woken++;
+		queue_send(queue, pod, class->rests_ms);
+	}
+}
+
+void wait_open(struct queue *queue, struct queue_class *class)
+{
+	if (class->waiting.first == NULL)
+		return;
+	if (!class->open) {
+		class->open = true;
+		leave_bucket(class);
+	}
+	release(queue, class);
+}
+
+bool wait_return(struct queue_pod *pod)
+{
+	bool scout = pod->scout;
+
+	if (scout) {
+		PL_ASSERT(pod->class->scouts > 0);
+		pod->scout = false;
+		pod->class->scouts--;
+	}
+	return scout;
+}
+
+void wait_fits(struct queue *queue, struct queue_class *class, bool scout)
+{
+	class->strikes = 0;
+	class->rests_ms = 0;
+	class->fits = true;
+	/* Two follow one, so a wave doubles each time it comes back. */
+	if (scout && class->wave < WAVE_MAX)
+		class->wave++;
+	wait_open(queue, class);
+}
+
+/* Woken for nothing, unless it has just been seen to fit: then it is only full. */
+static void strike(struct queue *queue, struct queue_class *class)
+{
+	uint64_t waiting = rank_sum(&class->waiting) + 1;
+
+	if (class->fits)
+		return;
+	class->strikes++;
+	class->rests_ms = queue->now_ms + queue_rest_ms(queue, class->strikes) / waiting;
+}
+
+void wait_judge(struct queue *queue, const struct queue_pod *pod, bool parks)
+{
+	struct queue_class *class = pod->class;
+	bool waiting = class->waiting.first != NULL;
+
+	/* Those who wait do so on the word of one who had seen more. */
+	if (waiting && pod->seen < class->verdict_seen)
+		return;
+	class->refused_by = pod->refused_by;
+	class->verdict_seen = pod->seen;
+	class->helps = helps_of(queue, class->refused_by);
+	class->judged_ms = queue->now_ms;
+	if (class->open || (parks && !waiting))
+		strike(queue, class);
+	class->open = false;
+	class->fits = false;
+	class->wave = 1;
+	if (waiting)
+		enter_bucket(queue, class);
+}
+
+void wait_add(struct queue *queue, struct queue_pod *pod)
+{
+	struct queue_class *class = pod->class;
+
+	if (class->waiting.first == NULL)
+		queue->classes_waiting++;
+	rank_add(&class->waiting, &pod->node, 1);
+	queue->waiting++;
+	if (class->bucket == NULL && !class->open)
+		enter_bucket(queue, class);
+}
+
+void wait_del(struct queue *queue, struct queue_pod *pod)
+{
+	struct queue_class *class = pod->class;
+
+	rank_del(&class->waiting, &pod->node);
+	queue->waiting--;
+	pod->place = QUEUE_OUT;
+	if (class->waiting.first != NULL)
+		return;
+	queue->classes_waiting--;
+	class->open = false;
+	leave_bucket(class);
+}
+
+/* -- what is due --------------------------------------------------------------------- */
+
+static bool bucket_is_due(const struct queue_bucket *bucket)
+{
+	return bucket->count > 0 && by_link(bucket->classes.next)->heard < bucket->latest;
+}
+
+static unsigned run_bucket(struct queue *queue, struct queue_bucket *bucket,
+                           unsigned room)
+{
+	while (room > 0 && bucket_is_due(bucket)) {
+		struct queue_class *class = by_link(bucket->classes.next);
+
+		room--;
+		if (wait_helped(queue, class, class->refused_by, class->heard)) {
+			wait_open(queue, class);
+			continue;
+		}
+		class->heard = queue->event;
+		pl_list_del(&class->link);
+		pl_list_add_tail(&bucket->classes, &class->link);
+	}
+	return room;
+}
+
+static bool flush_is_due(const struct queue *queue)
+{
+	return !pl_list_empty(&queue->flush) &&
+	       by_flush(queue->flush.next)->judged_ms + queue->opts.flush_ms <=
+	               queue->now_ms;
+}
+
+void wait_run(struct queue *queue)
+{
+	unsigned room = QUEUE_RUN_MAX;
+
+	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
+		room = run_bucket(queue, &queue->buckets[i], room);
+	for (room = QUEUE_RUN_MAX; room > 0 && flush_is_due(queue); room--) {
+		queue->flushed++;
+		wait_open(queue, by_flush(queue->flush.next));
+	}
+}
+
+uint64_t wait_deadline_ms(const struct queue *queue)
+{
+	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
+		if (bucket_is_due(&queue->buckets[i]))
+			return 0;
+	if (pl_list_empty(&queue->flush))
+		return UINT64_MAX;
+	return by_flush(queue->flush.next)->judged_ms + queue->opts.flush_ms;
+}
