@@ -46,14 +46,19 @@ static void run(uint64_t ms)
 	kit_run(&kit, until);
 }
 
-static void direct_put(const char *key, struct pl_span value)
+static void direct_put_leased(const char *key, struct pl_span value, int64_t lease)
 {
 	struct kv *faulty = kit.kv;
-	struct kv_req req = kv_op_put(pl_span_str(key), value);
+	struct kv_req req = kv_op_put_leased(pl_span_str(key), value, lease);
 
 	kit.kv = plain;
 	T_EQ(kit_call(&kit, &req), PL_OK);
 	kit.kv = faulty;
+}
+
+static void direct_put(const char *key, struct pl_span value)
+{
+	direct_put_leased(key, value, 0);
 }
 
 static void direct_del(const char *key)
@@ -115,7 +120,7 @@ static void put_record(unsigned i)
 		comma = "";
 		T_OK(pl_buf_printf(&buf, "%s", pass == 0 ? "],\"loads\":[" : "]}"), NULL);
 	}
-	direct_put(key, pl_buf_span(&buf));
+	direct_put_leased(key, pl_buf_span(&buf), i == 0 ? LEASE : 0);
 	pl_buf_done(&buf);
 }
 
@@ -224,10 +229,10 @@ static void begin(const struct faulty_rule *rules, size_t count)
 		w.load[p] =
 			pl_span_eq(assign_of(w.assign, p), pl_span_str(ids[2])) ? 30 : 10;
 	open_balance();
-	members_follow();
 	faulty_calm(kit.kv, true);
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, LEASE, 1 << 20), PL_OK);
 	faulty_calm(kit.kv, false);
+	members_follow();
 	elect_session(w.elect, LEASE, UINT64_C(1) << 40);
 	elect_stand(w.elect, true, 0);
 	run(1000);

@@ -6,7 +6,6 @@
 #include "coord/elect/elect_int.h"
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
-#include "store/keys/names.h"
 
 /*
  * A watch on one key, and three transactions. Each brings the key as it is when its
@@ -201,21 +200,22 @@ static void on_timer(void *ctx)
 	elect_rearm(e);
 }
 
-static enum pl_code check_names(const struct elect_opts *opts, struct keys_text *key,
-                                struct pl_err *err)
+static enum pl_code build_keys(const struct elect_opts *opts, struct keys_text *key,
+                               struct keys_text *shard_key, struct pl_err *err)
 {
-	struct keys_id id = {.kind = KEYS_LEADER, .name = pl_span_str(opts->role)};
-	enum pl_code code = keys_build(&id, key, err);
+	struct keys_id role = {.kind = KEYS_LEADER, .name = pl_span_str(opts->role)};
+	struct keys_id shard = {.kind = KEYS_SHARD, .name = opts->id};
+	enum pl_code code = keys_build(&role, key, err);
 
-	return code == PL_OK ? names_check(NAMES_SHARD, opts->id, err) : code;
+	return code == PL_OK ? keys_build(&shard, shard_key, err) : code;
 }
 
 enum pl_code elect_open(struct kv *kv, const struct elect_opts *opts, elect_fn *fn,
                         void *ctx, struct elect **out, struct pl_err *err)
 {
-	struct keys_text key;
+	struct keys_text key, shard_key;
 	struct elect *e;
-	enum pl_code code = check_names(opts, &key, err);
+	enum pl_code code = build_keys(opts, &key, &shard_key, err);
 
 	if (code != PL_OK)
 		return code;
@@ -236,6 +236,7 @@ enum pl_code elect_open(struct kv *kv, const struct elect_opts *opts, elect_fn *
 	pl_list_init(&e->calls);
 	e->kv = kv;
 	e->key = key;
+	e->shard_key = shard_key;
 	e->seed = opts->seed;
 	e->fn = fn;
 	e->ctx = ctx;

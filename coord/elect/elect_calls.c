@@ -123,12 +123,16 @@ static enum pl_code start_call(struct elect *e, const struct elect_action *actio
 	struct kv_req get = kv_op_get(kv_key(key));
 	struct kv_req put = kv_op_put_leased(key, pl_buf_span(&e->value), action->lease);
 	struct kv_req del = kv_op_delete(kv_key(key));
-	struct kv_compare compares[ELECT_COMPARES] = {kv_if_create_rev(key, KV_EQ, 0)};
+	struct kv_compare compares[ELECT_COMPARES] = {
+		kv_if_create_rev(key, KV_EQ, 0),
+		/* Whoever was put out, or replaced, leads nothing any more. */
+		kv_if_lease(keys_span(&e->shard_key), KV_EQ, action->lease),
+	};
 
 	if (action->type == ELECT_DO_READ)
 		return start(e, &get, call, err);
 	if (action->type == ELECT_DO_CLAIM)
-		return start_txn(e, compares, 1, &put, call, err);
+		return start_txn(e, compares, ELECT_COMPARES, &put, call, err);
 	elect_compares(e, action->epoch, action->lease, compares);
 	return start_txn(e, compares, ELECT_COMPARES, &del, call, err);
 }

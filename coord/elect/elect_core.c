@@ -146,6 +146,9 @@ static void on_blind(struct elect_core *core, const struct elect_event *event,
 static void on_answer(struct elect_core *core, const struct elect_event *event,
                       struct elect_actions *actions)
 {
+	bool refused; /* free, and yet not given: our record has another lease */
+	uint32_t failures;
+
 	if (core->op == ELECT_OP_NONE || event->seq != core->seq)
 		return; /* to a question that we have given up */
 	if (event->key.revision < core->asked_revision) {
@@ -154,8 +157,13 @@ static void on_answer(struct elect_core *core, const struct elect_event *event,
 		emit(actions, ELECT_DO_RELIST, core);
 		return;
 	}
+	refused = core->op == ELECT_OP_CLAIM && event->key.create_revision == 0;
+	failures = refused ? core->failures : 0;
 	forget_requests(core);
 	learn(core, &event->key);
+	core->failures = failures;
+	if (refused)
+		back_off(core, event->now_ms);
 }
 
 static void on_failed(struct elect_core *core, const struct elect_event *event,

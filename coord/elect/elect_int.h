@@ -23,7 +23,8 @@ struct elect {
 	elect_fn *fn;
 	void *ctx;
 	struct keys_text key;
-	struct pl_buf value; /* ours */
+	struct keys_text shard_key; /* of our record */
+	struct pl_buf value;        /* ours */
 	struct pl_timer timer;
 	uint64_t seed;
 

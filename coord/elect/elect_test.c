@@ -94,9 +94,12 @@ static void run(uint64_t ms)
 static void new_lease(struct candidate *me)
 {
 	static int64_t next;
+	char key[64];
 
 	me->lease = 1000 + ++next;
+	(void)snprintf(key, sizeof key, "/shards/%s", ids[me - c]);
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, me->lease, 1 << 20), PL_OK);
+	(void)kit_put_leased(&kit, key, "{}", me->lease);
 	elect_session(me->elect, me->lease, kit.now_ms + 1000000000);
 }
 
@@ -167,6 +170,27 @@ T_CASE(first_in_rank_leads_and_all_follow)
 	T_EQ(guard[1].target, KV_LEASE);
 	T_EQ(guard[1].number, c[0].lease);
 	close_all();
+}
+
+/* Such as one that was evicted, whose claim was on its way. */
+T_CASE(who_has_no_record_does_not_lead)
+{
+	int64_t before;
+
+	kit_open(&kit, NULL);
+	last_epoch = 0;
+	candidate_open(0, NULL, 0);
+	T_EQ(kit_delete(&kit, kv_key(kit_key("/shards/s0"))), 1);
+	before = kit.result.header.revision;
+	run(20000);
+	T_TRUE(!c[0].leading);
+	T_STR(stored(), "");
+	T_EQ(kit.result.header.revision, before);
+	(void)kit_put_leased(&kit, "/shards/s0", "{}", c[0].lease);
+	run(2000);
+	T_TRUE(c[0].leading);
+	candidate_close(0, false);
+	kit_close(&kit);
 }
 
 T_CASE(a_leader_dies_with_its_lease)

@@ -62,11 +62,14 @@ static void begin(void)
 	struct elect_opts opts = {.role = "janitor", .id = PL_SPAN_LIT("s0"), .seed = 3};
 	struct kv_req grant = {.op = KV_LEASE_GRANT,
 	                       .lease = {.id = LEASE, .ttl_s = 1000}};
+	struct kv_req record =
+		kv_op_put_leased(PL_SPAN_LIT("/shards/s0"), PL_SPAN_LIT("{}"), LEASE);
 	struct config_value value;
 
 	rig_up(&rig, NULL, NULL);
 	T_OK(elect_open(rig.kv, &opts, on_elect, NULL, &elect, NULL), NULL);
 	T_OK(rig_call(&rig, &grant, RIG_TIMEOUT_MS, NULL), &rig.err);
+	T_OK(rig_call(&rig, &record, RIG_TIMEOUT_MS, NULL), &rig.err);
 	elect_session(elect, LEASE, UINT64_MAX);
 	elect_stand(elect, true, 0);
 	rig_until(&rig, &leads);

@@ -97,7 +97,7 @@ static void reset(void)
 
 static void begin(const struct faulty_rule *rules, size_t count)
 {
-	struct elect_opts opts = {.role = "janitor", .id = PL_SPAN_LIT("s0"), .seed = 3};
+	struct elect_opts opts = {.role = "janitor", .id = PL_SPAN_LIT("me"), .seed = 3};
 
 	kit_open(&kit, NULL);
 	reset();
@@ -107,6 +107,7 @@ static void begin(const struct faulty_rule *rules, size_t count)
 	T_OK(janitor_open(faulty, elect, 3, on_note, NULL, &janitor, NULL), NULL);
 	tune();
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, LEASE, 1 << 20), PL_OK);
+	(void)kit_put_leased(&kit, "/shards/me", "{}", LEASE);
 	elect_session(elect, LEASE, UINT64_MAX);
 	elect_stand(elect, true, 0);
 }

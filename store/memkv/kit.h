@@ -131,6 +131,15 @@ static inline int64_t kit_put(struct kit *kit, const char *key, const char *valu
 	return kit->result.header.revision;
 }
 
+static inline int64_t kit_put_leased(struct kit *kit, const char *key, const char *value,
+                                     int64_t lease)
+{
+	struct kv_req req = kv_op_put_leased(pl_span_str(key), pl_span_str(value), lease);
+
+	T_EQ(kit_call(kit, &req), PL_OK);
+	return kit->result.header.revision;
+}
+
 static inline int64_t kit_delete(struct kit *kit, struct kv_keys keys)
 {
 	struct kv_req req = kv_op_delete(keys);
