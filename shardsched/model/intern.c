@@ -6,16 +6,24 @@
 
 enum { CAP_MIN = 16 };
 
+static struct bucket_link *link_of(const void *owner, uint32_t id)
+{
+	const struct intern *intern = owner;
+
+	return &intern->by_id[id]->link;
+}
+
 void intern_init(struct intern *intern, struct model *model, intern_release_fn *release)
 {
-	*intern = (struct intern){.release = release, .model = model};
-	pl_map_init(&intern->map);
+	*intern = (struct intern){
+		.release = release, .model = model, .key = pl_hash_process_key()};
+	buckets_init(&intern->buckets, intern, link_of);
 }
 
 void intern_done(struct intern *intern)
 {
-	PL_ASSERT(intern->map.count == 0);
-	pl_map_done(&intern->map);
+	PL_ASSERT(intern->count == 0);
+	buckets_done(&intern->buckets);
 	free(intern->by_id);
 	free(intern->unused);
 	intern->by_id = NULL;
@@ -25,6 +33,22 @@ void intern_done(struct intern *intern)
 static struct pl_span bytes_of(const struct intern_item *value, size_t size)
 {
 	return pl_span(value + 1, size - sizeof *value);
+}
+
+static struct intern_item *find(const struct intern *intern, struct pl_span bytes,
+                                uint32_t hash)
+{
+	uint32_t id = buckets_chain(&intern->buckets, hash);
+
+	while (id != 0) {
+		struct intern_item *value = intern->by_id[id];
+
+		if (value->link.hash == hash &&
+		    pl_span_eq(bytes_of(value, value->size), bytes))
+			return value;
+		id = value->link.next;
+	}
+	return NULL;
 }
 
 /* Room to give one number more, and to take any back without memory. */
@@ -38,7 +62,7 @@ static bool room_for_id(struct intern *intern)
 		return true;
 	if (intern->cap > UINT32_MAX / 4)
 		return false;
-	by_id = pl_realloc(intern->by_id, cap * sizeof(struct intern_item *));
+	by_id = pl_realloc(intern->by_id, cap * sizeof(void *));
 	if (by_id == NULL)
 		return false;
 	intern->by_id = by_id;
@@ -58,41 +82,37 @@ static uint32_t take_id(struct intern *intern)
 }
 
 static struct intern_item *add(struct intern *intern, const struct intern_item *draft,
-                               size_t size)
+                               uint32_t size, uint32_t hash)
 {
 	struct intern_item *value = pl_malloc(size);
-	struct pl_map_node *twin;
 
-	if (value == NULL || !room_for_id(intern)) {
+	if (value == NULL || !room_for_id(intern) || !buckets_ready(&intern->buckets)) {
 		free(value);
 		return NULL;
 	}
-	*value = (struct intern_item){.refs = 1};
-	memcpy(value + 1, draft + 1, size - sizeof *value);
-	twin = pl_map_add(&intern->map, &value->node, bytes_of(value, size));
-	PL_ASSERT(twin == NULL);
-	value->id = take_id(intern);
+	memcpy(value, draft, size);
+	*value = (struct intern_item){
+		.link.hash = hash, .refs = 1, .id = take_id(intern), .size = size};
 	intern->by_id[value->id] = value;
+	buckets_add(&intern->buckets, value->id);
 	intern->bytes += size;
+	intern->count++;
 	return value;
 }
 
 enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_t size,
                          const struct intern_item **out)
 {
-	struct pl_map_node *twin;
-	struct intern_item *value;
+	uint32_t hash = (uint32_t)pl_hash_keyed(bytes_of(draft, size), intern->key);
+	struct intern_item *value = find(intern, bytes_of(draft, size), hash);
 
 	PL_ASSERT(size > sizeof *draft);
-	twin = pl_map_get(&intern->map, bytes_of(draft, size));
-	if (twin != NULL) {
-		value = PL_CONTAINER_OF(twin, struct intern_item, node);
+	if (value == NULL && size < UINT32_MAX) {
+		value = add(intern, draft, (uint32_t)size, hash);
+	} else if (value != NULL) {
+		intern_ref(intern, value);
 		intern->release(intern->model, draft);
-		intern_ref(value);
-		*out = value;
-		return PL_OK;
 	}
-	value = add(intern, draft, size);
 	if (value == NULL) {
 		intern->release(intern->model, draft);
 		return PL_NOMEM;
@@ -101,18 +121,20 @@ enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_
 	return PL_OK;
 }
 
-/* Ours to count: every shared value was allocated above. */
-static struct intern_item *own(const struct intern_item *value)
+/* Shared values are constant but for their counters. */
+static struct intern_item *own(struct intern *intern, const struct intern_item *value)
 {
-	return (struct intern_item *)(uintptr_t)value;
+	PL_ASSERT(value->id <= intern->ids && value->refs > 0);
+	PL_ASSERT(intern->by_id[value->id] == value);
+	return intern->by_id[value->id];
 }
 
-void intern_ref(const struct intern_item *value)
+void intern_ref(struct intern *intern, const struct intern_item *value)
 {
 	if (value == NULL)
 		return;
-	PL_ASSERT(value->refs > 0 && value->refs < UINT32_MAX);
-	own(value)->refs++;
+	PL_ASSERT(value->refs < UINT32_MAX);
+	own(intern, value)->refs++;
 }
 
 void intern_unref(struct intern *intern, const struct intern_item *value)
@@ -121,14 +143,14 @@ void intern_unref(struct intern *intern, const struct intern_item *value)
 
 	if (value == NULL)
 		return;
-	mine = own(value);
-	PL_ASSERT(mine->refs > 0 && intern->by_id[mine->id] == mine);
+	mine = own(intern, value);
 	if (--mine->refs > 0)
 		return;
+	buckets_del(&intern->buckets, mine->id);
 	intern->by_id[mine->id] = NULL;
 	intern->unused[intern->unused_count++] = mine->id;
-	intern->bytes -= sizeof *mine + mine->node.key.len;
-	pl_map_del(&intern->map, &mine->node);
+	intern->bytes -= mine->size;
+	intern->count--;
 	intern->release(intern->model, mine);
 	free(mine);
 }

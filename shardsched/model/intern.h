@@ -15,13 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shardsched/model/buckets.h"
 #include "store/base/err.h"
-#include "store/base/map.h"
+#include "store/base/hash.h"
 
 struct intern_item {
-	struct pl_map_node node;
+	struct bucket_link link;
 	uint32_t refs;
 	uint32_t id;
+	uint32_t size; /* in all */
+	uint32_t zero;
 };
 
 struct model;
@@ -32,13 +35,15 @@ typedef void intern_release_fn(struct model *model, const struct intern_item *va
 
 /* May not be moved or copied. */
 struct intern {
-	struct pl_map map;
+	struct buckets buckets;
 	struct intern_item **by_id;
 	uint32_t *unused; /* a stack of numbers to be given again */
 	uint32_t unused_count;
+	uint32_t count;
 	uint32_t ids; /* given so far, from 1 */
 	uint32_t cap;
 	size_t bytes; /* of the values */
+	struct pl_hash_key key;
 	intern_release_fn *release;
 	struct model *model;
 };
@@ -52,8 +57,8 @@ void intern_done(struct intern *intern);
 PL_NODISCARD enum pl_code intern_take(struct intern *intern, struct intern_item *draft,
                                       size_t size, const struct intern_item **out);
 
-/* NULL does nothing. Shared values are constant but for their counters. */
-void intern_ref(const struct intern_item *value);
+/* NULL does nothing. */
+void intern_ref(struct intern *intern, const struct intern_item *value);
 void intern_unref(struct intern *intern, const struct intern_item *value);
 
 /* NULL: nobody has that number. */

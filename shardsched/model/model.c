@@ -28,7 +28,7 @@ size_t model_memory(const struct model *model)
 	for (int kind = 0; kind < MODEL_KIND_COUNT; kind++) {
 		const struct intern *intern = &model->intern[kind];
 
-		bytes += intern->bytes + intern->map.cap * sizeof(void *) +
+		bytes += intern->bytes + intern->buckets.cap * sizeof(uint32_t) +
 		         intern->cap * (sizeof(void *) + sizeof(uint32_t));
 	}
 	return bytes;
@@ -82,9 +82,9 @@ const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
 	return value;
 }
 
-const void *model_ref(const void *value)
+const void *model_ref(struct model *model, enum model_kind kind, const void *value)
 {
-	intern_ref(value);
+	intern_ref(&model->intern[kind], value);
 	return value;
 }
 

@@ -68,7 +68,7 @@ const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
                        size_t size);
 
 /* A reference more to a shared value; one less. NULL does nothing. */
-const void *model_ref(const void *value);
+const void *model_ref(struct model *model, enum model_kind kind, const void *value);
 void model_unref(struct model *model, enum model_kind kind, const void *value);
 
 static inline struct pl_span model_text(const struct model *model, uint32_t id)

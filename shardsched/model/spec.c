@@ -40,6 +40,7 @@ static size_t lay_out(struct sizes sizes, struct spec *out)
 {
 	size_t at = sizeof *out;
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): type is a type */
 #define LAY_OUT(name, type)                              \
 	out->name = (struct spec_rows){(uint32_t)at, 0}; \
 	at += ((size_t)sizes.name * sizeof(type) + 7) / 8 * 8;

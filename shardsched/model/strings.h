@@ -5,8 +5,7 @@
  * after the last one is gone, so names may churn for ever in flat memory. 0 is
  * no string; the empty string has a number like any other.
  *
- * 24 bytes a string, 4 to 8 a bucket, and the bytes. Buckets are split one at a
- * time as strings come: none waits for a million to be hashed again.
+ * 24 bytes a string, 4 to 8 for its bucket, and the bytes.
  */
 #ifndef SHARDSCHED_MODEL_STRINGS_H
 #define SHARDSCHED_MODEL_STRINGS_H
@@ -15,24 +14,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shardsched/model/buckets.h"
 #include "store/base/err.h"
 #include "store/base/hash.h"
 #include "store/base/span.h"
 
 struct strings_slot;
 
-/* May not be copied. */
+/* May not be moved or copied. */
 struct strings {
 	struct strings_slot **chunk;
 	uint32_t chunks;
 	uint32_t slots;  /* that were ever in use; number 0 is the first */
 	uint32_t unused; /* the first of a chain of free slots, 0 at its end */
 	uint32_t count;
-	uint32_t *bucket; /* the first string of a chain */
-	uint32_t base;    /* a power of two: base <= buckets <= 2 * base */
-	uint32_t buckets;
-	uint32_t cap;
 	size_t bytes; /* of the texts */
+	struct buckets buckets;
 	struct pl_hash_key key;
 };
 

@@ -7,6 +7,7 @@ enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253, PORT_MAX = 15 };
 #define BIT(fault) (UINT32_C(1) << TEXT_##fault)
 
 #define FAULT_TEXT(name, sentence) sentence,
+/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): some go over two lines */
 static const char *const sentences[TEXT_FAULT_COUNT] = {TEXT_FAULT_MAP(FAULT_TEXT)};
 
 const char *text_fault_says(enum text_fault fault)

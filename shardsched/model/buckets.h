@@ -1,0 +1,48 @@
+/*
+ * Chains of numbers by hash: the table under strings and shared values, whose
+ * elements are found by number and hold the link.
+ *
+ * Linear hashing, as in store/base/map.h: buckets are split one at a time as
+ * elements come, so the millionth costs what the tenth did, and when there is no
+ * memory for more buckets, chains get longer instead. 4 to 8 bytes an element.
+ */
+#ifndef SHARDSCHED_MODEL_BUCKETS_H
+#define SHARDSCHED_MODEL_BUCKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bucket_link {
+	uint32_t hash;
+	uint32_t next; /* 0: the last */
+};
+
+/* The link of the element with that number, which is never 0. */
+typedef struct bucket_link *bucket_link_fn(const void *owner, uint32_t id);
+
+struct buckets {
+	uint32_t *first;
+	uint32_t base; /* a power of two: base <= count <= 2 * base */
+	uint32_t count;
+	uint32_t cap;
+	uint32_t entries;
+	bucket_link_fn *link;
+	const void *owner;
+};
+
+/* Allocates nothing yet. */
+void buckets_init(struct buckets *buckets, const void *owner, bucket_link_fn *link);
+void buckets_done(struct buckets *buckets);
+
+/* Before the first is added; false: no memory. */
+bool buckets_ready(struct buckets *buckets);
+
+/* The first of the chain in which that hash would be; 0: it is empty. */
+uint32_t buckets_chain(const struct buckets *buckets, uint32_t hash);
+
+/* The link's hash is set. */
+void buckets_add(struct buckets *buckets, uint32_t id);
+void buckets_del(struct buckets *buckets, uint32_t id);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * A walk over text that was found to be JSON before, so nothing is checked again:
+ * a value ends where its brackets do. It goes only as deep as changes lead.
+ */
+#include "shardsched/model/object.h"
+
+#include <stdint.h>
+
+struct printer {
+	const struct object_change *changes;
+	struct pl_buf *out;
+	struct pl_err *err;
+	enum pl_code code;
+	struct pl_span text; /* what is left to read */
+};
+
+static void put(struct printer *p, struct pl_span text)
+{
+	if (p->code != PL_OK)
+		return;
+	p->code = pl_buf_add(p->out, text);
+	if (p->code != PL_OK)
+		(void)pl_err_set(p->err, p->code, "print an object");
+}
+
+static void skip(struct pl_span *text, size_t count)
+{
+	PL_ASSERT(count <= text->len);
+	*text = pl_span(text->at + count, text->len - count);
+}
+
+static bool is_space(uint8_t byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+static void skip_space(struct pl_span *text)
+{
+	while (text->len > 0 && is_space(text->at[0]))
+		skip(text, 1);
+}
+
+/* The length of the string that text begins with, quotes included. */
+static size_t string_len(struct pl_span text)
+{
+	size_t at = 1;
+
+	while (at < text.len && text.at[at] != '"')
+		at += text.at[at] == '\\' ? 2 : 1;
+	return at + 1 < text.len ? at + 1 : text.len;
+}
+
+static size_t scalar_len(struct pl_span text)
+{
+	size_t at = 0;
+
+	while (at < text.len && !is_space(text.at[at]) && text.at[at] != ',' &&
+	       text.at[at] != '}' && text.at[at] != ']')
+		at++;
+	return at;
+}
+
+static size_t value_len(struct pl_span text)
+{
+	size_t depth = 0, at = 0;
+
+	if (text.len == 0 || (text.at[0] != '{' && text.at[0] != '['))
+		return text.len > 0 && text.at[0] == '"' ? string_len(text)
+		                                         : scalar_len(text);
+	while (at < text.len) {
+		uint8_t byte = text.at[at];
+
+		if (byte == '"') {
+			at += string_len(pl_span(text.at + at, text.len - at));
+			continue;
+		}
+		at++;
+		depth += byte == '{' || byte == '[';
+		if ((byte == '}' || byte == ']') && --depth == 0)
+			break;
+	}
+	return at;
+}
+
+static unsigned hex(uint8_t byte)
+{
+	return byte <= '9' ? (unsigned)(byte - '0')
+	                   : (unsigned)((byte | 0x20) - 'a') + 10;
+}
+
+/* The next byte of a name, escapes undone. Names that we look for are ASCII: what is
+ * not is 0x80, which is equal to none. */
+static uint8_t next_byte(struct pl_span *name)
+{
+	uint8_t byte = name->at[0];
+	unsigned point;
+
+	if (byte != '\\') {
+		skip(name, 1);
+		return byte < 0x80 ? byte : 0x80;
+	}
+	byte = name->at[1];
+	if (byte != 'u') {
+		skip(name, 2);
+		/* \b, \f, \n, \r and \t stand in no name of ours. */
+		return byte == '"' || byte == '\\' || byte == '/' ? byte : 0x80;
+	}
+	point = hex(name->at[2]) << 12 | hex(name->at[3]) << 8 | hex(name->at[4]) << 4 |
+	        hex(name->at[5]);
+	skip(name, 6);
+	return point < 0x80 ? (uint8_t)point : 0x80;
+}
+
+/* quoted: as it stands in the text. */
+static bool is_name(struct pl_span quoted, const char *name)
+{
+	struct pl_span rest = pl_span(quoted.at + 1, quoted.len - 2);
+
+	for (; *name != 0; name++)
+		if (rest.len == 0 || next_byte(&rest) != (uint8_t)*name)
+			return false;
+	return rest.len == 0;
+}
+
+/* Which changes are meant for the level that is being printed: a bit each. */
+static const char *step(const struct printer *p, unsigned change, unsigned depth)
+{
+	return p->changes[change].path[depth];
+}
+
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): i is a name */
+#define EACH_BIT(i, set)                                                      \
+	for (unsigned i = 0; (i) < OBJECT_CHANGES_MAX && (set) >> (i); (i)++) \
+		if (((set) >> (i)&1) != 0)
+
+/* Of those, the ones that lead to this member or into it. */
+static uint32_t meant(const struct printer *p, uint32_t set, unsigned depth,
+                      struct pl_span quoted)
+{
+	uint32_t out = 0;
+
+	EACH_BIT(i, set)
+	if (is_name(quoted, step(p, i, depth)))
+		out |= UINT32_C(1) << i;
+	return out;
+}
+
+/* The change that ends here; -1: all lead deeper. */
+static int final(const struct printer *p, uint32_t set, unsigned depth)
+{
+	EACH_BIT(i, set)
+	if (step(p, i, depth + 1) == NULL)
+		return (int)i;
+	return -1;
+}
+
+static uint32_t same_step(const struct printer *p, uint32_t set, unsigned depth,
+                          const char *name)
+{
+	uint32_t out = 0;
+
+	EACH_BIT(i, set)
+	if (strcmp(step(p, i, depth), name) == 0)
+		out |= UINT32_C(1) << i;
+	return out;
+}
+
+static void comma(struct printer *p, bool *some)
+{
+	if (*some)
+		put(p, PL_SPAN_LIT(","));
+	*some = true;
+}
+
+/* Whether anything but taking away is among them. */
+static bool adds(const struct printer *p, uint32_t set)
+{
+	EACH_BIT(i, set)
+	if (p->changes[i].json != NULL)
+		return true;
+	return false;
+}
+
+static void add_missing(struct printer *p, uint32_t set, unsigned depth, bool some);
+
+/* A member that was not there, with what leads into it. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
+static void add_member(struct printer *p, uint32_t set, unsigned depth, const char *name)
+{
+	int change = final(p, set, depth);
+
+	put(p, PL_SPAN_LIT("\""));
+	put(p, pl_span_str(name));
+	put(p, PL_SPAN_LIT("\":"));
+	if (change >= 0) {
+		put(p, pl_span_str(p->changes[change].json));
+		return;
+	}
+	put(p, PL_SPAN_LIT("{"));
+	add_missing(p, set, depth + 1, false);
+	put(p, PL_SPAN_LIT("}"));
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
+static void add_missing(struct printer *p, uint32_t set, unsigned depth, bool some)
+{
+	while (set != 0) {
+		unsigned first = (unsigned)__builtin_ctz(set);
+		const char *name = step(p, first, depth);
+		uint32_t group = same_step(p, set, depth, name);
+		int change = final(p, group, depth);
+
+		set &= ~group;
+		if (!adds(p, group) || (change >= 0 && p->changes[change].json == NULL))
+			continue;
+		comma(p, &some);
+		add_member(p, group, depth, name);
+	}
+}
+
+static void print_object(struct printer *p, uint32_t set, unsigned depth);
+
+/* One member, whose name was read: copied, replaced, left out or looked into. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
+static void print_member(struct printer *p, uint32_t set, unsigned depth,
+                         struct pl_span name, bool *some)
+{
+	int change = final(p, set, depth);
+	size_t len = value_len(p->text);
+	struct pl_span value = pl_span(p->text.at, len);
+	bool empty = pl_span_eq(value, PL_SPAN_LIT("null"));
+
+	if (change >= 0 && p->changes[change].json == NULL) {
+		skip(&p->text, len);
+		return;
+	}
+	comma(p, some);
+	put(p, name);
+	put(p, PL_SPAN_LIT(":"));
+	if (set != 0 && change < 0 && (value.at[0] == '{' || empty)) {
+		if (empty) {
+			put(p, PL_SPAN_LIT("{"));
+			add_missing(p, set, depth + 1, false);
+			put(p, PL_SPAN_LIT("}"));
+			skip(&p->text, len);
+		} else {
+			print_object(p, set, depth + 1);
+		}
+		return;
+	}
+	if (set != 0 && change < 0 && p->code == PL_OK)
+		p->code = pl_err_set(p->err, PL_INVALID,
+		                     PL_SPAN_FMT ": want an object to change in",
+		                     PL_SPAN_ARG(name));
+	put(p, change >= 0 ? pl_span_str(p->changes[change].json) : value);
+	skip(&p->text, len);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
+static void print_object(struct printer *p, uint32_t set, unsigned depth)
+{
+	uint32_t missing = set;
+	bool some = false;
+
+	put(p, PL_SPAN_LIT("{"));
+	skip(&p->text, 1);
+	skip_space(&p->text);
+	while (p->text.len > 0 && p->text.at[0] != '}' && p->code == PL_OK) {
+		struct pl_span name = pl_span(p->text.at, string_len(p->text));
+		uint32_t here = meant(p, set, depth, name);
+
+		missing &= ~here;
+		skip(&p->text, name.len);
+		skip_space(&p->text);
+		skip(&p->text, 1); /* the colon */
+		skip_space(&p->text);
+		print_member(p, here, depth, name, &some);
+		skip_space(&p->text);
+		if (p->text.len > 0 && p->text.at[0] == ',')
+			skip(&p->text, 1);
+		skip_space(&p->text);
+	}
+	if (p->code != PL_OK)
+		return;
+	add_missing(p, missing, depth, some);
+	put(p, PL_SPAN_LIT("}"));
+	skip(&p->text, 1);
+}
+
+enum pl_code object_print(struct pl_span json, const struct object_change *changes,
+                          size_t count, struct pl_buf *out, struct pl_err *err)
+{
+	struct printer p = {.changes = changes, .out = out, .err = err, .text = json};
+	uint32_t set = count == 0 ? 0 : UINT32_MAX >> (OBJECT_CHANGES_MAX - count);
+
+	PL_ASSERT(count <= OBJECT_CHANGES_MAX);
+	skip_space(&p.text);
+	PL_ASSERT(p.text.len > 0 && p.text.at[0] == '{');
+	for (size_t i = 0; i < count; i++)
+		PL_ASSERT(changes[i].path[0] != NULL);
+	print_object(&p, set, 0);
+	return p.code;
+}
+
+struct pl_span object_member(struct pl_span json, const char *name)
+{
+	struct pl_span text = json;
+
+	skip_space(&text);
+	PL_ASSERT(text.len > 0 && text.at[0] == '{');
+	skip(&text, 1);
+	skip_space(&text);
+	while (text.len > 0 && text.at[0] == '"') {
+		struct pl_span key = pl_span(text.at, string_len(text));
+		size_t len;
+
+		skip(&text, key.len);
+		skip_space(&text);
+		skip(&text, 1); /* the colon */
+		skip_space(&text);
+		len = value_len(text);
+		if (is_name(key, name))
+			return pl_span(text.at, len);
+		skip(&text, len);
+		skip_space(&text);
+		if (text.len > 0 && text.at[0] == ',')
+			skip(&text, 1);
+		skip_space(&text);
+	}
+	return (struct pl_span){0};
+}

@@ -1,0 +1,33 @@
+/*
+ * The JSON of an object beside its typed value, so that nothing is lost when it is
+ * written again: what is not changed is written byte for byte as it came, unknown
+ * fields, the order of members and the spelling of numbers included.
+ */
+#ifndef SHARDSCHED_MODEL_OBJECT_H
+#define SHARDSCHED_MODEL_OBJECT_H
+
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/span.h"
+
+enum { OBJECT_DEPTH_MAX = 8, OBJECT_CHANGES_MAX = 32 };
+
+/* A member, by the names that lead to it, of which the first NULL is the end. */
+struct object_change {
+	const char *path[OBJECT_DEPTH_MAX + 1];
+	const char *json; /* its new value; NULL takes it away */
+};
+
+/* Adds to out the object in json with those changes; members that are not there yet
+ * are added behind the others, the objects around them too. json must be an object
+ * that the reader accepts. Of two changes that meet, the first counts, and a change
+ * inside something that another replaces is lost.
+ * PL_INVALID: a change leads into something that is no object. PL_LIMIT, PL_NOMEM. */
+PL_NODISCARD enum pl_code object_print(struct pl_span json,
+                                       const struct object_change *changes, size_t count,
+                                       struct pl_buf *out, struct pl_err *err);
+
+/* The text of that member as it stands in json; at NULL: there is none. */
+struct pl_span object_member(struct pl_span json, const char *name);
+
+#endif

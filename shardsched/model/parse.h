@@ -1,0 +1,48 @@
+/*
+ * From JSON to an object that is kept: read, validated if wanted, made.
+ *
+ *	struct parse parse = {.model = &model, .arena = &arena, .errors = &errors};
+ *
+ *	code = claim_parse(&parse, json, &claim, &err);
+ *
+ * PL_INVALID and PL_LIMIT name the field in err; with errors, all that is wrong is
+ * listed there. An object that came from a member's API server was validated there:
+ * errors NULL takes it as it is, and what cannot be meant matches nothing.
+ * The arena may be reset afterwards.
+ */
+#ifndef SHARDSCHED_MODEL_PARSE_H
+#define SHARDSCHED_MODEL_PARSE_H
+
+#include "shardsched/model/field_errors.h"
+#include "shardsched/model/node.h"
+#include "shardsched/model/pod.h"
+#include "shardsched/model/reader.h"
+#include "shardsched/model/validate.h"
+
+struct parse {
+	struct model *model;
+	struct pl_arena *arena;
+	struct field_errors *errors; /* or NULL; initialised by the parse */
+	/* While it goes on: */
+	struct reader reader;
+	struct maker maker;
+	struct validate check;
+	struct draft_meta meta;
+	struct pl_json root;
+};
+
+PL_NODISCARD enum pl_code pod_parse(struct parse *parse, struct pl_span json,
+                                    struct pod *out, struct pl_err *err);
+PL_NODISCARD enum pl_code node_parse(struct parse *parse, struct pl_span json,
+                                     struct node *out, struct pl_err *err);
+
+/* For parsers of other objects. Begins: root and metadata are read. */
+void parse_begin(struct parse *parse, struct pl_span json, struct pl_err *err);
+/* Everything was read. Whether to validate, with metadata and the path at the root. */
+bool parse_checks(struct parse *parse, enum validate_name name, bool namespaced);
+/* Whether to make it now; the maker is ready then. */
+bool parse_makes(struct parse *parse);
+/* How it ended. err as given to parse_begin. */
+PL_NODISCARD enum pl_code parse_end(struct parse *parse);
+
+#endif
