@@ -60,6 +60,9 @@ static void perform(struct session *s, const struct session_action *action)
 	case SESSION_DO_AGAIN:
 		lease_again(s->lease);
 		break;
+	case SESSION_DO_GIVE_UP:
+		lease_give_up(s->lease);
+		break;
 	case SESSION_TELL_UP:
 		session_tell(s, action, SESSION_UP);
 		break;

@@ -143,7 +143,7 @@ static void on_held(struct session_core *core, const struct session_event *event
 			session_emit(actions, SESSION_TELL_UP, core);
 		return;
 	}
-	if (core->state == SESSION_ENDED)
+	if (core->state == SESSION_ENDED || event->lease == core->given_up)
 		return;
 	core->lease = event->lease;
 	core->state = SESSION_JOINING;
@@ -179,6 +179,18 @@ static void drop_lease(struct session_core *core, enum pl_code code,
 		return;
 	core->state = SESSION_LEASING;
 	session_emit(actions, SESSION_DO_AGAIN, core);
+}
+
+void session_give_up(struct session_core *core, enum pl_code code,
+                     struct session_actions *actions)
+{
+	struct session_action *action;
+
+	PL_ASSERT(core->up && core->lease != 0);
+	core->given_up = core->lease;
+	drop_lease(core, code, actions);
+	action = session_emit(actions, SESSION_DO_GIVE_UP, core);
+	action->lease = core->given_up;
 }
 
 /* -- steps ---------------------------------------------------------------- */

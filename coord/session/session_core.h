@@ -2,12 +2,13 @@
  * One shard's lease and its record under it, decided without I/O.
  *
  *	LEASING --HELD--> JOINING --CREATED, or it is ours--> STANDING
- *	   ^                 |  ^                                |
- *	   |                 |  | its lease is gone, revoked     | another's
- *	   |                 |  |                                | (DOWN)
- *	   |                 +--v--- another's ------> WAITING <-+
- *	   |                                              |
- *	   +---- our lease is gone, from anywhere         +-- it lives --> ENDED (refused)
+ *	   ^ ^               |  ^                                |
+ *	   | |               |  | its lease is gone, revoked     |
+ *	   | |               |  v                                |
+ *	   | |               +--- another's ---> WAITING --- it lives --> ENDED (refused)
+ *	   | |                                                   |
+ *	   | +-- another's: DOWN, and our lease is given up -----+
+ *	   +---- our lease is gone, from anywhere
  *
  * The record is put only against the mod revision and lease that were seen, so
  * that what arrives late never undoes what came after it. An unknown outcome is
@@ -86,8 +87,9 @@ enum session_ask {
 };
 
 enum session_action_type {
-	SESSION_DO_ASK,   /* ask, seq, lease, revision, seen_lease */
-	SESSION_DO_AGAIN, /* another lease is wanted */
+	SESSION_DO_ASK,     /* ask, seq, lease, revision, seen_lease */
+	SESSION_DO_AGAIN,   /* another lease is wanted */
+	SESSION_DO_GIVE_UP, /* lease: it lives, and is to be revoked */
 	/* To be told to the user, who must have stopped acting before DOWN returns: */
 	SESSION_TELL_UP,      /* lease, until_ms, revision: of creation */
 	SESSION_TELL_DOUBT,   /* lease, until_ms, code */
@@ -144,8 +146,9 @@ struct session_core {
 	struct pl_rng rng; /* jitter */
 	uint64_t pace_ms;  /* between looks */
 	uint64_t refresh_ms;
-	bool up;       /* told, and not told otherwise since */
-	int64_t lease; /* 0: none */
+	bool up;          /* told, and not told otherwise since */
+	int64_t lease;    /* 0: none */
+	int64_t given_up; /* the last one that we gave up */
 	uint64_t until_ms;
 	int64_t create_revision; /* STANDING: of the record as it was last seen */
 	int64_t revision;

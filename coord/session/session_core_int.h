@@ -10,6 +10,9 @@ struct session_action *session_emit(struct session_actions *actions,
 void session_trouble(const struct session_core *core, enum session_why why,
                      enum pl_code code, struct session_actions *actions);
 void session_plan(struct session_core *core, enum session_ask next, uint64_t at_ms);
+/* Of a lease that lives: others wait for what hangs on it. */
+void session_give_up(struct session_core *core, enum pl_code code,
+                     struct session_actions *actions);
 /* Counts a failure; until when nothing more is asked. */
 uint64_t session_hold(struct session_core *core, uint64_t now_ms);
 

@@ -13,6 +13,7 @@ static const char *const ask_names[] = {
 
 static const char *const tell_names[] = {
 	[SESSION_DO_AGAIN] = "another lease, please",
+	[SESSION_DO_GIVE_UP] = "give up lease",
 	[SESSION_TELL_UP] = "UP",
 	[SESSION_TELL_DOUBT] = "DOUBT",
 	[SESSION_TELL_DOWN] = "DOWN",
@@ -63,6 +64,8 @@ static void say_action(const struct session_action *a)
 		    a->lease, a->until_ms, a->revision);
 	if (a->type == SESSION_TELL_TROUBLE)
 		SAY(": %s", why_names[a->why]);
+	if (a->type == SESSION_DO_GIVE_UP)
+		SAY(" %" PRId64, a->lease);
 	if (a->code != PL_OK)
 		SAY(" (%s)", pl_code_name(a->code));
 	SAY("\n");
@@ -284,7 +287,8 @@ T_CASE(removed_by_hand)
 	found("put by hand, without a lease", 6530, SESSION_GARBLED, 0, 70);
 	/* Not the creation that we know: it was removed, then put. */
 	T_TRUE(!core.up);
-	held("lease renewed", 6600, 7);
+	held("lease 8 is granted", 6600, 8);
+	found("still there", 6610, SESSION_GARBLED, 0, 70);
 	due("look again");
 	absent("removed", now + 10);
 	put("created at revision 75", now + 10, 75);
@@ -344,7 +348,6 @@ T_CASE(pause)
 	t_golden("session/pause.txt", story);
 }
 
-/* Who has it by hand loses it at once, and is not refused before it is clear. */
 /* The clock goes on between the lease's answer and our hearing of it. */
 T_CASE(paused_in_the_middle_of_a_note)
 {
@@ -367,16 +370,23 @@ T_CASE(paused_in_the_middle_of_a_note)
 	T_EQ(session_deadline_ms(&core), 18000);
 }
 
+/* Who is put out gives its lease up too: others wait for what hangs on it. It is not
+ * refused before it is clear that the other lives. */
 T_CASE(usurped)
 {
 	begin();
 	say("urgent", 1020, true);
 	found("another's, on lease 5", 1030, SESSION_ANOTHER, 5, 70);
 	T_TRUE(!core.up);
+	T_EQ(core.lease, 0);
+	held("an answer about it that was under way", 1032, 7);
+	T_EQ(core.lease, 0);
+	held("lease 8 is granted", 1035, 8);
+	found("still another's", 1037, SESSION_ANOTHER, 5, 70);
 	TELL("no such lease", NOLEASE, 1040);
 	put("created at revision 75", 1050, 75);
 	T_TRUE(core.up);
-	T_EQ(core.lease, 7);
+	T_EQ(core.lease, 8);
 	t_golden("session/usurped.txt", story);
 }
 

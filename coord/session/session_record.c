@@ -97,11 +97,13 @@ static void on_anothers(struct session_core *core, const struct session_event *e
                         enum session_ask asked, struct session_actions *actions)
 {
 	bool known = core->other.revision != 0 && core->other.lease == event->lease;
-	uint64_t at = moment(core, event, asked);
+	uint64_t at;
 
-	if (core->up)
-		session_emit(actions, SESSION_TELL_DOWN, core)->code = PL_EXISTS;
-	core->up = false;
+	if (core->up) {
+		session_give_up(core, PL_EXISTS, actions);
+		return;
+	}
+	at = moment(core, event, asked);
 	core->state = SESSION_WAITING;
 	core->other.revision = event->revision;
 	if (!known)

@@ -383,6 +383,34 @@ T_CASE(removed_by_hand)
 	end();
 }
 
+static size_t keys_of(const char *key)
+{
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	return kit.result.get.count;
+}
+
+/* Put out although its lease lives: what hangs on that is others' at once. */
+T_CASE(usurped)
+{
+	begin();
+	start_plain(&shards[0], 1, 'a');
+	run(100);
+	(void)kit_put_leased(&kit, "/partitions/00007/owner", "a", shards[0].lease);
+	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
+	start_plain(&shards[1], 2, 'b');
+	run(200);
+	T_STR(told(&shards[1]), "up ");
+	T_EQ(keys_of("/partitions/00007/owner"), 1);
+	session_look(shards[0].session);
+	run(250);
+	T_STR(told(&shards[0]), "up down(already exists) trouble(already exists) ");
+	T_EQ(keys_of("/partitions/00007/owner"), 0);
+	run(20000);
+	T_STR(told(&shards[0]), "refused(already exists) ");
+	T_STR(told(&shards[1]), "");
+	end();
+}
+
 T_CASE(garbage_without_a_lease)
 {
 	begin();

@@ -29,7 +29,7 @@ struct lease {
 	struct pl_list calls;
 	lease_fn *fn;
 	void *ctx;
-	bool wants_start, wants_again, wants_release;
+	bool wants_start, wants_again, wants_give_up, wants_release;
 	bool start_failed; /* a request could not even be started */
 	struct lease_event failure;
 	bool ending; /* only the calls in flight are waited for */
@@ -43,8 +43,8 @@ static uint64_t now_of(const struct lease *lease)
 
 static void rearm(struct lease *lease)
 {
-	bool due = lease->wants_start || lease->wants_again || lease->wants_release ||
-	           lease->start_failed;
+	bool due = lease->wants_start || lease->wants_again || lease->wants_give_up ||
+	           lease->wants_release || lease->start_failed;
 	uint64_t at = due ? now_of(lease) : lease_deadline_ms(&lease->core);
 
 	if (lease->ending)
@@ -237,6 +237,8 @@ static void on_timer(void *ctx)
 		event.type = LEASE_EV_START;
 	else if (take(&lease->wants_release))
 		event.type = LEASE_EV_RELEASE;
+	else if (take(&lease->wants_give_up))
+		event.type = LEASE_EV_GIVE_UP;
 	else if (take(&lease->wants_again))
 		event.type = LEASE_EV_AGAIN;
 	feed(lease, event);
@@ -277,6 +279,12 @@ enum pl_code lease_open(struct kv *kv, const struct lease_opts *opts, lease_fn *
 void lease_again(struct lease *lease)
 {
 	lease->wants_again = true;
+	rearm(lease);
+}
+
+void lease_give_up(struct lease *lease)
+{
+	lease->wants_give_up = true;
 	rearm(lease);
 }
 

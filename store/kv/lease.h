@@ -40,6 +40,10 @@ PL_NODISCARD enum pl_code lease_open(struct kv *kv, const struct lease_opts *opt
 /* After LOST or EXPIRED: tries for another lease, with another id. */
 void lease_again(struct lease *lease);
 
+/* While it is held: EXPIRED follows, and it is revoked, once: where that does not
+ * arrive it runs out by itself. */
+void lease_give_up(struct lease *lease);
+
 /* Revokes it; RELEASED follows within a few seconds, and the lease is gone. */
 void lease_release(struct lease *lease);
 

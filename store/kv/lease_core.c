@@ -257,6 +257,7 @@ static bool answers(const struct lease_core *core, const struct lease_event *eve
 	case LEASE_EV_START:
 	case LEASE_EV_TIMEOUT:
 	case LEASE_EV_AGAIN:
+	case LEASE_EV_GIVE_UP:
 	case LEASE_EV_RELEASE:
 		break;
 	}
@@ -386,6 +387,10 @@ void lease_step(struct lease_core *core, const struct lease_event *event,
 	case LEASE_EV_AGAIN:
 		if (core->state == LEASE_LOST || core->state == LEASE_EXPIRED)
 			grant_anew(core, event->now_ms, actions);
+		break;
+	case LEASE_EV_GIVE_UP:
+		if (holds(core))
+			on_expired(core, event->now_ms, actions);
 		break;
 	case LEASE_EV_TIMEOUT:
 		on_timeout(core, event->now_ms, actions);

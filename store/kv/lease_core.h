@@ -5,7 +5,8 @@
  *	GRANTING ------------> HELD <----------------------> DOUBT
  *	   |  ^                 |         KEPT                 |
  *	   |  | AGAIN           +---- store: gone ----> LOST <-+
- *	   |  |                 +---- our clock ---> EXPIRED <-+
+ *	   |  |                 +---- our clock,            |
+ *	   |  |                 |     GIVE_UP -----> EXPIRED <-+
  *	   |  +---------------- LOST, EXPIRED
  *	   +--- RELEASE (from anywhere) --> RELEASING --> RELEASED
  *
@@ -35,6 +36,7 @@ enum lease_event_type {
 	LEASE_EV_FAILED,  /* seq, code: whatever was asked under this number */
 	LEASE_EV_TIMEOUT, /* lease_deadline_ms() was reached */
 	LEASE_EV_AGAIN,   /* after LOST or EXPIRED: another lease */
+	LEASE_EV_GIVE_UP, /* as if it had EXPIRED: the user can not use it any more */
 	LEASE_EV_RELEASE,
 };
 

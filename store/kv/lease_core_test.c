@@ -291,7 +291,7 @@ T_CASE(random_life)
 				event.type = LEASE_EV_TIMEOUT;
 			} else {
 				event.type = (enum lease_event_type)pl_rng_between(
-					&rng, LEASE_EV_GRANTED, LEASE_EV_AGAIN);
+					&rng, LEASE_EV_GRANTED, LEASE_EV_GIVE_UP);
 				if (event.type == LEASE_EV_TIMEOUT)
 					continue;
 			}

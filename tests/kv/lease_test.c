@@ -98,6 +98,26 @@ T_CASE(lost_and_again)
 	end();
 }
 
+T_CASE(given_up)
+{
+	int64_t id;
+
+	begin(NULL, 0, 1);
+	run(100);
+	id = last.id;
+	lease_give_up(lease);
+	run(150);
+	T_EQ(last.state, LEASE_EXPIRED);
+	T_EQ(lease_id(lease), 0);
+	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_NOLEASE);
+	lease_give_up(lease); /* of nothing */
+	lease_again(lease);
+	run(10000);
+	T_EQ(last.state, LEASE_HELD);
+	T_TRUE(last.id != id);
+	end();
+}
+
 /* Keep-alives are not answered: doubt, then the end by our own clock, before the
  * store's. */
 T_CASE(silence)
