@@ -136,13 +136,19 @@ void hands_no_balancer(struct hands *hands)
 /* Past the check: a version that no shard may apply. */
 void hands_config_bad(struct hands *hands)
 {
+#define RECORD(config)                                                                \
+	"{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"hands\",\"why\":\"\"," \
+	"\"config\":" config "}"
 	static const char *const bad[] = {
-		"{\"v\":1,\"config\":{\"handover_ms\":-1}}",
-		"{\"v\":1,\"config\":{\"handover\":100}}",
-		"{\"v\":1,\"config\":{\"settle_ms\":\"soon\"}}",
+		RECORD("{\"handover_ms\":-1}"),
+		RECORD("{\"handover\":100}"),
+		RECORD("{\"settle_ms\":\"soon\"}"),
+		RECORD("[]"),
+		"{\"v\":1,\"config\":{\"handover_ms\":100}}",
 		"{\"v\":7}",
 		"not json",
 	};
+#undef RECORD
 	struct world *world = hands->world;
 	struct keys_id id = {.kind = KEYS_CONFIG, .name = PL_SPAN_LIT("coord")};
 	struct keys_text key;

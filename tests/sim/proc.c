@@ -6,287 +6,6 @@
 
 #include "store/base/alloc.h"
 
-/* -- what the shard says ------------------------------------------------- */
-
-static void told_lost(struct proc *proc, const struct shard_note *note)
-{
-	static const enum cover_what hits[] = {
-		[CLAIMS_HANDED_OVER] = COVER_HANDED_OVER,
-		[CLAIMS_KEPT] = COVER_HANDED_OVER,
-		[CLAIMS_GONE] = COVER_LOST_GONE,
-		[CLAIMS_SESSION] = COVER_LOST_SESSION,
-		[CLAIMS_FENCED] = COVER_LOST_FENCED,
-		[CLAIMS_REWOUND] = COVER_LOST_REWOUND,
-		[CLAIMS_CLOSED] = COVER_LOST_SESSION,
-	};
-	static const char *const whys[] = {
-		[CLAIMS_KEPT] = "kept",
-		[CLAIMS_HANDED_OVER] = "handed over",
-		[CLAIMS_GONE] = "its key is gone",
-		[CLAIMS_SESSION] = "session down",
-		[CLAIMS_FENCED] = "fenced",
-		[CLAIMS_REWOUND] = "store rewound",
-		[CLAIMS_CLOSED] = "closing",
-	};
-
-	world_hit(proc->world, hits[note->why]);
-	STORY(&proc->world->story, proc->name, "loses %u, epoch %" PRId64 ": %s",
-	      note->partition, note->epoch, whys[note->why]);
-	proc_work_lost(proc, note->partition);
-	world_see(proc->world, &(struct obs){.what = OBS_LOST,
-	                                     .proc = proc,
-	                                     .partition = note->partition,
-	                                     .epoch = note->epoch});
-}
-
-static void told_own(struct proc *proc, const struct shard_note *note)
-{
-	STORY(&proc->world->story, proc->name, "owns %u, epoch %" PRId64, note->partition,
-	      note->epoch);
-	world_hit(proc->world, COVER_OWN);
-	world_see(proc->world, &(struct obs){.what = OBS_OWN,
-	                                     .proc = proc,
-	                                     .partition = note->partition,
-	                                     .epoch = note->epoch});
-	proc_work_owned(proc, note->partition, note->epoch);
-}
-
-static void told_meta(struct proc *proc)
-{
-	proc->partitions = shard_partitions(proc->shard);
-	STORY(&proc->world->story, proc->name, "knows of %u partitions",
-	      proc->partitions);
-	PL_ASSERT(proc->partitions <= proc->world->truth.partitions);
-	if (proc->hold == NULL)
-		proc_work_start(proc);
-}
-
-static void told_config(struct proc *proc, const struct shard_note *note)
-{
-	STORY(&proc->world->story, proc->name, "%s %s version %" PRIu64 "%s%s",
-	      note->err == NULL ? "applies" : "refuses", config_name_text(note->config),
-	      note->version, note->err == NULL ? "" : ": ",
-	      note->err == NULL ? "" : note->err->msg);
-	proc->config_refused[note->config] = note->err != NULL;
-	if (note->err == NULL && note->config == CONFIG_COORD && note->version != 0 &&
-	    note->version == proc->world->bad_version)
-		check_fail(proc->world, "config",
-		           "%s applies version %" PRIu64 " of coord, which is broken",
-		           proc->name, note->version);
-	if (note->err == NULL)
-		proc->config[note->config] = note->version;
-	world_hit(proc->world,
-	          note->err == NULL ? COVER_CONFIG_APPLIED : COVER_CONFIG_REFUSED);
-}
-
-bool proc_leads(const struct proc *proc, const char *role)
-{
-	for (unsigned i = 0; i < TRUTH_ROLES_MAX; i++)
-		if (strcmp(proc->leads[i], role) == 0)
-			return true;
-	return false;
-}
-
-static void set_leads(struct proc *proc, const char *role, bool leads)
-{
-	for (unsigned i = 0; i < TRUTH_ROLES_MAX; i++)
-		if (strcmp(proc->leads[i], leads ? "" : role) == 0) {
-			(void)snprintf(proc->leads[i], TRUTH_ROLE_SIZE, "%s",
-			               leads ? role : "");
-			return;
-		}
-}
-
-static void told_role(struct proc *proc, const struct shard_note *note)
-{
-	bool leads = note->what == SHARD_LEAD;
-
-	if (leads)
-		STORY(&proc->world->story, proc->name, "leads %s, epoch %" PRId64,
-		      note->role, note->epoch);
-	else
-		STORY(&proc->world->story, proc->name, "does not lead %s", note->role);
-	set_leads(proc, note->role, leads);
-	if (leads)
-		world_hit(proc->world, COVER_LEAD);
-	world_see(proc->world, &(struct obs){.what = leads ? OBS_LEAD : OBS_FOLLOW,
-	                                     .proc = proc,
-	                                     .role = note->role,
-	                                     .epoch = note->epoch});
-}
-
-static void say(struct proc *proc, enum cover_what what, const char *words,
-                const struct pl_err *err)
-{
-	if (what != COVER_COUNT)
-		world_hit(proc->world, what);
-	STORY(&proc->world->story, proc->name, "%s%s%s", words, err == NULL ? "" : ": ",
-	      err == NULL ? "" : err->msg);
-}
-
-static void told_swept(struct proc *proc, const struct shard_note *note)
-{
-	if (note->key.len != 0)
-		STORY(&proc->world->story, proc->name, "removes " PL_SPAN_FMT,
-		      PL_SPAN_ARG(note->key));
-	else
-		STORY(&proc->world->story, proc->name, "compacts to %" PRId64,
-		      note->revision);
-	world_hit(proc->world, note->key.len != 0 ? COVER_SWEPT : COVER_COMPACTED);
-}
-
-static void told_closed(struct proc *proc)
-{
-	proc->shard = NULL;
-	if (!proc->ghost) {
-		say(proc, COVER_COUNT, "is closed", NULL);
-		world_see(proc->world, &(struct obs){.what = OBS_CLOSED, .proc = proc});
-	}
-	pl_timer_done(&proc->work);
-	agenda_set(&proc->world->agenda, &proc->reap, proc->world->agenda.now_ms);
-}
-
-static void told_trouble(struct proc *proc, const struct shard_note *note)
-{
-	if (!proc->world->story.terse)
-		STORY(&proc->world->story, proc->name, "has trouble with %s: %s",
-		      note->part == NULL ? "something" : note->part,
-		      note->err == NULL ? "" : note->err->msg);
-}
-
-static void told_session(struct proc *proc, const struct shard_note *note)
-{
-	if (note->what == SHARD_UP) {
-		if (proc->lease != note->lease)
-			STORY(&proc->world->story, proc->name, "is up, lease %" PRIx64,
-			      (uint64_t)note->lease);
-		proc->lease = note->lease;
-	} else if (note->what == SHARD_DOUBT) {
-		say(proc, COVER_DOUBT, "is in doubt", note->err);
-	} else {
-		say(proc, COVER_DOWN, "is down", note->err);
-		proc->lease = 0;
-	}
-}
-
-static void told_end(struct proc *proc, const struct shard_note *note)
-{
-	say(proc, COVER_REFUSED, "is refused", note->err);
-	proc->refused = true;
-	agenda_set(&proc->world->agenda, &proc->reap, proc->world->agenda.now_ms);
-}
-
-static void told_state(struct proc *proc, enum member_state state, const char *words)
-{
-	proc->state = state;
-	say(proc, COVER_COUNT, words, NULL);
-}
-
-static void told_quiesce(struct proc *proc, const struct shard_note *note)
-{
-	STORY(&proc->world->story, proc->name, "is to hand over %u", note->partition);
-	world_hit(proc->world, COVER_QUIESCE);
-	proc_work_end(proc, note->partition, note->epoch, note->deadline_ms);
-}
-
-static void told_fenced(struct proc *proc, const struct shard_note *note)
-{
-	world_hit(proc->world, COVER_FENCED);
-	STORY(&proc->world->story, proc->name, "was fenced on %u", note->partition);
-	world_see(proc->world, &(struct obs){.what = OBS_FENCED,
-	                                     .proc = proc,
-	                                     .partition = note->partition,
-	                                     .epoch = note->epoch});
-}
-
-static void told_balanced(struct proc *proc, const struct shard_note *note)
-{
-	STORY(&proc->world->story, proc->name, "balances, %u moves", note->moves);
-	world_hit(proc->world, COVER_BALANCED);
-}
-
-/* Of partitions: true, it was one of these. */
-static bool told_work(struct proc *proc, const struct shard_note *note)
-{
-	if (note->what == SHARD_OWN)
-		told_own(proc, note);
-	else if (note->what == SHARD_QUIESCE)
-		told_quiesce(proc, note);
-	else if (note->what == SHARD_LOST)
-		told_lost(proc, note);
-	else if (note->what == SHARD_FENCED)
-		told_fenced(proc, note);
-	else
-		return false;
-	return true;
-}
-
-static void told(struct proc *proc, const struct shard_note *note)
-{
-	switch (note->what) {
-	case SHARD_META:
-		told_meta(proc);
-		break;
-	case SHARD_UP:
-	case SHARD_DOUBT:
-	case SHARD_DOWN:
-		told_session(proc, note);
-		break;
-	case SHARD_ACTIVE:
-		told_state(proc, MEMBER_ACTIVE, "is active");
-		break;
-	case SHARD_DRAINING:
-		told_state(proc, MEMBER_DRAINING, "drains");
-		break;
-	case SHARD_DRAINED:
-		say(proc, COVER_COUNT, "is drained", NULL);
-		break;
-	case SHARD_GARBLED:
-		say(proc, COVER_GARBLED, "reports a garbled key", note->err);
-		break;
-	case SHARD_CONFIG:
-		told_config(proc, note);
-		break;
-	case SHARD_LEAD:
-	case SHARD_FOLLOW:
-		told_role(proc, note);
-		break;
-	case SHARD_BALANCED:
-		told_balanced(proc, note);
-		break;
-	case SHARD_SWEPT:
-		told_swept(proc, note);
-		break;
-	case SHARD_REWOUND:
-		say(proc, COVER_COUNT, "sees that the store went back", NULL);
-		break;
-	case SHARD_TROUBLE:
-		told_trouble(proc, note);
-		break;
-	case SHARD_REFUSED:
-		told_end(proc, note);
-		break;
-	case SHARD_CLOSED:
-	case SHARD_OWN:
-	case SHARD_QUIESCE:
-	case SHARD_LOST:
-	case SHARD_FENCED:
-		PL_UNREACHABLE("told elsewhere");
-	}
-}
-
-static void on_note(void *ctx, const struct shard_note *note)
-{
-	struct proc *proc = ctx;
-
-	if (note->what == SHARD_CLOSED)
-		told_closed(proc);
-	else if (!proc->ghost && !told_work(proc, note))
-		told(proc, note);
-}
-
-/* -- beginning and end --------------------------------------------------- */
-
 static bool pid_lives(void *ctx, int64_t pid)
 {
 	struct proc *me = ctx;
@@ -328,6 +47,7 @@ static void on_reap(void *ctx)
 	}
 	agenda_stop(&proc->world->agenda, &proc->wake);
 	agenda_stop(&proc->world->agenda, &proc->heal);
+	agenda_stop(&proc->world->agenda, &proc->turn);
 	simkv_free(proc->sim);
 	pl_list_del(&proc->link);
 	free(proc->hold);
@@ -349,8 +69,20 @@ static void on_heal(void *ctx)
 	struct proc *proc = ctx;
 
 	STORY(&proc->world->story, proc->name, "can be reached again");
+	agenda_stop(&proc->world->agenda, &proc->turn);
 	for (unsigned way = 0; way < SIMKV_WAYS; way++)
 		simkv_cut(proc->sim, way, false);
+}
+
+/* What was held back comes at last, and from now on nothing gets through: good news
+ * of long ago is all that there is. */
+static void on_turn(void *ctx)
+{
+	struct proc *proc = ctx;
+
+	STORY(&proc->world->story, proc->name, "gets late answers, and then no more");
+	simkv_cut(proc->sim, SIMKV_ANSWERS, false);
+	simkv_cut(proc->sim, SIMKV_REQUESTS, true);
 }
 
 static struct simkv *kv_for(struct proc *proc)
@@ -397,7 +129,8 @@ static void open_shard(struct proc *proc)
 	};
 	struct pl_err err = {0};
 
-	if (shard_open(simkv_kv(proc->sim), &opts, on_note, &proc->shard, &err) != PL_OK)
+	if (shard_open(simkv_kv(proc->sim), &opts, proc_on_note, &proc->shard, &err) !=
+	    PL_OK)
 		PL_UNREACHABLE(err.msg);
 }
 
@@ -420,6 +153,7 @@ struct proc *proc_start(struct world *world, const struct proc_opts *opts)
 	agenda_item_init(&proc->reap, on_reap, proc);
 	agenda_item_init(&proc->wake, on_wake, proc);
 	agenda_item_init(&proc->heal, on_heal, proc);
+	agenda_item_init(&proc->turn, on_turn, proc);
 	STORY(&world->story, proc->name, "starts on host %s", proc->host_text);
 	proc->sim = kv_for(proc);
 	pl_list_add_tail(&world->procs, &proc->link);

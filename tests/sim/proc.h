@@ -51,7 +51,7 @@ struct proc {
 	struct pl_timer work;
 	struct agenda_item reap;
 	/* What will undo what was done to it. */
-	struct agenda_item wake, heal;
+	struct agenda_item wake, heal, turn;
 };
 
 struct proc_opts {
@@ -92,6 +92,9 @@ unsigned proc_count(struct world *world);
 /* Those of them that are not to drain. */
 unsigned proc_active(struct world *world);
 
+void proc_on_note(void *ctx, const struct shard_note *note); /* proc_told.c */
+
+/* work.c */
 void proc_work_start(struct proc *proc);
 void proc_work_owned(struct proc *proc, uint32_t partition, int64_t epoch);
 void proc_work_end(struct proc *proc, uint32_t partition, int64_t epoch,

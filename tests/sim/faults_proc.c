@@ -1,0 +1,206 @@
+/* What befalls a process, its network and its clock. */
+#include "tests/sim/nemesis_int.h"
+
+struct proc *nemesis_join(struct world *world)
+{
+	unsigned id = world->ids;
+
+	if (id >= world->truth.shards)
+		return NULL;
+	world->ids++;
+	return proc_start(world,
+	                  &(struct proc_opts){.id = id, .host = id / SHARDS_A_HOST});
+}
+
+static void on_return(void *ctx)
+{
+	struct ret *ret = ctx;
+	struct world *world = ret->nemesis->world;
+
+	if (world->plan.one_at_a_time && !world->calm && world->change_ms != 0) {
+		agenda_set(&world->agenda, &ret->item, world->agenda.now_ms + 100);
+		return;
+	}
+	ret->busy = false;
+	world_hit(world, COVER_RESTART);
+	(void)proc_start(world, &(struct proc_opts){.id = ret->id, .host = ret->host});
+}
+
+static void return_later(struct nemesis *nemesis, const struct proc *proc)
+{
+	struct world *world = nemesis->world;
+
+	for (unsigned i = 0; i < RETURNS_MAX; i++) {
+		struct ret *ret = &nemesis->ret[i];
+
+		if (ret->busy)
+			continue;
+		ret->busy = true;
+		ret->id = proc->id;
+		ret->host = proc->host;
+		if (world_chance(world, 1, 8) && world->ids < world->truth.shards) {
+			world_hit(world, COVER_RESTART_NEW); /* without memory */
+			ret->id = world->ids++;
+		}
+		if (world_chance(world, 1, 6))
+			ret->host = (unsigned)nemesis_below(nemesis, world->ids);
+		agenda_set(&world->agenda, &ret->item,
+		           nemesis_now(nemesis) + nemesis_spell(nemesis));
+		return;
+	}
+}
+
+static void do_pause(struct nemesis *nemesis, struct proc *proc, bool suspend)
+{
+	struct world *world = nemesis->world;
+	uint64_t ms = nemesis_spell(nemesis);
+
+	if (simkv_is_paused(proc->sim))
+		return;
+	STORY(&world->story, proc->name, "%s for %llu ms",
+	      suspend ? "is suspended" : "is stopped", (unsigned long long)ms);
+	world_hit(world, suspend ? COVER_SUSPEND : COVER_PAUSE);
+	if (ms > nemesis_ttl_ms(nemesis))
+		world_hit(world, COVER_PAUSE_LONG);
+	if (suspend)
+		proc->broken_until_ms =
+			nemesis_now(nemesis) + ms + 2 * nemesis_ttl_ms(nemesis);
+	simkv_pause(proc->sim, suspend);
+	agenda_set(&world->agenda, &proc->wake, nemesis_now(nemesis) + ms);
+}
+
+static void do_crash(struct nemesis *nemesis, struct proc *proc)
+{
+	world_hit(nemesis->world, COVER_CRASH);
+	return_later(nemesis, proc);
+	proc_crash(proc);
+}
+
+static void do_leave(struct nemesis *nemesis, struct proc *proc)
+{
+	if (simkv_is_paused(proc->sim))
+		return;
+	world_hit(nemesis->world, COVER_LEAVE);
+	return_later(nemesis, proc);
+	proc_leave(proc);
+}
+
+static void do_twin(struct nemesis *nemesis, const struct proc *proc)
+{
+	unsigned host = proc->host;
+
+	world_hit(nemesis->world, COVER_TWIN);
+	if (world_chance(nemesis->world, 1, 2))
+		host = (unsigned)nemesis_below(nemesis, nemesis->world->ids);
+	(void)proc_start(nemesis->world,
+	                 &(struct proc_opts){.id = proc->id, .host = host, .twin = true});
+}
+
+void fault_join(struct nemesis *nemesis)
+{
+	if (proc_count(nemesis->world) < nemesis->world->plan.shards + 3)
+		(void)nemesis_join(nemesis->world);
+}
+
+/* -- network and clocks -------------------------------------------------- */
+
+static void do_cut(struct nemesis *nemesis, struct proc *proc)
+{
+	struct world *world = nemesis->world;
+	uint64_t ways = nemesis_below(nemesis, 5);
+	uint64_t ms = nemesis_spell(nemesis);
+
+	world_hit(world, COVER_CUT);
+	if (ways == SIMKV_WAYS) {
+		uint64_t late = nemesis_below(nemesis, nemesis_ttl_ms(nemesis) / 3);
+
+		STORY(&world->story, proc->name, "is to get its answers %llu ms late",
+		      (unsigned long long)late);
+		simkv_cut(proc->sim, SIMKV_ANSWERS, true);
+		simkv_cut(proc->sim, SIMKV_NOTES, true);
+		agenda_set(&world->agenda, &proc->turn, nemesis_now(nemesis) + late);
+		ms += late;
+	} else if (ways < SIMKV_WAYS) {
+		static const char *const names[] = {"requests", "answers", "notes"};
+
+		world_hit(world, COVER_CUT_ONE_WAY);
+		STORY(&world->story, proc->name, "%s are cut off for %llu ms",
+		      names[ways], (unsigned long long)ms);
+		simkv_cut(proc->sim, (enum simkv_way)ways, true);
+	} else {
+		STORY(&world->story, proc->name, "is cut off for %llu ms",
+		      (unsigned long long)ms);
+		for (unsigned way = 0; way < SIMKV_WAYS; way++)
+			simkv_cut(proc->sim, way, true);
+	}
+	agenda_set(&world->agenda, &proc->heal, nemesis_now(nemesis) + ms);
+}
+
+static void do_break(struct nemesis *nemesis, struct proc *one)
+{
+	world_hit(nemesis->world, COVER_BREAK);
+	if (world_chance(nemesis->world, 1, 2)) {
+		STORY(&nemesis->world->story, one->name, "loses its connection");
+		simkv_break(one->sim, false);
+		return;
+	}
+	nemesis_say(nemesis, "all connections break");
+	PROC_EACH (proc, nemesis->world)
+		simkv_break(proc->sim, false);
+}
+
+static void do_drift(struct nemesis *nemesis, struct proc *proc)
+{
+	uint64_t most = world_chance(nemesis->world, 1, 4) ? WILD_PPM : 20000;
+	int32_t ppm = (int32_t)nemesis_below(nemesis, 2 * most) - (int32_t)most;
+
+	world_hit(nemesis->world, COVER_DRIFT);
+	STORY(&nemesis->world->story, proc->name, "has a clock that drifts by %d ppm",
+	      ppm);
+	if (ppm < -SAFE_PPM)
+		proc->broken_until_ms = UINT64_MAX;
+	else if (proc->broken_until_ms == UINT64_MAX)
+		proc->broken_until_ms =
+			nemesis_now(nemesis) + 2 * nemesis_ttl_ms(nemesis);
+	simkv_drift(proc->sim, ppm);
+}
+
+static void do_jump(struct nemesis *nemesis, struct proc *proc)
+{
+	uint64_t ms = nemesis_spell(nemesis);
+
+	world_hit(nemesis->world, COVER_JUMP);
+	STORY(&nemesis->world->story, proc->name, "has a clock that jumps by %llu ms",
+	      (unsigned long long)ms);
+	simkv_jump(proc->sim, ms);
+}
+
+void fault_of_proc(struct nemesis *nemesis, enum fault fault, struct proc *proc)
+{
+	bool few = proc_active(nemesis->world) < 3;
+
+	if (fault == FAULT_PAUSE || fault == FAULT_SUSPEND)
+		do_pause(nemesis, proc, fault == FAULT_SUSPEND);
+	if (fault == FAULT_CRASH)
+		do_crash(nemesis, proc);
+	if (fault == FAULT_TWIN)
+		do_twin(nemesis, proc);
+	if (fault == FAULT_LEAVE && !few)
+		do_leave(nemesis, proc);
+	if (fault == FAULT_CUT)
+		do_cut(nemesis, proc);
+	if (fault == FAULT_BREAK)
+		do_break(nemesis, proc);
+	if (fault == FAULT_DRIFT)
+		do_drift(nemesis, proc);
+	if (fault == FAULT_JUMP)
+		do_jump(nemesis, proc);
+}
+
+void faults_proc_init(struct nemesis *nemesis)
+{
+	for (unsigned i = 0; i < RETURNS_MAX; i++) {
+		nemesis->ret[i].nemesis = nemesis;
+		agenda_item_init(&nemesis->ret[i].item, on_return, &nemesis->ret[i]);
+	}
+}
