@@ -39,6 +39,7 @@ static void on_written(void *ctx, const struct kv_result *result,
 	struct proc *proc = deed->proc;
 	struct hold *hold = &proc->hold[deed->partition];
 	uint32_t partition = deed->partition;
+	int64_t epoch = deed->epoch;
 	bool same = hold->epoch == deed->epoch && hold->state != HOLD_NONE;
 
 	free(deed);
@@ -46,6 +47,12 @@ static void on_written(void *ctx, const struct kv_result *result,
 		hold->inflight--;
 	if (proc->ghost || proc->shard == NULL)
 		return;
+	/* Whatever the shard will say of it: this epoch is over. */
+	if (result == NULL && err->code == PL_FENCED)
+		world_see(proc->world, &(struct obs){.what = OBS_FENCED,
+		                                     .proc = proc,
+		                                     .partition = partition,
+		                                     .epoch = epoch});
 	if (result == NULL && err->code != PL_UNKNOWN)
 		STORY_WIRE(&proc->world->story, proc->name, "write on %u: %s", partition,
 		           err->msg);
