@@ -109,6 +109,7 @@ struct shard {
 	double busy, writes_per_s;
 	uint64_t fenced;
 	uint64_t said_ms;
+	uint64_t refresh_ms; /* as the session knows it */
 	char instance[MEMBER_INSTANCE_SIZE];
 	char refused_text[CONFIG_NAME_COUNT][SHARD_REASON_SIZE];
 
@@ -203,6 +204,7 @@ PL_NODISCARD enum pl_code say_init(struct shard *shard, uint32_t partitions);
 void say_done(struct shard *shard);
 void say_self(struct shard *shard, struct member *out);
 void say_review(struct shard *shard);
+void say_pace(struct shard *shard); /* how often the session may refresh it */
 uint64_t say_deadline_ms(const struct shard *shard);
 
 /* shard_guard.c */

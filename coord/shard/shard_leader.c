@@ -36,8 +36,6 @@ static void apply(struct shard *shard, const struct config_note *note)
 	if (note->name == CONFIG_COORD) {
 		if (shard->claims != NULL)
 			claims_tune(shard->claims, coord->handover_ms, coord->settle_ms);
-		if (shard->session != NULL)
-			session_refresh(shard->session, coord->refresh_ms);
 	} else {
 		shard->members_stale = true;
 	}

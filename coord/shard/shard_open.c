@@ -57,6 +57,7 @@ static enum pl_code open_session(struct shard *shard, struct pl_err *err)
 
 	config_default(CONFIG_COORD, &coord);
 	opts.refresh_ms = coord.coord.refresh_ms;
+	shard->refresh_ms = opts.refresh_ms;
 	say_self(shard, &self);
 	return session_open(shard->kv, &opts, shard_on_session, shard, &shard->session,
 	                    err);

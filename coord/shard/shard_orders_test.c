@@ -198,6 +198,43 @@ T_CASE(a_record_that_somebody_removed_is_put_back_and_nothing_is_lost)
 
 /* -- loads and the record ---------------------------------------------------------- */
 
+static int64_t version_of(const char *key)
+{
+	T_TRUE(value_at(key) != NULL);
+	return kit.result.get.records[0].version;
+}
+
+/* Everybody watches every record: the more there are, the rarer is each refreshed. */
+T_CASE(refreshes_of_all_together_are_bounded)
+{
+	enum { OTHERS = 99, LOOKS = 40, LOOK_MS = 500 };
+	int64_t before;
+
+	up();
+	configure(CONFIG_COORD, "{\"refresh_ms\":500}");
+	node_open(&nodes[0], "a", 100);
+	settle();
+	for (unsigned round = 0; round < 2; round++) {
+		before = version_of("/shards/a");
+		for (unsigned i = 1; i <= LOOKS; i++) {
+			shard_busy(nodes[0].shard, i / 100.0, 0);
+			run_ms(LOOK_MS);
+		}
+		if (round == 0)
+			T_TRUE(version_of("/shards/a") - before >= 10);
+		else /* 20 s, 100 members: every 5 s, and one that was due before */
+			T_TRUE(version_of("/shards/a") - before <= 5);
+		for (unsigned i = 0; round == 0 && i < OTHERS; i++) {
+			char key[32];
+
+			(void)snprintf(key, sizeof key, "/shards/x-%u", i);
+			(void)kit_put(&kit, key, "{}");
+		}
+		run_ms(LOOK_MS);
+	}
+	down();
+}
+
 T_CASE(loads_and_rates_come_to_stand_in_the_record)
 {
 	char want[64];

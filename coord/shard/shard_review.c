@@ -162,6 +162,7 @@ void shard_review(struct shard *shard)
 	review_assign(shard);
 	review_stand(shard);
 	review_rewound(shard);
+	say_pace(shard);
 	say_review(shard);
 	review_drained(shard);
 	review_leave_end(shard);

@@ -6,7 +6,10 @@
 /* The record of this shard: built from what is so now, and given to the session,
  * which sends it when it is due. */
 
-enum { LATER_MS = 1000 }; /* loads and rates change all the time */
+enum {
+	LATER_MS = 1000, /* loads and rates change all the time */
+	APART_MS = 50,   /* the refreshed records of all members together */
+};
 
 enum pl_code say_init(struct shard *shard, uint32_t partitions)
 {
@@ -108,6 +111,24 @@ void say_review(struct shard *shard)
 	shard->said_ms = now;
 	say_self(shard, &self);
 	session_say(shard->session, &self);
+}
+
+/* Each refreshed record goes to every member: what all of them send together must not
+ * grow with their number, or what each receives grows so too. */
+void say_pace(struct shard *shard)
+{
+	uint64_t least, ms;
+
+	if (shard->session == NULL || shard->config == NULL || shard->roster == NULL)
+		return;
+	least = roster_count(shard->roster) * APART_MS;
+	ms = config_watch_value(shard->config, CONFIG_COORD)->coord.refresh_ms;
+	if (ms < least)
+		ms = least;
+	if (shard->refresh_ms == ms)
+		return;
+	shard->refresh_ms = ms;
+	session_refresh(shard->session, ms);
 }
 
 static void say_soon(struct shard *shard)
