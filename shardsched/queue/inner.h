@@ -69,7 +69,7 @@ struct queue {
 	struct queue_bucket
 		buckets[QUEUE_BUCKETS]; /* the last takes what finds no room */
 	struct pl_list flush;           /* classes without a budget */
-	uint64_t attempts, woken, helped_in_flight, flushed;
+	uint64_t attempts, woken, helped_in_flight, flushed, recalled;
 };
 
 static inline struct queue_pod *queue_pod_of(struct rank_node *node)
@@ -114,6 +114,8 @@ void wait_del(struct queue *queue, struct queue_pod *pod);
 void wait_open(struct queue *queue, struct queue_class *class);
 /* pod is no scout any more; true if it was. */
 bool wait_return(struct queue_pod *pod);
+/* Everybody knows already that the pod, woken for its class, will be refused. */
+bool wait_is_in_vain(const struct queue_pod *pod);
 /* The class was seen to fit. */
 void wait_fits(struct queue *queue, struct queue_class *class, bool scout);
 void wait_event(struct queue *queue, const struct queue_event *event);

@@ -4,147 +4,7 @@
  */
 #include "shardsched/queue/queue.h"
 
-#include <stdlib.h>
-
 #include "shardsched/queue/inner.h"
-#include "store/base/alloc.h"
-
-enum {
-	BACKOFF_FIRST_MS = 1000,
-	BACKOFF_MAX_MS = 10000,
-	FLUSH_MS = 300000,
-	EVENTS_MAX = 1024,
-	JITTER_MAX = 90,
-};
-
-static bool due_before(const struct rank_node *a, const struct rank_node *b)
-{
-	const struct queue_pod *x = PL_CONTAINER_OF_CONST(a, struct queue_pod, node);
-	const struct queue_pod *y = PL_CONTAINER_OF_CONST(b, struct queue_pod, node);
-
-	return x->until_ms != y->until_ms ? x->until_ms < y->until_ms : x->seq < y->seq;
-}
-
-static bool older(const struct rank_node *a, const struct rank_node *b)
-{
-	return PL_CONTAINER_OF_CONST(a, struct queue_pod, node)->seq <
-	       PL_CONTAINER_OF_CONST(b, struct queue_pod, node)->seq;
-}
-
-struct queue_opts queue_opts_for(enum queue_sort sort)
-{
-	struct queue_opts opts = {.sort = sort, .jitter_percent = 20};
-
-	for (unsigned i = 0; i < QUEUE_LEVELS; i++)
-		opts.budget[i] = QUEUE_NO_BUDGET;
-	if (sort == QUEUE_BY_SLA) {
-		opts.budget[QUEUE_GOLD] = 0;
-		opts.budget[QUEUE_SILVER] = 1;
-		opts.budget[QUEUE_BRONZE] = 3;
-	}
-	return opts;
-}
-
-static enum pl_code check_opts(const struct queue_opts *opts, struct pl_err *err)
-{
-	if (opts->jitter_percent > JITTER_MAX)
-		return pl_err_set(err, PL_INVALID, "jitter of %u %% is over %d %%",
-		                  opts->jitter_percent, JITTER_MAX);
-	if (opts->backoff_first_ms > opts->backoff_max_ms)
-		return pl_err_set(err, PL_INVALID,
-		                  "the first backoff is over the longest");
-	if (opts->plugins_count > QUEUE_PLUGINS_MAX)
-		return pl_err_set(err, PL_LIMIT, "%u plugins, at most %d",
-		                  opts->plugins_count, QUEUE_PLUGINS_MAX);
-	for (unsigned i = 0; i < QUEUE_LEVELS; i++)
-		if (opts->budget[i] < QUEUE_NO_BUDGET || opts->budget[i] > INT16_MAX)
-			return pl_err_set(err, PL_INVALID, "a budget of %d retries",
-			                  opts->budget[i]);
-	return PL_OK;
-}
-
-static void fill_opts(struct queue_opts *opts)
-{
-	if (opts->backoff_max_ms == 0)
-		opts->backoff_max_ms = BACKOFF_MAX_MS;
-	if (opts->backoff_first_ms == 0)
-		opts->backoff_first_ms = BACKOFF_FIRST_MS < opts->backoff_max_ms
-		                                 ? BACKOFF_FIRST_MS
-		                                 : opts->backoff_max_ms;
-	if (opts->flush_ms == 0)
-		opts->flush_ms = FLUSH_MS;
-	if (opts->events_max == 0)
-		opts->events_max = EVENTS_MAX;
-}
-
-enum pl_code queue_new(const struct queue_opts *opts, struct queue **out,
-                       struct pl_err *err)
-{
-	struct queue_opts filled = *opts;
-	struct queue *queue;
-	enum pl_code code;
-
-	fill_opts(&filled);
-	code = check_opts(&filled, err);
-	if (code != PL_OK)
-		return code;
-	queue = pl_calloc(1, sizeof *queue);
-	if (queue == NULL)
-		return pl_err_set(err, PL_NOMEM, "no memory for a queue");
-	queue->opts = filled;
-	queue->events = pl_calloc(filled.events_max, sizeof *queue->events);
-	if (queue->events == NULL) {
-		free(queue);
-		return pl_err_set(err, PL_NOMEM, "no memory for a queue's events");
-	}
-	pl_rng_init(&queue->rng, filled.seed);
-	active_init(&queue->active, filled.sort, filled.fair);
-	rank_init(&queue->backoff, due_before);
-	rank_init(&queue->gated, older);
-	wait_init(queue);
-	*out = queue;
-	return PL_OK;
-}
-
-void queue_free(struct queue *queue)
-{
-	if (queue == NULL)
-		return;
-	PL_ASSERT(queue->classes == 0 && queue->flight == 0);
-	active_done(&queue->active);
-	free(queue->events);
-	free(queue);
-}
-
-/* -- classes ------------------------------------------------------------------ */
-
-enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
-                              const struct queue_class_opts *opts, struct pl_err *err)
-{
-	struct queue_flow *flow = NULL;
-	enum pl_code code = active_open(&queue->active, opts, &flow, err);
-
-	if (code != PL_OK)
-		return code;
-	PL_ASSERT(opts->level < QUEUE_LEVELS);
-	*class = (struct queue_class){.flow = flow, .level = opts->level};
-	wait_class_init(class);
-	queue->classes++;
-	return PL_OK;
-}
-
-void queue_class_close(struct queue *queue, struct queue_class *class)
-{
-	PL_ASSERT(class->pods == 0 && class->scouts == 0 && class->bucket == NULL);
-	active_close(&queue->active, class->flow);
-	queue->classes--;
-	class->flow = NULL;
-}
-
-void queue_weigh(struct queue *queue, uint32_t namespace_id, uint32_t weight)
-{
-	active_weigh(&queue->active, namespace_id, weight);
-}
 
 /* -- into places and out of them ------------------------------------------------- */
 
@@ -292,6 +152,16 @@ void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *
 		queue_send(queue, pod, 0);
 }
 
+/* Its class turned out not to fit while it was on its way: no need to try. */
+static void recall(struct queue *queue, struct queue_pod *pod)
+{
+	leave(queue, pod);
+	(void)wait_return(pod);
+	enter(queue, pod, QUEUE_WAITING);
+	wait_add(queue, pod);
+	queue->recalled++;
+}
+
 struct queue_pod *queue_peek(const struct queue *queue)
 {
 	return active_first(&queue->active);
@@ -302,6 +172,10 @@ struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 	struct queue_pod *pod = active_first(&queue->active);
 
 	tick(queue, now_ms);
+	while (pod != NULL && wait_is_in_vain(pod)) {
+		recall(queue, pod);
+		pod = active_first(&queue->active);
+	}
 	if (pod == NULL)
 		return NULL;
 	PL_ASSERT(pod->place == QUEUE_ACTIVE);
@@ -334,13 +208,11 @@ static void note(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 		pod->strikes++;
 }
 
-/* What happened while it was in flight may help: again, once it has rested, and what
- * becomes of it is news for its class. */
+/* What happened while it was in flight may help: again, once it has rested; and those
+ * of its class who wait need not wait for that. */
 static void send_helped(struct queue *queue, struct queue_pod *pod)
 {
 	queue->helped_in_flight++;
-	pod->scout = true;
-	pod->class->scouts++;
 	queue_send(queue, pod, queue->now_ms + queue_rest_ms(queue, pod->strikes));
 	wait_open(queue, pod->class);
 }

@@ -41,71 +41,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shardsched/queue/entry.h"
 #include "shardsched/queue/events.h"
-#include "shardsched/queue/rank.h"
 #include "store/base/err.h"
-#include "store/base/list.h"
-
-enum queue_level { QUEUE_NO_SLA, QUEUE_BRONZE, QUEUE_SILVER, QUEUE_GOLD, QUEUE_LEVELS };
-
-enum queue_place {
-	QUEUE_OUT,
-	QUEUE_ACTIVE,
-	QUEUE_BACKOFF,
-	QUEUE_WAITING, /* unschedulable, or parked when its budget is used up */
-	QUEUE_GATED,
-	QUEUE_FLIGHT, /* popped; its attempt is the caller's */
-	QUEUE_PLACES,
-};
-
-/* Why a pod is where it is. */
-enum queue_cause {
-	QUEUE_NEW,     /* no attempt yet, or edited since */
-	QUEUE_REFUSED, /* refused_by says by whom */
-	QUEUE_FAULT,   /* the attempt failed, which says nothing about the pod */
-	QUEUE_CONFLICT,
-	QUEUE_CAUSES,
-};
-
-/* Shared by the pods of a class. The caller's memory, from open to close. */
-struct queue_class {
-	struct queue_flow *flow;
-	struct rank_tree waiting;     /* by age */
-	struct queue_bucket *bucket;  /* waiting and closed */
-	struct pl_list link;          /* of the bucket; by heard */
-	struct pl_list flush;         /* by judged_ms */
-	uint64_t heard;               /* events up to here can not help */
-	uint64_t refused_by, helps;   /* the verdict, and the kinds that can change it */
-	uint64_t verdict_seen;        /* the event up to which it had seen the cluster */
-	uint64_t judged_ms, rests_ms; /* no attempt of those waiting before that */
-	enum queue_level level;
-	uint32_t strikes; /* times in a row that it was woken for nothing */
-	uint32_t pods;    /* in any place */
-	uint32_t scouts;  /* woken, and not heard from yet */
-	uint32_t wave;    /* how many scouts there may be */
-	bool open;        /* the verdict is in doubt */
-	bool fits;        /* a pod was placed since the last verdict */
-};
-
-/* An entry, embedded in the caller's pod. Zeroed: in no queue. Read what you like. */
-struct queue_pod {
-	struct rank_node node;
-	struct queue_class *class;
-	uint64_t seq;      /* of adding */
-	uint64_t order_ms; /* within its class: age, or time of queueing */
-	uint64_t since_ms; /* in this place */
-	uint64_t until_ms; /* BACKOFF */
-	uint64_t seen;     /* FLIGHT: events up to here were seen */
-	uint64_t refused_by;
-	uint32_t reason; /* the caller's code, of the last attempt */
-	uint32_t attempts;
-	uint16_t infeasible; /* attempts that count against the budget */
-	uint16_t strikes;    /* attempts that count for the backoff */
-	uint8_t place;       /* enum queue_place */
-	uint8_t cause;       /* enum queue_cause */
-	bool scout;
-	bool placed;
-};
 
 /* May something that happened help the pods of this class? object and detail are
  * judged against the cluster as it is now. Asked only about kinds the plugin waits for.
@@ -186,8 +124,11 @@ void queue_remove(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
 void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
                 bool gated, uint64_t now_ms);
 
-/* The next one, now in FLIGHT; NULL: none is active. */
+/* The next one, now in FLIGHT; NULL: none is active, or only such as were woken for a
+ * class that has meanwhile turned out not to fit, and now wait again. */
 struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms);
+
+/* The first that is active. */
 struct queue_pod *queue_peek(const struct queue *queue);
 
 /* What became of an attempt, for a pod in FLIGHT. */
@@ -238,7 +179,7 @@ struct queue_where queue_where(const struct queue *queue, const struct queue_pod
 struct queue_stats {
 	uint32_t pods[QUEUE_PLACES];
 	uint32_t classes, classes_waiting;
-	uint64_t events, attempts, woken, helped_in_flight, flushed;
+	uint64_t events, attempts, woken, helped_in_flight, flushed, recalled;
 };
 
 void queue_stats(const struct queue *queue, struct queue_stats *out);

@@ -1,132 +1,5 @@
-#include <stdio.h>
-
-#include "shardsched/queue/queue.h"
-#include "tests/harness/t.h"
+#include "shardsched/queue/queue_rig.h"
 #include "tests/harness/torture.h"
-
-enum { FIT, TAINT, VOLUME, NOTHING, PLUGINS };
-enum { PODS = 64, CLASSES = 8 };
-
-#define BIT(plugin) (UINT64_C(1) << (plugin))
-
-/* A node's number is the only thing that a hint looks at here: odd ones never help. */
-static bool hint_even(void *ctx, const struct queue_class *class,
-                      const struct queue_event *event)
-{
-	(void)class;
-	(*(unsigned *)ctx)++;
-	return event->object % 2 == 0;
-}
-
-static const struct queue_plugin plugins[PLUGINS] = {
-	[FIT] = {"fit", QUEUE_ON(NODE_ADDED) | QUEUE_ON(POD_REMOVED), NULL},
-	[TAINT] = {"taint", QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_TAINTS), hint_even},
-	[VOLUME] = {"volume", QUEUE_ON(PVC_ADDED) | QUEUE_ON(PV_ADDED), NULL},
-	[NOTHING] = {"nothing", 0, NULL},
-};
-
-static unsigned asked;
-static struct queue *queue;
-static struct queue_class class[CLASSES];
-static struct queue_pod pod[PODS];
-static uint64_t now;
-
-static struct queue_opts opts_of(enum queue_sort sort)
-{
-	struct queue_opts opts = queue_opts_for(sort);
-
-	opts.seed = 7;
-	opts.jitter_percent = 0;
-	opts.plugins = plugins;
-	opts.plugins_count = PLUGINS;
-	opts.hint_ctx = &asked;
-	return opts;
-}
-
-static void begin(const struct queue_opts *opts)
-{
-	T_OK(queue_new(opts, &queue, NULL), NULL);
-	now = 100000;
-	asked = 0;
-}
-
-static void begin_by(enum queue_sort sort)
-{
-	const struct queue_opts opts = opts_of(sort);
-
-	begin(&opts);
-}
-
-static void open_class(unsigned c, enum queue_level level, int32_t priority)
-{
-	T_OK(queue_class_open(
-		     queue, &class [c],
-		     &(struct queue_class_opts) {
-			     .namespace_id = c + 1, .level = level, .priority = priority
-		     },
-		     NULL),
-	     NULL);
-}
-
-static void check(void)
-{
-	queue_check(queue);
-	for (unsigned c = 0; c < CLASSES; c++)
-		if (class[c].flow != NULL)
-			queue_check_class(queue, &class[c]);
-}
-
-static void end(void)
-{
-	check();
-	for (unsigned i = 0; i < PODS; i++)
-		queue_remove(queue, &pod[i], now);
-	for (unsigned c = 0; c < CLASSES; c++)
-		if (class[c].flow != NULL)
-			queue_class_close(queue, &class[c]);
-	check();
-	queue_free(queue);
-}
-
-static void add(unsigned i, unsigned c)
-{
-	queue_add(queue, &pod[i], &class[c], now, now);
-}
-
-static void pop(unsigned i)
-{
-	T_TRUE(queue_pop(queue, now) == &pod[i]);
-	check();
-}
-
-static void refuse(unsigned i, uint64_t by)
-{
-	queue_refuse(queue, &pod[i], by, 1, now);
-	check();
-}
-
-/* Adds, pops and refuses: now it waits. */
-static void add_refused(unsigned i, unsigned c, uint64_t by)
-{
-	add(i, c);
-	pop(i);
-	refuse(i, by);
-	T_EQ(pod[i].place, QUEUE_WAITING);
-}
-
-static void run(void)
-{
-	while (queue_deadline_ms(queue) <= now)
-		queue_run(queue, now);
-	check();
-}
-
-static void tell(enum queue_event_kind kind, uint64_t object)
-{
-	queue_event(queue, &(struct queue_event){.kind = kind, .object = object});
-	check();
-	run();
-}
 
 T_CASE(priority_then_time)
 {
@@ -167,7 +40,7 @@ T_CASE(sla_then_priority_then_age)
 	for (unsigned i = 0; i < 5; i++)
 		add(i, 4 - i);
 	/* Younger in the queue, older in age. */
-	queue_add(queue, &pod[5], &class[2], now - 1000, now);
+	queue_add(queue, &pod[5], &classes[2], now - 1000, now);
 	pop(4);
 	pop(3);
 	pop(5);
@@ -197,7 +70,7 @@ T_CASE(who_comes_back_stands_where)
 		queue_retry(queue, &pod[0], QUEUE_FAULT, true, 9, now);
 		T_EQ(pod[0].place, QUEUE_BACKOFF);
 		now = pod[0].until_ms;
-		run();
+		catch_up();
 		T_EQ(queue_where(queue, &pod[0]).position, sort == 0 ? 2 : 0);
 		T_EQ(pod[0].reason, 9);
 		end();
@@ -220,7 +93,7 @@ T_CASE(backoff_doubles_up_to_the_longest)
 		queue_run(queue, now);
 		T_EQ(pod[0].place, QUEUE_BACKOFF);
 		now++;
-		run();
+		catch_up();
 	}
 	T_EQ(pod[0].infeasible, 0);
 	end();
@@ -296,7 +169,7 @@ T_CASE(rests_before_it_is_woken)
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
 	T_EQ(pod[0].until_ms, now + 700);
 	now += 700;
-	run();
+	catch_up();
 	pop(0);
 	refuse(0, BIT(FIT));
 	T_EQ(pod[0].place, QUEUE_WAITING);
@@ -321,7 +194,7 @@ T_CASE(events_in_flight_are_not_lost)
 	tell(QUEUE_EV_NODE_TAINTS, 4);
 	refuse(0, BIT(TAINT));
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
-	T_TRUE(pod[0].scout);
+	T_EQ(pod[0].until_ms, now + 2000);
 	end();
 }
 
@@ -366,7 +239,7 @@ T_CASE(budgets)
 			refuse(c, BIT(FIT));
 			T_EQ(pod[c].place, QUEUE_BACKOFF);
 			now = pod[c].until_ms;
-			run();
+			catch_up();
 		}
 		pop(c);
 		refuse(c, BIT(FIT));
@@ -384,7 +257,7 @@ T_CASE(budgets)
 	refuse(2, BIT(FIT));
 	T_EQ(pod[2].place, QUEUE_WAITING);
 	/* Edited, it starts anew. */
-	queue_edit(queue, &pod[2], &class[2], false, now);
+	queue_edit(queue, &pod[2], &classes[2], false, now);
 	pop(2);
 	refuse(2, BIT(FIT));
 	T_EQ(pod[2].place, QUEUE_BACKOFF);
@@ -401,151 +274,13 @@ T_CASE(flushed_after_five_minutes)
 	add_refused(1, 1, BIT(FIT));
 	T_EQ(queue_deadline_ms(queue), pod[0].since_ms + 300000);
 	now = queue_deadline_ms(queue);
-	run();
+	catch_up();
 	T_EQ(pod[0].place, QUEUE_ACTIVE);
 	T_EQ(pod[1].place, QUEUE_WAITING);
 	now += 1000;
-	run();
+	catch_up();
 	T_EQ(pod[1].place, QUEUE_ACTIVE);
 	T_EQ(queue_deadline_ms(queue), UINT64_MAX);
-	end();
-}
-
-static unsigned in_place(unsigned from, unsigned to, enum queue_place place)
-{
-	unsigned count = 0;
-
-	for (unsigned i = from; i < to; i++)
-		count += pod[i].place == place;
-	return count;
-}
-
-/* Room for five among forty of a class: found with few attempts. */
-T_CASE(a_class_is_woken_in_waves)
-{
-	unsigned room = 5, attempts = 0;
-	struct queue_pod *next;
-
-	begin_by(QUEUE_BY_SLA);
-	open_class(0, QUEUE_GOLD, 0);
-	for (unsigned i = 0; i < 40; i++)
-		add_refused(i, 0, BIT(FIT));
-	now += 5000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
-	T_EQ(in_place(0, 40, QUEUE_ACTIVE), 1);
-	while ((next = queue_pop(queue, now)) != NULL) {
-		attempts++;
-		if (room > 0) {
-			room--;
-			queue_placed(queue, next, now);
-			queue_remove(queue, next, now);
-		} else {
-			queue_refuse(queue, next, BIT(FIT), 1, now);
-		}
-		check();
-	}
-	T_EQ(in_place(0, 5, QUEUE_OUT), 5); /* the oldest */
-	T_EQ(in_place(5, 40, QUEUE_WAITING), 35);
-	T_EQ(attempts, 5 + 6);
-	/* It was seen to fit, so the next event need not wait. */
-	tell(QUEUE_EV_POD_REMOVED, 0);
-	T_EQ(in_place(5, 40, QUEUE_ACTIVE), 1);
-	end();
-}
-
-/* Whatever becomes of a scout, somebody of its class is on the way. */
-T_CASE(a_scout_that_does_not_report)
-{
-	begin_by(QUEUE_BY_SLA);
-	open_class(0, QUEUE_GOLD, 0);
-	for (unsigned i = 0; i < 8; i++)
-		add_refused(i, 0, BIT(FIT));
-	now += 5000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
-	T_TRUE(pod[0].scout);
-	queue_remove(queue, &pod[0], now);
-	T_TRUE(pod[1].scout && pod[1].place == QUEUE_ACTIVE);
-	pop(1);
-	queue_retry(queue, &pod[1], QUEUE_FAULT, true, 0, now);
-	check();
-	T_TRUE(pod[2].scout && !pod[1].scout);
-	queue_edit(queue, &pod[2], &class[0], true, now);
-	check();
-	T_TRUE(pod[3].scout);
-	T_EQ(pod[2].place, QUEUE_GATED);
-	pop(3);
-	queue_remove(queue, &pod[3], now);
-	T_TRUE(pod[4].scout);
-	pop(4);
-	refuse(4, BIT(FIT));
-	T_EQ(in_place(4, 8, QUEUE_WAITING), 4);
-	end();
-}
-
-/* A pod of the class is placed although nothing said that it might: those who wait
- * hear of it. */
-T_CASE(placed_opens_its_class)
-{
-	begin_by(QUEUE_BY_SLA);
-	open_class(0, QUEUE_GOLD, 0);
-	for (unsigned i = 0; i < 3; i++)
-		add_refused(i, 0, BIT(NOTHING));
-	add(3, 0);
-	pop(3);
-	queue_placed(queue, &pod[3], now);
-	check();
-	T_EQ(pod[0].place, QUEUE_ACTIVE);
-	T_EQ(pod[1].place, QUEUE_WAITING);
-	/* Its commit met a conflict: it is tried again, and nobody hears of it. */
-	queue_retry(queue, &pod[3], QUEUE_CONFLICT, false, 0, now);
-	check();
-	T_EQ(pod[1].place, QUEUE_WAITING);
-	T_EQ(pod[3].place, QUEUE_ACTIVE);
-	end();
-}
-
-/* A verdict of who had seen less does not hide what happened since the other's. */
-T_CASE(verdicts_out_of_order)
-{
-	begin_by(QUEUE_BY_SLA);
-	open_class(0, QUEUE_GOLD, 0);
-	add(0, 0);
-	pop(0);
-	tell(QUEUE_EV_NODE_TAINTS, 1);
-	add(1, 0);
-	pop(1);
-	refuse(1, BIT(FIT));
-	queue_event(queue, &(struct queue_event){.kind = QUEUE_EV_POD_REMOVED});
-	refuse(0, BIT(VOLUME));
-	T_EQ(pod[1].place, QUEUE_WAITING);
-	now += 5000;
-	run();
-	T_EQ(in_place(0, 2, QUEUE_ACTIVE), 1);
-	end();
-}
-
-/* A scout of an earlier wave comes back with old news, after the class was closed and
- * opened again: another one has to go. */
-T_CASE(a_scout_with_old_news)
-{
-	begin_by(QUEUE_BY_SLA);
-	open_class(0, QUEUE_GOLD, 0);
-	for (unsigned i = 0; i < 6; i++)
-		add_refused(i, 0, BIT(FIT));
-	now += 5000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
-	pop(0);
-	queue_placed(queue, &pod[0], now);
-	pop(1);
-	tell(QUEUE_EV_CSI_NODE, 0);
-	pop(2);
-	refuse(2, BIT(FIT));
-	T_TRUE(!class[0].open);
-	tell(QUEUE_EV_POD_REMOVED, 0);
-	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 0);
-	refuse(1, BIT(NOTHING));
-	T_EQ(class[0].scouts, 1);
-	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 1);
 	end();
 }
 
@@ -554,15 +289,15 @@ T_CASE(gated)
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
 	open_class(1, QUEUE_GOLD, 0);
-	queue_add_gated(queue, &pod[0], &class[0], now - 50, now);
-	queue_add_gated(queue, &pod[1], &class[0], now, now);
+	queue_add_gated(queue, &pod[0], &classes[0], now - 50, now);
+	queue_add_gated(queue, &pod[1], &classes[0], now, now);
 	add(2, 1);
 	tell(QUEUE_EV_ANY, 0);
 	T_EQ(pod[0].place, QUEUE_GATED);
 	T_EQ(queue_where(queue, &pod[1]).position, 1);
 	T_EQ(queue_where(queue, &pod[1]).of, 2);
-	queue_edit(queue, &pod[0], &class[1], false, now);
-	T_EQ(class[0].pods, 1);
+	queue_edit(queue, &pod[0], &classes[1], false, now);
+	T_EQ(classes[0].pods, 1);
 	pop(0); /* it kept its age */
 	pop(2);
 	end();

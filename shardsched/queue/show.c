@@ -94,6 +94,7 @@ void queue_stats(const struct queue *queue, struct queue_stats *out)
 		.woken = queue->woken,
 		.helped_in_flight = queue->helped_in_flight,
 		.flushed = queue->flushed,
+		.recalled = queue->recalled,
 	};
 	for (unsigned i = 0; i < QUEUE_PLACES; i++)
 		out->pods[i] = count_of(queue, (enum queue_place)i);

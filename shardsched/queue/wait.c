@@ -210,6 +210,15 @@ bool wait_return(struct queue_pod *pod)
 	return scout;
 }
 
+/* Closed on a word that had seen more than the pod itself, and up to date. */
+bool wait_is_in_vain(const struct queue_pod *pod)
+{
+	const struct queue_class *class = pod->class;
+
+	return pod->scout && class->bucket != NULL &&
+	       class->heard >= class->bucket->latest && pod->seen <= class->verdict_seen;
+}
+
 void wait_fits(struct queue *queue, struct queue_class *class, bool scout)
 {
 	class->strikes = 0;

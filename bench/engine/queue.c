@@ -1,0 +1,246 @@
+/*
+ * The queue with many pods pending: what each move of a pod costs, and what an event
+ * costs while everybody waits. Pods are of CLASSES classes in SPACES namespaces, drawn
+ * at random, and their ages are too.
+ */
+#include "shardsched/queue/queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/engine/engine.h"
+#include "store/base/clock.h"
+#include "store/base/rng.h"
+
+enum {
+	CLASSES = 1000,
+	SPACES = 100,
+	EVENTS = 100000,
+	ROUNDS = 1000,
+	QUESTIONS = 100000,
+	AGES_MS = 1u << 20
+};
+
+struct bench {
+	const struct engine_opts *opts;
+	const char *label;
+	struct queue *queue;
+	struct queue_class class[CLASSES];
+	unsigned classes;
+	struct queue_pod *pod;
+	struct pl_rng rng;
+	uint64_t now_ms, started_ns;
+};
+
+static bool hint_none(void *ctx, const struct queue_class *class,
+                      const struct queue_event *event)
+{
+	(void)ctx;
+	(void)class;
+	(void)event;
+	return false;
+}
+
+static const struct queue_plugin plugins[] = {
+	{"fit", QUEUE_ON(NODE_ADDED) | QUEUE_ON(POD_REMOVED), NULL},
+	{"taint", QUEUE_ON(NODE_TAINTS), hint_none},
+};
+
+static void start(struct bench *b)
+{
+	b->started_ns = pl_clock_cpu_ns();
+}
+
+static void report(const struct bench *b, const char *op, double count,
+                   const char *metric)
+{
+	double us = (double)(pl_clock_cpu_ns() - b->started_ns) / 1e3;
+	char fields[160];
+
+	(void)snprintf(
+		fields, sizeof fields,
+		"\"op\":\"queue_%s\",\"pods\":%u,\"classes\":%u,\"profile\":\"%s\"", op,
+		b->opts->pods, b->classes, b->label);
+	engine_emit(fields, metric, us / count, "us");
+}
+
+static void open_queue(struct bench *b, bool fair)
+{
+	struct queue_opts opts = queue_opts_for(QUEUE_BY_SLA);
+	struct pl_err err = {0};
+
+	opts.seed = b->opts->seed;
+	opts.fair = fair;
+	opts.budget[QUEUE_BRONZE] = 0;
+	opts.plugins = plugins;
+	opts.plugins_count = 2;
+	pl_rng_init(&b->rng, b->opts->seed);
+	b->now_ms = UINT64_C(2) * AGES_MS;
+	engine_check(queue_new(&opts, &b->queue, &err), &err, "queue");
+	for (unsigned c = 0; c < b->classes; c++) {
+		const struct queue_class_opts class = {.namespace_id = c % SPACES + 1,
+		                                       .level = QUEUE_BRONZE};
+
+		engine_check(queue_class_open(b->queue, &b->class[c], &class, &err), &err,
+		             "class");
+	}
+}
+
+static void close_queue(struct bench *b)
+{
+	for (unsigned i = 0; i < b->opts->pods; i++)
+		queue_remove(b->queue, &b->pod[i], b->now_ms);
+	for (unsigned c = 0; c < b->classes; c++)
+		queue_class_close(b->queue, &b->class[c]);
+	queue_free(b->queue);
+}
+
+static void push_all(struct bench *b)
+{
+	for (unsigned i = 0; i < b->opts->pods; i++) {
+		uint64_t draw = pl_rng_next(&b->rng);
+
+		queue_add(b->queue, &b->pod[i], &b->class[draw % b->classes],
+		          AGES_MS + (draw >> 32) % AGES_MS, b->now_ms);
+	}
+}
+
+static void ask(struct bench *b)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < QUESTIONS; i++)
+		sum += queue_where(b->queue,
+		                   &b->pod[pl_rng_below(&b->rng, b->opts->pods)])
+		               .position;
+	if (sum == 0)
+		engine_check(PL_CORRUPT, NULL, "positions");
+}
+
+static void refuse_all(struct bench *b, uint64_t plugin)
+{
+	struct queue_pod *pod;
+
+	while ((pod = queue_pop(b->queue, b->now_ms)) != NULL)
+		queue_refuse(b->queue, pod, plugin, 0, b->now_ms);
+}
+
+static void run(struct bench *b)
+{
+	while (queue_deadline_ms(b->queue) <= b->now_ms)
+		queue_run(b->queue, b->now_ms);
+}
+
+static void tell(struct bench *b, enum queue_event_kind kind)
+{
+	queue_event(b->queue, &(struct queue_event){.kind = kind});
+	run(b);
+}
+
+/* Each pod once through each place. */
+static void life(struct bench *b, bool fair)
+{
+	double pods = b->opts->pods;
+	struct queue_pod *pod;
+
+	open_queue(b, fair);
+	start(b);
+	push_all(b);
+	report(b, "push", pods, "us_per_pod");
+	start(b);
+	ask(b);
+	report(b, "position", QUESTIONS, "us_per_position");
+	start(b);
+	while ((pod = queue_pop(b->queue, b->now_ms)) != NULL)
+		queue_retry(b->queue, pod, QUEUE_FAULT, true, 0, b->now_ms);
+	report(b, "pop_to_backoff", pods, "us_per_pod");
+	b->now_ms += 10000;
+	start(b);
+	run(b);
+	report(b, "backoff_to_active", pods, "us_per_pod");
+	start(b);
+	refuse_all(b, 1);
+	report(b, "pop_to_waiting", pods, "us_per_pod");
+	start(b);
+	for (unsigned i = 0; i < EVENTS; i++)
+		tell(b, QUEUE_EV_PVC_ADDED);
+	report(b, "event_for_nobody", EVENTS, "us_per_event");
+	close_queue(b);
+}
+
+/* Everybody waits, and an event brings room for a few. */
+static void wake(struct bench *b, unsigned room)
+{
+	struct queue_stats before, after;
+	struct queue_pod *pod;
+	char fields[160];
+
+	b->now_ms += 60000;
+	queue_stats(b->queue, &before);
+	start(b);
+	tell(b, QUEUE_EV_POD_REMOVED);
+	for (unsigned left = room; (pod = queue_pop(b->queue, b->now_ms)) != NULL;) {
+		if (left > 0) {
+			left--;
+			queue_placed(b->queue, pod, b->now_ms);
+			queue_remove(b->queue, pod, b->now_ms);
+		} else {
+			queue_refuse(b->queue, pod, 1, 0, b->now_ms);
+		}
+	}
+	report(b, "wake", room, "us_per_placed");
+	queue_stats(b->queue, &after);
+	(void)snprintf(fields, sizeof fields,
+	               "\"op\":\"queue_wake\",\"pods\":%u,\"classes\":%u,\"room\":%u",
+	               b->opts->pods, b->classes, room);
+	engine_emit(fields, "attempts_per_placed",
+	            (double)(after.attempts - before.attempts) / room, "");
+}
+
+static void wakes(struct bench *b)
+{
+	open_queue(b, false);
+	push_all(b);
+	refuse_all(b, 1);
+	wake(b, 10);
+	wake(b, 500);
+	close_queue(b);
+}
+
+/* Hints are asked once a class, and each says no. */
+static void hints(struct bench *b)
+{
+	open_queue(b, false);
+	push_all(b);
+	refuse_all(b, 2);
+	b->now_ms += 60000;
+	start(b);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		tell(b, QUEUE_EV_NODE_TAINTS);
+	report(b, "hint_says_no", ROUNDS, "us_per_event");
+	close_queue(b);
+}
+
+void engine_queue(const struct engine_opts *opts)
+{
+	struct bench *b = engine_alloc(1, sizeof *b);
+	char fields[64];
+
+	b->opts = opts;
+	b->pod = engine_alloc(opts->pods, sizeof *b->pod);
+	(void)snprintf(fields, sizeof fields, "\"op\":\"queue\",\"pods\":%u", opts->pods);
+	engine_emit(fields, "bytes_per_pod", sizeof *b->pod, "B");
+	engine_emit(fields, "bytes_per_class", sizeof(struct queue_class), "B");
+	b->classes = CLASSES;
+	b->label = "sla";
+	life(b, false);
+	b->label = "fair";
+	life(b, true);
+	b->label = "sla";
+	wakes(b);
+	hints(b);
+	b->classes = 1;
+	wakes(b);
+	free(b->pod);
+	free(b);
+}

@@ -1,0 +1,176 @@
+/* Classes wait and are woken as one, and nobody of them is forgotten. */
+#include "shardsched/queue/queue_rig.h"
+
+static unsigned in_place(unsigned from, unsigned to, enum queue_place place)
+{
+	unsigned count = 0;
+
+	for (unsigned i = from; i < to; i++)
+		count += pod[i].place == place;
+	return count;
+}
+
+/* Room for five among forty of a class: found with few attempts. */
+T_CASE(a_class_is_woken_in_waves)
+{
+	unsigned room = 5, attempts = 0;
+	struct queue_pod *next;
+
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 40; i++)
+		add_refused(i, 0, BIT(FIT));
+	now += 5000;
+	tell(QUEUE_EV_NODE_ADDED, 0);
+	T_EQ(in_place(0, 40, QUEUE_ACTIVE), 1);
+	while ((next = queue_pop(queue, now)) != NULL) {
+		attempts++;
+		if (room > 0) {
+			room--;
+			queue_placed(queue, next, now);
+			queue_remove(queue, next, now);
+		} else {
+			queue_refuse(queue, next, BIT(FIT), 1, now);
+		}
+		check();
+	}
+	T_EQ(in_place(0, 5, QUEUE_OUT), 5); /* the oldest */
+	T_EQ(in_place(5, 40, QUEUE_WAITING), 35);
+	T_EQ(attempts, 5 + 1); /* the other five were called back */
+	/* It was seen to fit, so the next event need not wait. */
+	tell(QUEUE_EV_POD_REMOVED, 0);
+	T_EQ(in_place(5, 40, QUEUE_ACTIVE), 1);
+	end();
+}
+
+/* Whatever becomes of a scout, somebody of its class is on the way. */
+T_CASE(a_scout_that_does_not_report)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 8; i++)
+		add_refused(i, 0, BIT(FIT));
+	now += 5000;
+	tell(QUEUE_EV_NODE_ADDED, 0);
+	T_TRUE(pod[0].scout);
+	queue_remove(queue, &pod[0], now);
+	T_TRUE(pod[1].scout && pod[1].place == QUEUE_ACTIVE);
+	pop(1);
+	queue_retry(queue, &pod[1], QUEUE_FAULT, true, 0, now);
+	check();
+	T_TRUE(pod[2].scout && !pod[1].scout);
+	queue_edit(queue, &pod[2], &classes[0], true, now);
+	check();
+	T_TRUE(pod[3].scout);
+	T_EQ(pod[2].place, QUEUE_GATED);
+	pop(3);
+	queue_remove(queue, &pod[3], now);
+	T_TRUE(pod[4].scout);
+	pop(4);
+	refuse(4, BIT(FIT));
+	T_EQ(in_place(4, 8, QUEUE_WAITING), 4);
+	end();
+}
+
+/* A pod of the class is placed although nothing said that it might: those who wait
+ * hear of it. */
+T_CASE(placed_opens_its_class)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 3; i++)
+		add_refused(i, 0, BIT(NOTHING));
+	add(3, 0);
+	pop(3);
+	queue_placed(queue, &pod[3], now);
+	check();
+	T_EQ(pod[0].place, QUEUE_ACTIVE);
+	T_EQ(pod[1].place, QUEUE_WAITING);
+	/* Its commit met a conflict: it is tried again, and nobody hears of it. */
+	queue_retry(queue, &pod[3], QUEUE_CONFLICT, false, 0, now);
+	check();
+	T_EQ(pod[1].place, QUEUE_WAITING);
+	T_EQ(pod[3].place, QUEUE_ACTIVE);
+	end();
+}
+
+/* A verdict of who had seen less does not hide what happened since the other's. */
+T_CASE(verdicts_out_of_order)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	add(0, 0);
+	pop(0);
+	tell(QUEUE_EV_NODE_TAINTS, 1);
+	add(1, 0);
+	pop(1);
+	refuse(1, BIT(FIT));
+	queue_event(queue, &(struct queue_event){.kind = QUEUE_EV_POD_REMOVED});
+	refuse(0, BIT(VOLUME));
+	T_EQ(pod[1].place, QUEUE_WAITING);
+	now += 5000;
+	catch_up();
+	T_EQ(in_place(0, 2, QUEUE_ACTIVE), 1);
+	end();
+}
+
+/* A scout of an earlier wave comes back with old news, after the class was closed and
+ * opened again: another one has to go. */
+T_CASE(a_scout_with_old_news)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 6; i++)
+		add_refused(i, 0, BIT(FIT));
+	now += 5000;
+	tell(QUEUE_EV_NODE_ADDED, 0);
+	pop(0);
+	queue_placed(queue, &pod[0], now);
+	pop(1);
+	tell(QUEUE_EV_CSI_NODE, 0);
+	pop(2);
+	refuse(2, BIT(FIT));
+	T_TRUE(!classes[0].open);
+	tell(QUEUE_EV_POD_REMOVED, 0);
+	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 0);
+	refuse(1, BIT(NOTHING));
+	T_EQ(classes[0].scouts, 1);
+	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 1);
+	end();
+}
+
+/* What happened in flight may help those who wait, too, and they are rested. */
+T_CASE(helped_in_flight_wakes_the_others)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	add_refused(0, 0, BIT(FIT));
+	now += 5000;
+	add(1, 0);
+	pop(1);
+	queue_event(queue, &(struct queue_event){.kind = QUEUE_EV_POD_REMOVED});
+	refuse(1, BIT(FIT));
+	T_EQ(pod[1].place, QUEUE_BACKOFF);
+	T_TRUE(!pod[1].scout);
+	T_EQ(pod[0].place, QUEUE_ACTIVE);
+	T_TRUE(pod[0].scout);
+	end();
+}
+
+/* A word that had seen less than the scout itself does not call it back. */
+T_CASE(called_back_only_on_better_word)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	add(0, 0);
+	pop(0);
+	tell(QUEUE_EV_CSI_NODE, 0);
+	add_refused(1, 0, BIT(FIT));
+	now += 5000;
+	tell(QUEUE_EV_POD_REMOVED, 0);
+	T_TRUE(pod[1].scout);
+	refuse(0, BIT(VOLUME));
+	T_EQ(pod[0].place, QUEUE_WAITING);
+	pop(1);
+	end();
+}
