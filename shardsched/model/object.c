@@ -128,10 +128,11 @@ static const char *step(const struct printer *p, unsigned change, unsigned depth
 	return p->changes[change].path[depth];
 }
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): i is a name */
+/* NOLINTBEGIN(bugprone-macro-parentheses): i is a name */
 #define EACH_BIT(i, set)                                                      \
 	for (unsigned i = 0; (i) < OBJECT_CHANGES_MAX && (set) >> (i); (i)++) \
 		if (((set) >> (i)&1) != 0)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Of those, the ones that lead to this member or into it. */
 static uint32_t meant(const struct printer *p, uint32_t set, unsigned depth,

@@ -144,14 +144,19 @@ static void take_volume(struct reader *reader, struct pl_json volume,
 
 void pod_read_volumes(struct reader *reader, struct pl_json spec, struct pod_draft *out)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, monitors = 0;
 	struct pl_json list = reader_list(reader, spec, "volumes", &out->volume_count);
 
 	out->volumes = reader_room(reader, out->volume_count, sizeof *out->volumes);
 	if (out->volumes == NULL)
 		return;
-	PL_JSON_EACH (item, list)
-		take_volume(reader, item, &out->volumes[i++]);
+	PL_JSON_EACH (item, list) {
+		take_volume(reader, item, &out->volumes[i]);
+		monitors += out->volumes[i++].monitors.count;
+		if (monitors > READER_ENTRIES_MAX)
+			(void)reader_fail(reader, list, PL_LIMIT,
+			                  "too many monitors in all");
+	}
 }
 
 static struct draft_pod_term pod_term_of(struct reader *reader, struct pl_json term)

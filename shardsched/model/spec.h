@@ -75,8 +75,8 @@ struct spec_term {
 	X(monitors, uint32_t)
 
 struct spec_rows {
-	uint32_t at; /* bytes from the start of the spec */
-	uint32_t count;
+	uint16_t at; /* in eights of bytes from the start of the spec */
+	uint16_t count;
 };
 
 struct spec {
@@ -105,11 +105,11 @@ struct spec {
 };
 
 /* spec_ports(spec) is the first of spec->ports.count rows, and so on. */
-#define SPEC_ROWS_GET(name, type)                                           \
-	static inline const type *spec_##name(const struct spec *spec)      \
-	{                                                                   \
-		const char *start = (const char *)spec;                     \
-		return (const type *)(const void *)(start + spec->name.at); \
+#define SPEC_ROWS_GET(name, type)                                               \
+	static inline const type *spec_##name(const struct spec *spec)          \
+	{                                                                       \
+		const char *start = (const char *)spec;                         \
+		return (const type *)(const void *)(start + spec->name.at * 8); \
 	}
 SPEC_ROWS_MAP(SPEC_ROWS_GET)
 

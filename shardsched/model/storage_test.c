@@ -207,22 +207,52 @@ T_CASE(budgets_and_workloads_are_read)
 	end();
 }
 
+/* One of each, as far as memory lasts. */
 static enum pl_code once(void)
 {
 	struct volume volume = {0};
 	struct csi_node node = {0};
+	struct storage_class class = {0};
+	struct csi_capacity capacity = {0};
+	struct budget budget = {0};
+	struct workload workload = {0};
+	struct space space = {0};
 	enum pl_code code;
 
 	begin();
 	code = volume_parse(&parse, pl_span_str(volume_json), &volume, &err);
+#define NEXT(noun, json, out) \
+	if (code == PL_OK)    \
+		code = noun##_parse(&parse, PL_SPAN_LIT(json), out, &err);
+	NEXT(csi_node,
+	     "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"drivers\":[{\"name\":\"d\"}]}}",
+	     &node)
+	NEXT(storage_class,
+	     "{\"metadata\":{\"name\":\"sc\"},\"provisioner\":\"p\",\"allowedTopologies\":[{"
+	     "\"matchLabelExpressions\":[{\"key\":\"zone\",\"values\":[\"a\"]}]}]}",
+	     &class)
+	NEXT(csi_capacity,
+	     "{\"metadata\":{\"name\":\"x\",\"namespace\":\"ns\"},\"storageClassName\":\"sc\","
+	     "\"capacity\":10,\"nodeTopology\":{\"matchLabels\":{\"a\":\"b\"}}}",
+	     &capacity)
+	NEXT(budget,
+	     "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"},\"status\":{"
+	     "\"disruptedPods\":{\"gone\":null}}}",
+	     &budget)
+	NEXT(space, "{\"metadata\":{\"name\":\"ns\",\"labels\":{\"x\":\"y\"}}}", &space)
 	if (code == PL_OK)
-		code = csi_node_parse(
-			&parse,
-			PL_SPAN_LIT("{\"metadata\":{\"name\":\"n1\"},\"spec\":{"
-		                    "\"drivers\":[{\"name\":\"d\"}]}}"),
-			&node, &err);
+		code = workload_parse(
+			&parse, WORKLOAD_REPLICA_SET,
+			PL_SPAN_LIT("{\"metadata\":{\"name\":\"r\",\"namespace\":\"n2\"},"
+		                    "\"spec\":{\"selector\":{}}}"),
+			&workload, &err);
 	volume_drop(&model, &volume);
 	csi_node_drop(&model, &node);
+	storage_class_drop(&model, &class);
+	csi_capacity_drop(&model, &capacity);
+	budget_drop(&model, &budget);
+	workload_drop(&model, &workload);
+	space_drop(&model, &space);
 	end();
 	return code;
 }
