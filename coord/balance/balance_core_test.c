@@ -8,6 +8,16 @@ enum { P = 256, MANY = 16 };
 
 #define INTERVAL_MS UINT64_C(30000)
 
+/* In so many intervals a world has to come to rest, and for so many it is watched. */
+enum {
+	WORLDS = 12,
+	NOISY_WORLDS = 4,
+	RESTS_BY = 16,
+	WATCHED = 10,
+	NOISY_RESTS_BY = 40, /* what comes of noise comes seldom */
+	NOISY_WATCHED = 30,
+};
+
 /* Members, loads and factors; everything that falls to somebody is there at once. */
 static struct {
 	struct balance_core core;
@@ -257,20 +267,20 @@ T_CASE_SECONDS(fixed_loads_settle, 60)
 {
 	double before = 0, after = 0;
 
-	for (uint64_t seed = 0; seed < 12; seed++) {
+	for (uint64_t seed = 0; seed < WORLDS; seed++) {
 		uint32_t tables;
 
 		memset(&w, 0, sizeof w);
 		begin(8, seed);
 		skew(0.3 + 0.05 * (double)seed);
-		before += worst() / 12;
+		before += worst() / WORLDS;
 		lead();
-		until(40 * INTERVAL_MS);
+		until(RESTS_BY * INTERVAL_MS);
 		tables = w.tables;
 		T_TRUE(tables <= 12);
-		until(140 * INTERVAL_MS);
+		until((RESTS_BY + WATCHED) * INTERVAL_MS);
 		T_EQ(w.tables, tables);
-		after += worst() / 12;
+		after += worst() / WORLDS;
 		end();
 	}
 	printf("# fullest over the mean: %.3f before, %.3f after\n", before, after);
@@ -280,7 +290,7 @@ T_CASE_SECONDS(fixed_loads_settle, 60)
 /* Loads that waver by a tenth are as good as loads that stay. */
 T_CASE_SECONDS(noise_is_not_acted_on, 60)
 {
-	for (uint64_t seed = 0; seed < 8; seed++) {
+	for (uint64_t seed = 0; seed < NOISY_WORLDS; seed++) {
 		uint32_t tables;
 
 		memset(&w, 0, sizeof w);
@@ -288,10 +298,10 @@ T_CASE_SECONDS(noise_is_not_acted_on, 60)
 		skew(0.5);
 		w.noise = 0.1;
 		lead();
-		until(40 * INTERVAL_MS);
+		until(NOISY_RESTS_BY * INTERVAL_MS);
 		tables = w.tables;
 		T_TRUE(tables <= 12);
-		until(140 * INTERVAL_MS);
+		until((NOISY_RESTS_BY + NOISY_WATCHED) * INTERVAL_MS);
 		T_EQ(w.tables, tables);
 		T_TRUE(worst() < 1.25);
 		end();
