@@ -33,8 +33,7 @@ static void see(struct world *world, void *me, const struct obs *obs)
 	if (obs->what == OBS_OWNER && obs->owner->exists && !obs->before->exists &&
 	    !world->handmade[obs->partition])
 		check(world, "an owner key", obs->owner->shard, obs->owner->lease);
-	/* A store that went back may have the lease, and not yet the record. */
-	if (obs->what == OBS_LEADER && obs->leader->exists && !world->strange)
+	if (obs->what == OBS_LEADER && obs->leader->exists)
 		check(world, obs->role, obs->leader->shard, obs->leader->lease);
 	if (obs->what == OBS_SHARD && obs->member->exists && obs->member->lease == 0)
 		check_fail(world, "lease", "the record of s%u has no lease",

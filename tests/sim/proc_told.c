@@ -195,10 +195,16 @@ static void told_fenced(struct proc *proc, const struct shard_note *note)
 	                                     .epoch = note->epoch});
 }
 
+/* A table moves a tenth of the partitions at most: no configuration says otherwise. */
 static void told_balanced(struct proc *proc, const struct shard_note *note)
 {
+	uint32_t most = proc->partitions / 10 == 0 ? 1 : proc->partitions / 10;
+
 	STORY(&proc->world->story, proc->name, "balances, %u moves", note->moves);
 	world_hit(proc->world, COVER_BALANCED);
+	if (note->moves == 0 || note->moves > most)
+		check_fail(proc->world, "moves", "%s writes weights that move %u of %u",
+		           proc->name, note->moves, proc->partitions);
 }
 
 /* Of partitions: true, it was one of these. */
