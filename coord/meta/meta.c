@@ -13,15 +13,26 @@
  * Happy path: the key is listed; when it is absent one transaction creates it; the
  * watch shows it. What the key held last is kept, so that it can be read again when
  * there was no memory to parse it.
+ *
+ * A store that was restored may write past what the watch has seen before anybody
+ * notices. Its new incarnation then stands at a revision that the watch takes for
+ * old and never shows, so the key is looked at from time to time as well.
  */
 
-enum { CALL_MS = 5000, REREAD_MS = 500, BYTES_MAX = 8192, RECORD_MAX = 1024 };
+enum {
+	CALL_MS = 5000,
+	REREAD_MS = 500,
+	LOOK_MS = 10000,
+	BYTES_MAX = 8192,
+	RECORD_MAX = 1024,
+};
 
 struct meta_watch {
 	struct meta_core core;
 	struct kv *kv;
 	struct relist *relist; /* NULL: it has stopped */
-	struct kv_call *call;  /* in flight */
+	struct kv_call *call;  /* a create, in flight */
+	struct kv_call *look;  /* a read, in flight */
 	struct pl_timer timer;
 	struct keys_text key;
 	meta_fn *fn;
@@ -31,6 +42,9 @@ struct meta_watch {
 	bool start_failed; /* a create could not even be started */
 	struct pl_err err; /* of the last create, or of the value */
 	uint64_t reread_at_ms;
+	uint64_t look_at_ms;
+	uint32_t shown;      /* how often the watch had something to say */
+	uint32_t look_shown; /* the same, when the look began */
 	size_t len; /* of the value; more than the maximum: too long to be read */
 	uint8_t value[BYTES_MAX];
 };
@@ -48,6 +62,8 @@ static void rearm(struct meta_watch *w)
 		return;
 	if (w->reread_at_ms < at)
 		at = w->reread_at_ms;
+	if (w->look_at_ms < at)
+		at = w->look_at_ms;
 	if (at == UINT64_MAX)
 		pl_timer_stop(&w->timer);
 	else
@@ -60,7 +76,7 @@ static void finish(struct meta_watch *w)
 	meta_fn *fn = w->fn;
 	void *ctx = w->ctx;
 
-	if (w->relist != NULL || w->call != NULL)
+	if (w->relist != NULL || w->call != NULL || w->look != NULL)
 		return;
 	pl_timer_done(&w->timer);
 	free(w);
@@ -225,6 +241,52 @@ static void on_absent(struct meta_watch *w)
 	feed(w, (struct meta_event){.type = META_EV_ABSENT});
 }
 
+/* -- looking -------------------------------------------------------------- */
+
+static void take_look(struct meta_watch *w, const struct kv_get_result *get)
+{
+	struct pl_span value;
+
+	if (get->count == 0) {
+		on_absent(w);
+		return;
+	}
+	value = get->records[0].value;
+	if (w->len == value.len &&
+	    (value.len > BYTES_MAX || pl_span_eq(pl_span(w->value, w->len), value)))
+		return;
+	take_value(w, value);
+}
+
+static void on_look(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct meta_watch *w = ctx;
+
+	(void)err; /* the next look will do */
+	w->look = NULL;
+	if (w->stopping) {
+		finish(w);
+		return;
+	}
+	/* What the watch showed meanwhile is newer, or will be corrected by it. */
+	if (result != NULL && w->shown == w->look_shown && w->core.state == META_STANDING)
+		take_look(w, &result->get);
+	rearm(w);
+}
+
+static void look(struct meta_watch *w)
+{
+	struct kv_get get = {.keys = kv_key(keys_span(&w->key))};
+
+	w->look_at_ms = now_of(w) + LOOK_MS;
+	w->look_shown = w->shown;
+	if (w->look == NULL &&
+	    kv_get(w->kv, &get, CALL_MS, on_look, w, &w->look, NULL) != PL_OK)
+		w->look = NULL;
+}
+
+/* -- the watch ------------------------------------------------------------ */
+
 static void on_events(struct meta_watch *w, const struct relist_note *note)
 {
 	/* Of several changes only the last is true. */
@@ -240,6 +302,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 {
 	struct meta_watch *w = ctx;
 
+	w->shown += note->what != RELIST_PROGRESS && note->what != RELIST_TROUBLE;
 	switch (note->what) {
 	case RELIST_BEGIN:
 		w->listed = false;
@@ -287,6 +350,8 @@ static void on_timer(void *ctx)
 	feed(w, event);
 	if (!w->stopping && w->reread_at_ms <= now_of(w))
 		read_value(w);
+	if (!w->stopping && w->look_at_ms <= now_of(w))
+		look(w);
 	rearm(w);
 }
 
@@ -327,6 +392,7 @@ enum pl_code meta_open(struct kv *kv, const struct meta_opts *opts, meta_fn *fn,
 	w->fn = fn;
 	w->ctx = ctx;
 	w->reread_at_ms = UINT64_MAX;
+	w->look_at_ms = kv_now_ms(kv) + LOOK_MS;
 	meta_core_init(&w->core, opts->partitions, &mine, seed);
 	code = pl_timer_init(&w->timer, kv_timers(kv), on_timer, w);
 	if (code == PL_OK)
@@ -350,5 +416,7 @@ void meta_stop(struct meta_watch *w)
 	pl_timer_stop(&w->timer);
 	if (w->call != NULL)
 		kv_cancel(w->kv, w->call);
+	if (w->look != NULL)
+		kv_cancel(w->kv, w->look);
 	relist_stop(w->relist);
 }

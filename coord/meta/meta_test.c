@@ -219,6 +219,27 @@ T_CASE(removed_or_restored_it_is_another_life)
 	end();
 }
 
+/* As after a restore that nobody noticed: the watch takes the new record for old, and
+ * never shows it. */
+T_CASE(a_new_life_that_the_watch_does_not_show)
+{
+	static const struct faulty_rule deaf[] = {
+		{.what = FAULTY_STALL_WATCH, .per_mille = 1000}};
+
+	begin(1, deaf, 1);
+	put(64, 'a');
+	T_OK(follow(&users[0], 0), &kit.err);
+	run(100);
+	T_STR(told(&users[0]), "known(64) ");
+	put(64, 'b');
+	run(9000);
+	T_STR(told(&users[0]), "");
+	run(10500);
+	T_STR(told(&users[0]), "known(64, changed) ");
+	T_EQ(users[0].meta.incarnation[0], 'b');
+	end();
+}
+
 T_CASE(over_a_bad_store)
 {
 	struct faulty_rule rules[] = {

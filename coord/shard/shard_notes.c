@@ -30,11 +30,14 @@ void shard_rewind(struct shard *shard)
 		claims_rewound(shard->claims);
 }
 
+/* Another incarnation: not even what was read since the last rewind is certain. */
 static void forget_store(struct shard *shard)
 {
 	part_again(shard, PART_ROSTER);
 	part_again(shard, PART_CONFIG);
-	shard_rewind(shard);
+	rewind_begin(shard);
+	if (shard->part[PART_CLAIMS] == PART_ON)
+		claims_rewound(shard->claims);
 }
 
 static void learn_meta(struct shard *shard, const struct meta *meta, bool changed)
