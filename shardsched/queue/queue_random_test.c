@@ -35,6 +35,7 @@ struct one {
 	struct kind_of_pod *kind;
 	uint64_t refused_by; /* decided when it was popped; 0: there is room, and taken */
 	bool active;         /* as far as the naive know */
+	unsigned position;   /* as told; where it is fair, held to it */
 };
 
 static struct {
@@ -47,6 +48,7 @@ static struct {
 	struct queue_event history[HISTORY];
 	uint64_t events;
 	bool detail; /* the record is long enough to be exact */
+	bool fair;   /* what comes first is told by positions */
 	unsigned placed, moved;
 } w;
 
@@ -73,6 +75,11 @@ static struct queue_plugin plugins[THINGS] = {
 	{"volumes", QUEUE_ON(PV_ADDED), hint_colour},
 	{"taints", QUEUE_ON(NODE_TAINTS) | QUEUE_ON(NODE_ADDED), hint_colour},
 };
+
+static struct one *one_of(struct queue_pod *pod)
+{
+	return pod == NULL ? NULL : PL_CONTAINER_OF(pod, struct one, pod);
+}
 
 static uint64_t lacks(const struct kind_of_pod *kind)
 {
@@ -108,6 +115,8 @@ static bool naive_before(const struct one *a, const struct one *b)
 {
 	const struct queue_class_opts *x = &a->kind->opts, *y = &b->kind->opts;
 
+	if (w.fair)
+		return a->position < b->position;
 	if (x->level != y->level)
 		return x->level > y->level;
 	if (x->priority != y->priority)
@@ -129,8 +138,13 @@ static struct one *naive_first(void)
 
 static struct one *naive_first_of_now(void)
 {
-	for (unsigned i = 0; i < PODS; i++)
-		w.one[i].active = w.one[i].pod.place == QUEUE_ACTIVE;
+	for (unsigned i = 0; i < PODS; i++) {
+		struct one *one = &w.one[i];
+
+		one->active = one->pod.place == QUEUE_ACTIVE;
+		if (one->active)
+			one->position = queue_where(w.queue, &one->pod).position;
+	}
 	return naive_first();
 }
 
@@ -197,12 +211,25 @@ static void check_nobody_forgotten(const struct kind_of_pod *kind)
 		T_TRUE(lacks(kind) != 0);
 }
 
+/* One pod a position. */
+static void check_positions(void)
+{
+	unsigned next = 0;
+
+	for (struct one *one = naive_first_of_now(); one != NULL; one = naive_first()) {
+		T_EQ(one->position, next++);
+		one->active = false;
+	}
+}
+
 static void check(void)
 {
 	const struct one *first;
 
 	queue_check(w.queue);
 	check_counts();
+	if (w.fair)
+		check_positions();
 	for (unsigned c = 0; c < CLASSES; c++) {
 		check_class(&w.kind[c]);
 		check_nobody_forgotten(&w.kind[c]);
@@ -268,7 +295,8 @@ static void pop_pod(void)
 	while (want != NULL && want->pod.place == QUEUE_WAITING) {
 		T_TRUE(lacks(want->kind) != 0);
 		want->active = false;
-		want = naive_first();
+		/* Turns that nobody takes go to the next of the same namespace. */
+		want = w.fair ? one_of(pod) : naive_first();
 	}
 	T_TRUE(pod == (want == NULL ? NULL : &want->pod));
 	if (want == NULL)
@@ -311,7 +339,9 @@ static void touch_pod(struct one *one)
 			decide(one);
 		break;
 	case QUEUE_ACTIVE:
-		T_EQ(queue_where(w.queue, &one->pod).position, naive_position(one));
+		if (!w.fair)
+			T_EQ(queue_where(w.queue, &one->pod).position,
+			     naive_position(one));
 		break;
 	case QUEUE_BACKOFF:
 	case QUEUE_WAITING:
@@ -366,13 +396,15 @@ static void step(void)
 	}
 }
 
-static void begin(enum queue_sort sort, uint32_t events_max)
+static void begin(enum queue_sort sort, uint32_t events_max, bool fair)
 {
 	struct queue_opts opts = queue_opts_for(sort);
 
 	pl_rng_init(&w.rng, t_seed() + (uint64_t)sort * 31 + events_max);
 	opts.seed = pl_rng_next(&w.rng);
 	opts.events_max = events_max;
+	opts.fair = fair;
+	w.fair = fair;
 	opts.flush_ms = UINT64_MAX / 2; /* nothing is to be saved by a flush */
 	opts.plugins = plugins;
 	opts.plugins_count = THINGS;
@@ -384,6 +416,7 @@ static void begin(enum queue_sort sort, uint32_t events_max)
 
 		kind->opts = (struct queue_class_opts){
 			.namespace_id = c % 3 + 1,
+			.weight = c % 3 * 4 + 1,
 			.priority = (int32_t)any(3),
 			.level = sort == QUEUE_BY_SLA
 		                         ? (enum queue_level)any(QUEUE_LEVELS)
@@ -432,9 +465,9 @@ static void end(void)
 	queue_free(w.queue);
 }
 
-static void story(enum queue_sort sort, uint32_t events_max)
+static void story(enum queue_sort sort, uint32_t events_max, bool fair)
 {
-	begin(sort, events_max);
+	begin(sort, events_max, fair);
 	for (unsigned i = 0; i < STEPS; i++) {
 		step();
 		check();
@@ -446,15 +479,20 @@ static void story(enum queue_sort sort, uint32_t events_max)
 
 T_CASE_SECONDS(by_priority, 60)
 {
-	story(QUEUE_BY_PRIORITY, HISTORY);
+	story(QUEUE_BY_PRIORITY, HISTORY, false);
 }
 
 T_CASE_SECONDS(by_sla, 60)
 {
-	story(QUEUE_BY_SLA, HISTORY);
+	story(QUEUE_BY_SLA, HISTORY, false);
 }
 
 T_CASE_SECONDS(with_a_short_record, 60)
 {
-	story(QUEUE_BY_SLA, 8);
+	story(QUEUE_BY_SLA, 8, false);
+}
+
+T_CASE_SECONDS(fair, 60)
+{
+	story(QUEUE_BY_SLA, HISTORY, true);
 }
