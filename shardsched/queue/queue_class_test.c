@@ -174,3 +174,22 @@ T_CASE(called_back_only_on_better_word)
 	pop(1);
 	end();
 }
+
+/* New pods that are refused do not make the class rest longer; being woken for nothing
+ * does, and the shorter the more of it wait. */
+T_CASE(rests_by_how_often_it_was_woken_for_nothing)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 4; i++)
+		add_refused(i, 0, BIT(FIT));
+	T_EQ(classes[0].strikes, 1);
+	T_EQ(classes[0].rests_ms, now + 1000);
+	now += 1000;
+	tell(QUEUE_EV_NODE_ADDED, 0);
+	pop(0);
+	refuse(0, BIT(FIT));
+	T_EQ(classes[0].strikes, 2);
+	T_EQ(classes[0].rests_ms, now + 2000 / 4);
+	end();
+}
