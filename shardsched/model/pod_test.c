@@ -84,6 +84,17 @@ T_CASE(requests_are_added_up_as_the_scheduler_does)
 	end();
 }
 
+T_CASE(each_amount_is_rounded_before_the_sum)
+{
+	struct pod pod;
+
+	begin();
+	pod = pod_of(CONTAINERS(ASKS("\"cpu\":\"1n\"") "," ASKS("\"cpu\":\"1u\"")) "}}");
+	T_EQ(pod.spec->requests->cpu_milli, 2);
+	pod_drop(&model, &pod);
+	end();
+}
+
 T_CASE(limits_become_requests_and_host_networks_take_their_ports)
 {
 	struct pod pod;
@@ -483,6 +494,46 @@ T_CASE(a_node_is_read)
 	model_unref(&model, MODEL_TOLERATIONS, none);
 	model_unref(&model, MODEL_TOLERATIONS, some);
 	node_drop(&model, &node);
+	end();
+}
+
+static bool covers(const char *toleration, const char *taint)
+{
+	char json[1024];
+	struct pod pod;
+	struct node node;
+	bool out;
+
+	(void)snprintf(json, sizeof json, "{\"spec\":{\"tolerations\":[{%s}]}}",
+	               toleration);
+	pod = pod_of(json);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[{%s}]}}",
+	               taint);
+	T_OK(try_node(json, &node), &err);
+	out = tolerations_cover(pod.spec->tolerations, &node.taints->row[0]);
+	pod_drop(&model, &pod);
+	node_drop(&model, &node);
+	return out;
+}
+
+#define TAINT(key, value) \
+	"\"key\":\"" key "\",\"value\":\"" value "\",\"effect\":\"NoSchedule\""
+
+T_CASE(tolerations_cover_taints)
+{
+	begin();
+	T_TRUE(covers("\"operator\":\"Exists\"", TAINT("a", "1")));
+	T_TRUE(covers("\"key\":\"a\",\"operator\":\"Exists\"", TAINT("a", "1")));
+	T_TRUE(!covers("\"key\":\"b\",\"operator\":\"Exists\"", TAINT("a", "1")));
+	T_TRUE(covers("\"key\":\"a\",\"value\":\"1\"", TAINT("a", "1")));
+	T_TRUE(covers("\"key\":\"a\",\"operator\":\"Equal\"", TAINT("a", "")));
+	T_TRUE(!covers("\"key\":\"a\",\"operator\":\"Equal\"", TAINT("a", "1")));
+	T_TRUE(!covers("\"key\":\"a\",\"operator\":\"exists\"", TAINT("a", "")));
+	T_TRUE(covers("\"operator\":\"Exists\",\"effect\":\"NoSchedule\"",
+	              TAINT("a", "")));
+	T_TRUE(!covers("\"operator\":\"Exists\",\"effect\":\"NoExecute\"",
+	               TAINT("a", "")));
 	end();
 }
 
