@@ -36,15 +36,18 @@ static struct sizes sizes_of(const struct pod_draft *draft)
 	return sizes;
 }
 
+static size_t eights(size_t bytes)
+{
+	return (bytes + 7) / 8 * 8;
+}
+
 static size_t lay_out(struct sizes sizes, struct spec *out)
 {
 	size_t at = sizeof *out;
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): name is a name */
 #define LAY_OUT(name, type)                                    \
 	out->name = (struct spec_rows){(uint16_t)(at / 8), 0}; \
-	at += ((size_t)sizes.name * sizeof(type) + 7) / 8 * 8;
-	/* NOLINTEND(bugprone-macro-parentheses) */
+	at += eights((size_t)sizes.name * sizeof(type));
 	SPEC_ROWS_MAP(LAY_OUT)
 	/* The reader bounds each list, so that all together stay far below. */
 	PL_ASSERT(at / 8 <= UINT16_MAX);
@@ -52,11 +55,11 @@ static size_t lay_out(struct sizes sizes, struct spec *out)
 }
 
 /* The rows of a spec that is being made, to be written. */
-#define SPEC_ROWS_PUT(name, type)                                                 \
-	static type *put_##name(struct spec *spec)                                \
-	{                                                                         \
-		type *first = (type *)(void *)((char *)spec + spec->name.at * 8); \
-		return &first[spec->name.count++];                                \
+#define SPEC_ROWS_PUT(name, type)                                       \
+	static type *put_##name(struct spec *spec)                      \
+	{                                                               \
+		char *first = (char *)spec + (size_t)spec->name.at * 8; \
+		return (type *)(void *)first + spec->name.count++;      \
 	}
 SPEC_ROWS_MAP(SPEC_ROWS_PUT)
 

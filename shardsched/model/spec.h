@@ -105,11 +105,11 @@ struct spec {
 };
 
 /* spec_ports(spec) is the first of spec->ports.count rows, and so on. */
-#define SPEC_ROWS_GET(name, type)                                               \
-	static inline const type *spec_##name(const struct spec *spec)          \
-	{                                                                       \
-		const char *start = (const char *)spec;                         \
-		return (const type *)(const void *)(start + spec->name.at * 8); \
+#define SPEC_ROWS_GET(name, type)                                                       \
+	static inline const type *spec_##name(const struct spec *spec)                  \
+	{                                                                               \
+		const char *start = (const char *)spec;                                 \
+		return (const type *)(const void *)(start + (size_t)spec->name.at * 8); \
 	}
 SPEC_ROWS_MAP(SPEC_ROWS_GET)
 
