@@ -81,7 +81,9 @@ static void shard_free(struct shard *shard)
 
 static void finish(struct shard *shard)
 {
-	static const struct shard_note closed = {.what = SHARD_CLOSED};
+	struct pl_err left = shard->left;
+	struct shard_note closed = {.what = SHARD_CLOSED,
+	                            .err = left.code == PL_OK ? NULL : &left};
 	shard_fn *fn = shard->fn;
 	void *ctx = shard->opts.ctx;
 

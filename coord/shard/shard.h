@@ -40,7 +40,7 @@ enum shard_what {
 	SHARD_REWOUND,  /* the store is another one; LOST has been told for everything */
 	SHARD_TROUBLE,  /* err, part: something is retried */
 	SHARD_REFUSED,  /* err: the id is in use, or the store is not ours to use */
-	SHARD_CLOSED,   /* last */
+	SHARD_CLOSED,   /* last; err: nothing was revoked, its lease has to run out */
 };
 
 struct shard_note {

@@ -121,6 +121,7 @@ struct shard {
 	uint64_t leave_wait_ms; /* for others to see that we drain */
 	uint64_t leave_end_ms;
 
+	struct pl_err left; /* CLOSED: why our lease is left behind */
 	bool abandoned;
 	bool kicked;
 	bool refused; /* never acts again */

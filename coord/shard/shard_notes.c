@@ -160,7 +160,9 @@ void shard_on_session(void *ctx, const struct session_note *note)
 		shard->session = NULL;
 		shard->up = false;
 		part_off(shard, PART_SESSION);
-		if (note->err != NULL && !shard->abandoned)
+		if (note->err != NULL && shard->phase == SHARD_PHASE_STOP)
+			shard->left = *note->err;
+		else if (note->err != NULL)
 			shard_trouble(shard, "session", note->err);
 		return;
 	}
