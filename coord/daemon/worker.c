@@ -39,6 +39,7 @@ static void handles_close(struct worker *worker)
 	uv_mutex_unlock(&worker->lock);
 	uv_close((uv_handle_t *)&worker->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&worker->pace, on_handle_closed);
+	uv_close((uv_handle_t *)&worker->quiet, on_handle_closed);
 }
 
 static void on_kv_closed(void *ctx)
@@ -91,11 +92,33 @@ static void on_pace(uv_timer_t *pace)
 	worker->writes = writes;
 }
 
+static void on_quiet(uv_timer_t *quiet);
+
+static void quiet_rearm(struct worker *worker)
+{
+	uint64_t now_ms = pl_clock_ms(), at = journal_deadline_ms(&worker->journal);
+
+	if (at == UINT64_MAX)
+		(void)uv_timer_stop(&worker->quiet);
+	else
+		(void)uv_timer_start(&worker->quiet, on_quiet,
+		                     at > now_ms ? at - now_ms : 0, 0);
+}
+
+static void on_quiet(uv_timer_t *quiet)
+{
+	struct worker *worker = quiet->data;
+
+	journal_due(&worker->journal, pl_clock_ms());
+	quiet_rearm(worker);
+}
+
 static void on_shard(void *ctx, const struct shard_note *note)
 {
 	struct worker *worker = ctx;
 
-	worker_log(worker->id, note);
+	journal_note(&worker->journal, note, pl_clock_ms());
+	quiet_rearm(worker);
 	switch (note->what) {
 	case SHARD_QUIESCE:
 		/* Nothing is in flight: the shard has no work of its own yet. */
@@ -228,9 +251,11 @@ static enum pl_code loop_open(struct worker *worker, struct pl_err *err)
 		return pl_err_set(err, PL_IO, "async: %s", uv_strerror(rc));
 	}
 	(void)uv_timer_init(&worker->loop, &worker->pace);
+	(void)uv_timer_init(&worker->loop, &worker->quiet);
 	worker->wakeable = true;
 	worker->wake.data = worker;
 	worker->pace.data = worker;
+	worker->quiet.data = worker;
 	return PL_OK;
 }
 
@@ -240,6 +265,7 @@ enum pl_code worker_start(struct worker *worker, struct pl_err *err)
 
 	(void)snprintf(worker->id, sizeof worker->id, "%s-%u", worker->opts->name,
 	               worker->number);
+	journal_init(&worker->journal, worker->id);
 	if (loop_open(worker, err) != PL_OK)
 		return pl_err_wrap(err, "shard %s", worker->id);
 	rc = pthread_create(&worker->thread, NULL, run, worker);

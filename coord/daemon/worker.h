@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "coord/daemon/host.h"
+#include "coord/daemon/journal.h"
 #include "coord/daemon/options.h"
 #include "coord/shard/shard.h"
 
@@ -42,6 +43,8 @@ struct worker {
 	char id[DAEMON_NAME_SIZE + 8];
 	struct kv *kv;
 	struct shard *shard;
+	struct journal journal;
+	uv_timer_t quiet; /* of the journal */
 	uv_timer_t pace;
 	uint64_t pace_ns, idle_ns;
 	uint64_t writes;
@@ -56,5 +59,7 @@ void worker_join(struct worker *worker);
 
 /* worker_log.c: a note of the shard as an event of the log. */
 void worker_log(const char *id, const struct shard_note *note);
+bool worker_log_wanted(enum claims_why why); /* nothing to be worried about */
+const char *worker_log_why(enum claims_why why);
 
 #endif

@@ -24,14 +24,20 @@ static struct pl_log_field epoch_is(const struct shard_note *note)
 	return pl_log_int("epoch", note->epoch);
 }
 
+bool worker_log_wanted(enum claims_why why)
+{
+	return why == CLAIMS_HANDED_OVER || why == CLAIMS_KEPT || why == CLAIMS_CLOSED;
+}
+
+const char *worker_log_why(enum claims_why why)
+{
+	return why_names[why];
+}
+
 static void log_lost(const char *id, const struct shard_note *note)
 {
-	bool wanted = note->why == CLAIMS_HANDED_OVER || note->why == CLAIMS_KEPT ||
-	              note->why == CLAIMS_CLOSED;
-
-	PL_LOG(wanted ? PL_LOG_INFO : PL_LOG_WARN, "partition.lost", shard_is(id),
-	       partition_is(note), epoch_is(note),
-	       pl_log_str("why", why_names[note->why]));
+	PL_LOG(PL_LOG_DEBUG, "partition.lost", shard_is(id), partition_is(note),
+	       epoch_is(note), pl_log_str("why", why_names[note->why]));
 }
 
 static void log_config(const char *id, const struct shard_note *note)
@@ -73,7 +79,7 @@ static void log_partition(const char *id, const struct shard_note *note)
 {
 	switch (note->what) {
 	case SHARD_OWN:
-		PL_LOG(PL_LOG_INFO, "partition.own", shard_is(id), partition_is(note),
+		PL_LOG(PL_LOG_DEBUG, "partition.own", shard_is(id), partition_is(note),
 		       epoch_is(note));
 		return;
 	case SHARD_QUIESCE:
@@ -153,13 +159,13 @@ void worker_log(const char *id, const struct shard_note *note)
 		log_state(PL_LOG_ERROR, "store.rewound", id);
 		return;
 	case SHARD_TROUBLE:
-		PL_LOG(PL_LOG_WARN, "shard.trouble", shard_is(id),
-		       pl_log_str("part", note->part), pl_log_err("err", note->err));
-		return;
+		return; /* the journal's, which knows what has been said */
 	case SHARD_REFUSED:
 		log_failure(PL_LOG_ERROR, "shard.refused", id, note);
 		return;
 	case SHARD_CLOSED:
+		if (note->err != NULL)
+			log_failure(PL_LOG_WARN, "shard.unrevoked", id, note);
 		log_state(PL_LOG_INFO, "shard.closed", id);
 		return;
 	}

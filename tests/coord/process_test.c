@@ -103,6 +103,8 @@ static void graceful(int signum)
 	           crew_record(&crew.view, "a-1") == NULL);
 	T_TRUE(crew_log_has(&crew.process[0], "process.stopping"));
 	T_TRUE(crew_log_has(&crew.process[0], "shard.drained"));
+	T_TRUE(crew_log_has(&crew.process[0], "shard.owns"));
+	T_TRUE(!crew_log_has(&crew.process[0], "shard.unrevoked"));
 	T_TRUE(crew_log_has(&crew.process[0], "process.stopped"));
 }
 
@@ -145,6 +147,7 @@ T_CASE_SECONDS(a_graceful_stop_ends_without_a_store, 90)
 		rig_run_ms(&crew.rig, 10);
 	crew_signal(&crew.process[0], SIGTERM);
 	T_EQ(crew_wait(&crew.process[0]), 0);
+	T_TRUE(crew_log_has(&crew.process[0], "shard.unrevoked"));
 	T_TRUE(crew_log_has(&crew.process[0], "process.stopped"));
 	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGCONT, &crew.rig.err),
 	     &crew.rig.err);
