@@ -80,6 +80,22 @@ static struct journal_trouble *place_of(struct journal *journal, uint64_t hash)
 	return place;
 }
 
+/* Errors of the store bring their advice along. */
+static void log_trouble(const struct journal *journal, const struct shard_note *note,
+                        uint64_t repeated)
+{
+	const char *advice = pl_code_advice(note->err->cause);
+	const struct pl_log_field fields[] = {
+		pl_log_str("shard", journal->id), pl_log_str("part", note->part),
+		pl_log_err("err", note->err), pl_log_uint("repeated", repeated),
+		pl_log_str("advice", advice)};
+	unsigned count = sizeof fields / sizeof fields[0];
+
+	if (pl_log_on(PL_LOG_WARN))
+		pl_log_write(PL_LOG_WARN, "shard.trouble", fields,
+		             strstr(note->err->msg, advice) == NULL ? count : count - 1);
+}
+
 static void say_trouble(struct journal *journal, const struct shard_note *note,
                         uint64_t now_ms)
 {
@@ -90,10 +106,7 @@ static void say_trouble(struct journal *journal, const struct shard_note *note,
 		trouble->repeated++;
 		return;
 	}
-	PL_LOG(PL_LOG_WARN, "shard.trouble", pl_log_str("shard", journal->id),
-	       pl_log_str("part", note->part), pl_log_err("err", note->err),
-	       pl_log_str("advice", pl_code_advice(note->err->cause)),
-	       pl_log_uint("repeated", trouble->repeated));
+	log_trouble(journal, note, trouble->repeated);
 	*trouble = (struct journal_trouble){.hash = hash, .said_ms = now_ms};
 }
 

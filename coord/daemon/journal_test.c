@@ -143,6 +143,9 @@ T_CASE(the_same_trouble_is_said_once_a_minute)
 	T_EQ(count(text, "grant the user a role"), 2);
 	T_EQ(count(text, "repeated=0"), 2);
 	T_EQ(count(text, "repeated=119"), 2);
+	/* Advice that came with it is not given twice. */
+	trouble("meta", PL_AUTH, "wrong: check user and password", 121000);
+	T_EQ(count(logged(), "check user and password"), 1);
 	/* Another one is said at once. */
 	trouble("meta", PL_UNAVAIL, "refused", 121000);
 	T_EQ(count(logged(), "shard.trouble"), 1);
