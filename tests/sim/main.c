@@ -326,12 +326,14 @@ static void usage(void)
 {
 	(void)fprintf(
 		stderr,
-		"usage: sim --seeds N [--from M] [--jobs J] [options]\n"
-		"       sim --seed N [--wire] [options]\n"
+		"usage: tests/sim/run --seeds N [--from M] [--jobs J] [options]\n"
+		"       tests/sim/run --seed N [--wire] [options]\n"
 		"options: --profile P   %s\n"
 		"         --shards S --partitions P   (drawn from the seed)\n"
 		"         --need-cover   fails when some fault or state never came\n"
-		"         --quiet        no table of what came\n",
+		"         --until-failed end with the first seed that fails\n"
+		"         --quiet        no table of what came\n"
+		"         --sanitize     built with the sanitizers\n",
 		plan_profiles);
 	exit(2);
 }
@@ -360,6 +362,7 @@ static void options(int argc, char **argv)
 		{"quiet", no_argument, NULL, 'q'},
 		{"need-cover", no_argument, NULL, 'c'},
 		{"until-failed", no_argument, NULL, 'u'},
+		{"help", no_argument, NULL, '?'},
 		{0},
 	};
 	int what;
