@@ -219,6 +219,17 @@ static void on_check(void *ctx, const struct kv_result *result, const struct pl_
 	rearm(r);
 }
 
+/* The watch begins at the revision of the list; what the list has shown may stand in
+ * one note with what is new. */
+static void skip_listed(struct relist *r)
+{
+	while (r->count > 0 &&
+	       r->events[0].record.mod_revision <= r->core.list_revision) {
+		r->events++;
+		r->count--;
+	}
+}
+
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
 	static const enum relist_event_type types[] = {
@@ -239,6 +250,8 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	r->events = note->events;
 	r->count = note->count;
 	r->note_revision = note->revision;
+	if (note->what == KV_WATCH_EVENTS)
+		skip_listed(r);
 	feed(r, event);
 	rearm(r);
 }
