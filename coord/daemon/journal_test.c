@@ -133,7 +133,7 @@ T_CASE(the_same_trouble_is_said_once_a_minute)
 	const char *text;
 
 	begin();
-	for (uint64_t ms = 0; ms < 2 * JOURNAL_AGAIN_MS; ms += 500) {
+	for (uint64_t ms = 0; ms < UINT64_C(2) * JOURNAL_AGAIN_MS; ms += 500) {
 		trouble("meta", PL_AUTH, "no such password", 1000 + ms);
 		trouble("roster", PL_DENIED, "not for you", 1000 + ms);
 	}
