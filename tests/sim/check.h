@@ -37,6 +37,7 @@ enum obs_what {
 	OBS_CALM,    /* no more faults from here on */
 	OBS_SETTLED, /* everything is as it should be */
 	OBS_EMPTY,   /* everybody has left */
+	OBS_OVER,    /* and so long ago that what nobody keeps alive is gone */
 };
 
 struct obs {

@@ -33,7 +33,6 @@ static void look(struct world *world)
 static void empty(struct world *world)
 {
 	const struct truth *truth = &world->truth;
-	size_t pins = 0, leases = memkv_leases(world->depot.mem);
 
 	for (unsigned i = 0; i < truth->shards; i++)
 		if (truth->member[i].exists)
@@ -41,6 +40,13 @@ static void empty(struct world *world)
 	for (uint32_t p = 0; p < truth->partitions; p++)
 		if (truth->owner[p].exists)
 			check_fail(world, "stuck", "the owner key of %u is left", p);
+}
+
+static void over(struct world *world)
+{
+	const struct truth *truth = &world->truth;
+	size_t pins = 0, leases = memkv_leases(world->depot.mem);
+
 	for (unsigned i = 0; i < TRUTH_PINS_MAX; i++)
 		pins += truth->pin[i].revision != 0;
 	/* A grant that was on its way for half a minute comes from nobody. */
@@ -58,6 +64,8 @@ static void see(struct world *world, void *me, const struct obs *obs)
 		look(world);
 	if (obs->what == OBS_EMPTY)
 		empty(world);
+	if (obs->what == OBS_OVER)
+		over(world);
 }
 
 const struct check check_stuck = {"stuck", sizeof(struct state), see, NULL};

@@ -80,6 +80,10 @@ static void phase_leave(struct world *world)
 	}
 	world_run(world, world->agenda.now_ms + world->plan.expiry_delay_ms + 1);
 	world_see(world, &(struct obs){.what = OBS_EMPTY});
+	/* A grant of which nobody heard may have left a lease behind. */
+	world_run(world, world->agenda.now_ms + (uint64_t)world->plan.ttl_s * 1000 +
+	                         world->plan.expiry_delay_ms);
+	world_see(world, &(struct obs){.what = OBS_OVER});
 }
 
 bool seed_run(const struct seed_opts *opts, struct seed_result *result)
