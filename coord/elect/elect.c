@@ -84,7 +84,7 @@ static void tell_trouble(struct elect *e, enum pl_code code)
 static void tell_follow(struct elect *e)
 {
 	struct elect_note follow = {.what = ELECT_FOLLOW};
-	struct leader holder = e->incoming; /* a note may bring another */
+	struct holder holder = e->incoming; /* a note may bring another */
 	const struct pl_err *garbled = e->err;
 
 	follow.leader = pl_span_str(holder.shard);
@@ -223,7 +223,7 @@ enum pl_code elect_open(struct kv *kv, const struct elect_opts *opts, elect_fn *
 	if (e == NULL)
 		return pl_err_set(err, PL_NOMEM, "election");
 	pl_buf_init(&e->value, VALUE_MAX);
-	code = leader_print(opts->id, &e->value, err);
+	code = holder_print(opts->id, &e->value, err);
 	if (code == PL_OK &&
 	    pl_timer_init(&e->timer, kv_timers(kv), on_timer, e) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "election");
@@ -279,13 +279,13 @@ void elect_rewound(struct elect *e)
 
 uint64_t elect_hash(const char *role, struct pl_span id)
 {
-	char text[KEYS_SIZE_MAX + LEADER_SHARD_SIZE];
+	char text[KEYS_SIZE_MAX + HOLDER_SHARD_SIZE];
 	int len;
 
 	/* What is too long for a name comes from a key that somebody made by hand, and
 	 * only has to have some rank. */
-	if (id.len >= LEADER_SHARD_SIZE)
-		id.len = LEADER_SHARD_SIZE - 1;
+	if (id.len >= HOLDER_SHARD_SIZE)
+		id.len = HOLDER_SHARD_SIZE - 1;
 	len = snprintf(text, sizeof text, "%s/" PL_SPAN_FMT, role, PL_SPAN_ARG(id));
 	PL_ASSERT(len > 0 && (size_t)len < sizeof text);
 	return pl_hash(pl_span(text, (size_t)len));

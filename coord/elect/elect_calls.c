@@ -20,8 +20,8 @@ static bool read_holder(struct elect *e, struct pl_span value, struct pl_err *er
 {
 	struct pl_err why = {0};
 
-	e->incoming = (struct leader){.shard = "?"};
-	if (leader_parse(value, &e->incoming, &why) == PL_OK)
+	e->incoming = (struct holder){.shard = "?"};
+	if (holder_parse(value, &e->incoming, &why) == PL_OK)
 		return true;
 	pl_err_set(err, why.code, "%s: %s", e->key.at, why.msg);
 	return false;
@@ -30,7 +30,7 @@ static bool read_holder(struct elect *e, struct pl_span value, struct pl_err *er
 struct elect_key elect_key_of(struct elect *e, const struct kv_record *record,
                               int64_t revision, struct pl_err *err)
 {
-	e->incoming = (struct leader){0};
+	e->incoming = (struct holder){0};
 	if (record == NULL)
 		return (struct elect_key){.revision = revision};
 	if (!read_holder(e, record->value, err))

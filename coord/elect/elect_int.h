@@ -4,7 +4,7 @@
 
 #include "coord/elect/elect.h"
 #include "coord/elect/elect_core.h"
-#include "coord/elect/leader.h"
+#include "coord/member/holder.h"
 #include "store/base/buf.h"
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
@@ -13,7 +13,7 @@
 /* The key as the list under way has it. */
 struct elect_listed {
 	struct elect_key key;
-	struct leader holder;
+	struct holder holder;
 	struct pl_err err; /* PL_OK: the holder could be read */
 };
 
@@ -41,7 +41,7 @@ struct elect {
 
 	/* What the event brought that is being told. */
 	const struct pl_err *err;
-	struct leader incoming;
+	struct holder incoming;
 
 	struct pl_err failure; /* of a request that could not be started */
 	uint32_t failed_seq;

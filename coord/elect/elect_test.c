@@ -1,5 +1,5 @@
 #include "coord/elect/elect.h"
-#include "coord/elect/leader.h"
+#include "coord/member/holder.h"
 #include "store/base/rng.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
@@ -17,7 +17,7 @@ static struct candidate {
 	int64_t epoch;
 	unsigned leads, step_downs, troubles;
 	bool leading;
-	char leader[LEADER_SHARD_SIZE];
+	char leader[HOLDER_SHARD_SIZE];
 } c[CANDIDATES];
 
 static struct kit kit;

@@ -1,4 +1,4 @@
-#include "coord/elect/leader.h"
+#include "coord/member/holder.h"
 
 #include "store/base/arena.h"
 #include "store/base/json.h"
@@ -7,7 +7,7 @@
 
 static const struct pl_json_limits limits = {.bytes = 4096, .depth = 8, .values = 64};
 
-enum pl_code leader_print(struct pl_span shard, struct pl_buf *out, struct pl_err *err)
+enum pl_code holder_print(struct pl_span shard, struct pl_buf *out, struct pl_err *err)
 {
 	struct pl_json_out json;
 	enum pl_code code;
@@ -20,16 +20,18 @@ enum pl_code leader_print(struct pl_span shard, struct pl_buf *out, struct pl_er
 	pl_json_out_string(&json, shard);
 	pl_json_out_end(&json);
 	code = pl_json_out_done(&json);
-	return code == PL_OK ? PL_OK : pl_err_set(err, code, "leader");
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "holder");
 }
 
-static enum pl_code read_fields(struct pl_json json, struct leader *out,
+static enum pl_code read_fields(struct pl_json json, struct holder *out,
                                 struct pl_err *err)
 {
 	int64_t version;
 	const char *shard;
 	enum pl_code code;
 
+	if (pl_json_type(json) != PL_JSON_OBJECT)
+		return pl_json_fail(json, PL_INVALID, err, "must be an object");
 	code = pl_json_int_in(json, "v", PL_JSON_REQUIRED, (struct pl_json_range){1, 1},
 	                      &version, err);
 	if (code == PL_OK)
@@ -41,7 +43,7 @@ static enum pl_code read_fields(struct pl_json json, struct leader *out,
 	return code;
 }
 
-enum pl_code leader_parse(struct pl_span text, struct leader *out, struct pl_err *err)
+enum pl_code holder_parse(struct pl_span text, struct holder *out, struct pl_err *err)
 {
 	struct pl_arena arena;
 	struct pl_json json;
