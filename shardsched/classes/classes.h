@@ -1,0 +1,41 @@
+/*
+ * What was found out for a class of pods, kept and mended: which nodes its local plugins
+ * let through, and what their scores add up to.
+ *
+ * For each class: a set of slots, the plugin that refused each other slot, the local
+ * total of each, columns for plugins that are normalised by their maximum (with the
+ * maximum and how many have it), and over the totals a tree of (best, how many), so that
+ * the best node, and the r-th of those that are equally good, is found in O(log nodes).
+ * A cycle first mends the slots that changed since (snapshot_changed_since); what an
+ * epoch covers, or a maximum that changed, or too many changes, make it anew.
+ * Global plugins are asked each time, about the nodes that are left.
+ *
+ * Results are those of the cycle without it, bit for bit.
+ *
+ * Bounded: past memory_max the classes that were not used for longest are forgotten.
+ */
+#ifndef SHARDSCHED_CLASSES_CLASSES_H
+#define SHARDSCHED_CLASSES_CLASSES_H
+
+#include "shardsched/framework/cycle.h"
+
+struct classes;
+
+struct classes_figures {
+	uint64_t hits;   /* cycles that found their class kept */
+	uint64_t made;   /* anew */
+	uint64_t mended; /* nodes */
+	uint64_t forgotten;
+	uint32_t kept;
+	size_t bytes;
+};
+
+PL_NODISCARD enum pl_code classes_new(struct snapshot *snapshot, size_t memory_max,
+                                      struct classes **out, struct pl_err *err);
+void classes_free(struct classes *classes);
+void classes_figures(const struct classes *classes, struct classes_figures *out);
+
+/* Of a class that is closed. */
+void classes_forget(struct classes *classes, struct fw_class *class);
+
+#endif

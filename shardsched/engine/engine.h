@@ -1,0 +1,94 @@
+/*
+ * The engine: objects in, decisions out. Model, snapshot, profiles, classes and cycle
+ * together, for whoever has a cluster's objects as JSON: offline verdicts, explaining,
+ * replaying, benches, tests, and the shard.
+ *
+ * Objects are named by kind, namespace (or cluster, of nodes) and name. Putting one that
+ * is there replaces it. Pods that have a node are placed; on a node that is not there
+ * they are set aside until it comes. Pods that are over take no room.
+ */
+#ifndef SHARDSCHED_ENGINE_ENGINE_H
+#define SHARDSCHED_ENGINE_ENGINE_H
+
+#include "shardsched/classes/classes.h"
+#include "shardsched/model/field_errors.h"
+#include "shardsched/preempt/preempt.h"
+
+/* X(KIND, Kubernetes' kind, list in a case) */
+#define ENGINE_KIND_MAP(X)                                               \
+	X(NODE, "Node", "nodes")                                         \
+	X(POD, "Pod", "pods")                                            \
+	X(SPACE, "Namespace", "namespaces")                              \
+	X(VOLUME, "PersistentVolume", "pvs")                             \
+	X(CLAIM, "PersistentVolumeClaim", "pvcs")                        \
+	X(STORAGE_CLASS, "StorageClass", "storageClasses")               \
+	X(CSI_NODE, "CSINode", "csiNodes")                               \
+	X(CSI_DRIVER, "CSIDriver", "csiDrivers")                         \
+	X(CSI_CAPACITY, "CSIStorageCapacity", "csiStorageCapacities")    \
+	X(PRIORITY_CLASS, "PriorityClass", "priorityClasses")            \
+	X(BUDGET, "PodDisruptionBudget", "pdbs")                         \
+	X(SERVICE, "Service", "services")                                \
+	X(CONTROLLER, "ReplicationController", "replicationControllers") \
+	X(REPLICA_SET, "ReplicaSet", "replicaSets")                      \
+	X(STATEFUL_SET, "StatefulSet", "statefulSets")
+
+#define ENGINE_KIND_ENUM(kind, name, list) ENGINE_##kind,
+enum engine_kind { ENGINE_KIND_MAP(ENGINE_KIND_ENUM) ENGINE_KINDS };
+
+struct engine_opts {
+	struct pl_span config; /* profiles; empty: the default */
+	uint64_t seed;         /* of the draws */
+	bool keep_scores;
+	bool no_cache;
+	size_t cache_bytes; /* 0: 256 MiB */
+	cycle_clock_fn *clock;
+	void *clock_ctx;
+};
+
+struct engine;
+
+PL_NODISCARD enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
+                                     struct pl_err *err);
+void engine_free(struct engine *engine);
+
+/* errors NULL: not validated (field_errors.h). PL_INVALID, PL_LIMIT: with the field;
+ * nothing changed. */
+PL_NODISCARD enum pl_code engine_put(struct engine *engine, enum engine_kind kind,
+                                     struct pl_span json, struct field_errors *errors,
+                                     struct pl_err *err);
+/* By name; PL_NOT_FOUND. space: the namespace, or a node's cluster; empty: none. */
+PL_NODISCARD enum pl_code engine_drop(struct engine *engine, enum engine_kind kind,
+                                      struct pl_span space, struct pl_span name,
+                                      struct pl_err *err);
+
+struct engine_decision {
+	bool gated;
+	struct verdict gate;
+	struct outcome outcome;
+	bool tried_preemption;
+	struct preempt_outcome preempt;
+	uint64_t draw;
+};
+
+/* Decides for a pod that is not put. Nothing changes. */
+PL_NODISCARD enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
+                                        struct engine_decision *out, struct pl_err *err);
+/* It is on that node from now on (assumed), under that name. */
+PL_NODISCARD enum pl_code engine_assume(struct engine *engine, const struct pod *pod,
+                                        uint32_t slot, uint32_t *placed,
+                                        struct pl_err *err);
+
+struct model *engine_model(struct engine *engine);
+struct snapshot *engine_snapshot(struct engine *engine);
+struct cycle *engine_cycle(struct engine *engine);
+/* The class of a spec, opened; engine_release when it is not needed. */
+PL_NODISCARD enum pl_code engine_class(struct engine *engine, const struct spec *spec,
+                                       struct fw_class **out, struct pl_err *err);
+void engine_release(struct engine *engine, struct fw_class *class);
+
+/* The draw of the n-th decision about a pod: from the seed and the pod's uid or name,
+ * so that decisions do not depend on each other's order. */
+uint64_t engine_draw(const struct engine *engine, const struct pod *pod,
+                     uint64_t attempt);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * One decision: a pod of a class, the snapshot as it is, a node or the reasons why not.
+ *
+ *	cycle_run: PreFilter, Filter in blocks of nodes, PreScore, Score in blocks,
+ *	Normalize, weigh, choose among the best by the draw
+ *
+ * All nodes are filtered and all feasible ones scored. The blocks (CYCLE_BLOCK slots) are
+ * there so that what one plugin has read is still near when the next one asks for it.
+ *
+ * A cycle is scratch memory for one decision after another, on one thread; what it says
+ * about the last one holds until the next run or until the snapshot changes. It
+ * allocates only when the snapshot has outgrown it.
+ */
+#ifndef SHARDSCHED_FRAMEWORK_CYCLE_H
+#define SHARDSCHED_FRAMEWORK_CYCLE_H
+
+#include "shardsched/framework/profile.h"
+
+enum { CYCLE_BLOCK = 4096 };
+
+/* Pods of one spec under one profile: the plugins' own state, and the view. */
+struct fw_class {
+	const struct profile *profile;
+	struct spec_view *view;
+	void *own[PLUGINS_MAX];
+	uint32_t users;
+	void *cache; /* of classes.h; NULL: none */
+};
+
+PL_NODISCARD enum pl_code fw_class_open(struct snapshot *snapshot,
+                                        const struct profile *profile,
+                                        const struct spec *spec, struct fw_class **out,
+                                        struct pl_err *err);
+void fw_class_close(struct snapshot *snapshot, struct fw_class *class);
+
+/* Nanoseconds for measuring, from whoever has a clock; never asked by what decides,
+ * but to tell that a plugin took too long. */
+typedef uint64_t cycle_clock_fn(void *ctx);
+
+struct cycle_opts {
+	struct snapshot *snapshot;
+	cycle_clock_fn *clock; /* NULL: nothing is measured */
+	void *clock_ctx;
+	uint64_t plugin_budget_ns; /* a plugin that takes more in one cycle fails it; 0 */
+	bool keep_scores;          /* each plugin's normalised column, for explaining */
+	bool no_cache;             /* though the class has one */
+};
+
+struct cycle;
+
+PL_NODISCARD enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
+                                    struct pl_err *err);
+void cycle_free(struct cycle *cycle);
+
+enum cycle_result {
+	CYCLE_NODE,  /* outcome.node */
+	CYCLE_NONE,  /* no node is feasible */
+	CYCLE_ERROR, /* a plugin failed: the pod is to be tried again */
+};
+
+struct outcome {
+	enum cycle_result result;
+	uint32_t node;
+	int64_t total;                 /* its weighted score */
+	uint32_t feasible;             /* nodes */
+	uint32_t best;                 /* of these, with the highest total */
+	uint64_t refused_by;           /* plugins that refused a node, or the pod */
+	uint32_t refused[PLUGINS_MAX]; /* nodes that it was the first to refuse */
+	bool narrowed;                 /* a PreFilter left out nodes */
+	struct verdict pre; /* a PreFilter's refusal or what failed; else a success */
+};
+
+/* draw: chance for the tie, uniform in 64 bits. */
+void cycle_run(struct cycle *cycle, const struct fw_class *class,
+               const struct pod_self *pod, uint64_t draw, struct outcome *out);
+
+/* -- about the last run ---------------------------------------------------------- */
+
+struct pl_bitset cycle_feasible(const struct cycle *cycle);
+/* Those that PreFilters left; all nodes when nothing was narrowed. */
+struct pl_bitset cycle_examined(const struct cycle *cycle);
+bool cycle_skipped(const struct cycle *cycle, unsigned plugin, enum point point);
+/* Weighted totals by slot, where feasible. */
+const int64_t *cycle_totals(struct cycle *cycle);
+/* Normalised, by slot; NULL: it was skipped, or scores are not kept. */
+const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin);
+/* What one plugin says alone, pods nominated for the node left out. */
+void cycle_why_plugin(struct cycle *cycle, unsigned plugin, uint32_t slot,
+                      struct verdict *say);
+/* The first refusal of that node in order, nominated pods of no lower priority
+ * counted as kube-scheduler does. */
+void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *say);
+
+/* -- what if: between snapshot_probe and snapshot_probe_end ------------------------- */
+
+/* Takes a pod from its node, and puts it back; the plugins' states follow. */
+void cycle_lift(struct cycle *cycle, uint32_t placed);
+void cycle_lower(struct cycle *cycle, uint32_t placed);
+/* Would it fit now? Nominated pods counted. */
+bool cycle_fits(struct cycle *cycle, uint32_t slot);
+
+struct snapshot *cycle_snapshot(struct cycle *cycle);
+const struct fw_class *cycle_class(const struct cycle *cycle);
+const struct pod_self *cycle_pod(const struct cycle *cycle);
+
+/* -- measured ---------------------------------------------------------------------- */
+
+struct plugin_figures {
+	uint64_t runs, skips;
+	uint64_t refused; /* nodes */
+	uint64_t failed, overran;
+	uint64_t ns[POINTS]; /* estimated from the cycles that were timed */
+};
+
+void cycle_figures(const struct cycle *cycle, unsigned plugin,
+                   struct plugin_figures *out);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * Why a pod can not be on a node: stable codes, with kube-scheduler's sentences.
+ *
+ * A reason is made in a filter and read by a person, perhaps a million times less
+ * often; so it is numbers, and its text is made when somebody asks.
+ */
+#ifndef SHARDSCHED_FRAMEWORK_REASON_H
+#define SHARDSCHED_FRAMEWORK_REASON_H
+
+#include "shardsched/model/strings.h"
+#include "store/base/buf.h"
+
+/* X(NAME, code, sentence): {s} is the subject's text, {v} the value's. Codes are for
+ * machines and never change; new ones are added. */
+#define REASON_MAP(X)                                                                      \
+	X(NONE, "none", "")                                                                \
+	X(FAILED, "failed", "the plugin failed: {s}")                                      \
+	X(UNSCHEDULABLE, "node.unschedulable", "node(s) were unschedulable")               \
+	X(NODE_NAME, "node.name", "node(s) didn't match the requested node name")          \
+	X(TAINT, "node.taint", "node(s) had untolerated taint {{s}: {v}}")                 \
+	X(AFFINITY, "node.affinity",                                                       \
+	  "node(s) didn't match Pod's node affinity/selector")                             \
+	X(AFFINITY_ADDED, "node.affinity.enforced",                                        \
+	  "node(s) didn't match scheduler-enforced node affinity")                         \
+	X(AFFINITY_NAMES, "node.affinity.names", "pod affinity terms conflict")            \
+	X(PORTS, "node.ports",                                                             \
+	  "node(s) didn't have free ports for the requested pod ports")                    \
+	X(FIT_PODS, "fit.pods", "Too many pods")                                           \
+	X(FIT_CPU, "fit.cpu", "Insufficient cpu")                                          \
+	X(FIT_MEMORY, "fit.memory", "Insufficient memory")                                 \
+	X(FIT_STORAGE, "fit.ephemeral-storage", "Insufficient ephemeral-storage")          \
+	X(FIT_SCALAR, "fit.scalar", "Insufficient {s}")                                    \
+	X(DISK_CONFLICT, "volume.disk", "node(s) had no available disk")                   \
+	X(CLAIM_TAKEN, "volume.claim.taken",                                               \
+	  "node has pod using PersistentVolumeClaim with the same name and "               \
+	  "ReadWriteOncePod access mode")                                                  \
+	X(VOLUME_LIMIT, "volume.limit", "node(s) exceed max volume count")                 \
+	X(CLAIM_MISSING, "volume.claim.missing",                                           \
+	  "persistentvolumeclaim \"{s}\" not found")                                       \
+	X(SPREAD, "spread.skew", "node(s) didn't match pod topology spread constraints")   \
+	X(SPREAD_LABEL, "spread.label",                                                    \
+	  "node(s) didn't match pod topology spread constraints (missing required label)") \
+	X(POD_AFFINITY, "pod.affinity", "node(s) didn't match pod affinity rules")         \
+	X(POD_ANTI_AFFINITY, "pod.anti-affinity",                                          \
+	  "node(s) didn't match pod anti-affinity rules")                                  \
+	X(POD_ANTI_AFFINITY_OTHERS, "pod.anti-affinity.others",                            \
+	  "node(s) didn't satisfy existing pods anti-affinity rules")                      \
+	X(GATED, "pod.gated", "waiting for scheduling gates: {s}")
+
+#define REASON_ENUM(name, code, sentence) REASON_##name,
+enum reason_code { REASON_MAP(REASON_ENUM) REASON_CODES };
+
+struct reason {
+	uint32_t code;    /* enum reason_code */
+	uint32_t subject; /* string: a resource, a taint's key, a claim; or 0 */
+	uint32_t value;   /* string */
+	uint32_t detail;  /* of the plugin: an effect, which constraint it was */
+	int64_t lacks; /* how much is missing, in the resource's unit; 0: not an amount */
+};
+
+/* "fit.cpu" */
+const char *reason_word(enum reason_code code);
+/* The code of a word; REASON_CODES when it is none. */
+enum reason_code reason_of_word(struct pl_span word);
+/* Adds the sentence. */
+PL_NODISCARD enum pl_code reason_print(const struct strings *strings,
+                                       const struct reason *reason, struct pl_buf *out);
+
+/* What a plugin says, as kube-scheduler's statuses. */
+#define VERDICT_MAP(X)                                          \
+	X(SUCCESS, "Success")                                   \
+	X(ERROR, "Error") /* the cycle fails, and is retried */ \
+	X(UNSCHEDULABLE, "Unschedulable")                       \
+	X(UNRESOLVABLE, "UnschedulableAndUnresolvable")         \
+	X(WAIT, "Wait")                                         \
+	X(SKIP, "Skip")
+
+#define VERDICT_ENUM(name, word) VERDICT_##name,
+enum verdict_code { VERDICT_MAP(VERDICT_ENUM) VERDICT_CODES };
+
+const char *verdict_word(enum verdict_code code);
+
+enum { VERDICT_REASONS_MAX = 16 };
+
+struct verdict {
+	enum verdict_code code;
+	int plugin; /* index in the table of plugins; -1: the framework itself */
+	uint32_t count;
+	struct reason reason[VERDICT_REASONS_MAX]; /* more are dropped */
+};
+
+void verdict_clear(struct verdict *verdict);
+/* The graver code stays (unresolvable above unschedulable, error above all). */
+void verdict_add(struct verdict *verdict, enum verdict_code code,
+                 const struct reason *reason);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * The objects beside nodes and pods that scheduling reads, by name: namespaces,
+ * priority classes, disruption budgets, workloads, claims, volumes, storage classes, and
+ * what CSI says.
+ *
+ * Putting takes the object over, references included, and replaces one of the same
+ * name. A pointer that was found is valid until the next put or drop of its kind.
+ * Each kind has an epoch, which grows with each change of it.
+ */
+#ifndef SHARDSCHED_SNAPSHOT_CATALOG_H
+#define SHARDSCHED_SNAPSHOT_CATALOG_H
+
+#include "shardsched/model/cluster.h"
+#include "shardsched/model/storage.h"
+#include "shardsched/model/volume.h"
+
+/* X(KIND, struct, name, most) */
+#define CATALOG_KIND_MAP(X)                                             \
+	X(SPACE, struct space, space, 1000000)                          \
+	X(PRIORITY_CLASS, struct priority_class, priority_class, 65536) \
+	X(BUDGET, struct budget, budget, 1000000)                       \
+	X(WORKLOAD, struct workload, workload, 4000000)                 \
+	X(CLAIM, struct claim, claim, 16000000)                         \
+	X(VOLUME, struct volume, volume, 16000000)                      \
+	X(STORAGE_CLASS, struct storage_class, storage_class, 65536)    \
+	X(CSI_NODE, struct csi_node, csi_node, 16000000)                \
+	X(CSI_DRIVER, struct csi_driver, csi_driver, 65536)             \
+	X(CSI_CAPACITY, struct csi_capacity, csi_capacity, 4000000)
+
+#define CATALOG_KIND_ENUM(kind, type, name, most) CATALOG_##kind,
+enum catalog_kind { CATALOG_KIND_MAP(CATALOG_KIND_ENUM) CATALOG_KINDS };
+
+/* Names an object: what does not apply is 0. */
+struct catalog_key {
+	uint32_t namespace;
+	uint32_t name;
+	uint32_t sort; /* enum workload_kind */
+};
+
+struct catalog {
+	struct model *model;
+	uint64_t epoch[CATALOG_KINDS];
+	uint32_t count[CATALOG_KINDS];
+	struct catalog_inner *inner;
+};
+
+PL_NODISCARD enum pl_code catalog_init(struct catalog *catalog, struct model *model,
+                                       struct pl_err *err);
+void catalog_done(struct catalog *catalog);
+
+/* catalog_put_claim(catalog, &claim, &err), catalog_find_claim(catalog, key): NULL when
+ * there is none, catalog_drop_claim(catalog, key), and catalog_next_claim(catalog,
+ * previous): in the order of adding, NULL first and last. A put that fails has dropped
+ * the object. */
+#define CATALOG_DECLARE(kind, type, name, most)                                       \
+	PL_NODISCARD enum pl_code catalog_put_##name(struct catalog *catalog,         \
+	                                             type *name, struct pl_err *err); \
+	const type *catalog_find_##name(const struct catalog *catalog,                \
+	                                struct catalog_key key);                      \
+	void catalog_drop_##name(struct catalog *catalog, struct catalog_key key);    \
+	const type *catalog_next_##name(const struct catalog *catalog,                \
+	                                const type *previous);
+CATALOG_KIND_MAP(CATALOG_DECLARE)
+
+/* Budgets, workloads, claims of one namespace: catalog_next_in_budget(catalog,
+ * namespace, previous). */
+#define CATALOG_DECLARE_IN(name, type)                                    \
+	const type *catalog_next_in_##name(const struct catalog *catalog, \
+	                                   uint32_t namespace, const type *previous);
+CATALOG_DECLARE_IN(budget, struct budget)
+CATALOG_DECLARE_IN(workload, struct workload)
+CATALOG_DECLARE_IN(claim, struct claim)
+
+/* The labels of a namespace; NULL: it is not known. */
+const struct labels *catalog_space_labels(const struct catalog *catalog, uint32_t name);
+
+#endif

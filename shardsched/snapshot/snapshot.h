@@ -1,0 +1,231 @@
+/*
+ * The cluster as one scheduling cycle sees it: nodes as columns, and the pods on them.
+ *
+ * A node is a slot, a pod on a node (or assumed there) a number; both are given again
+ * after removal. Whatever a hot loop reads of a node stands in a column indexed by its
+ * slot; what is read once in a while stands in its row. Columns are as long as the
+ * capacity, a multiple of SNAPSHOT_PAD, and what lies behind the slots in use is zero:
+ * vector code may read on to the end of a word.
+ *
+ * Every change is O(what changed): a pod that comes or goes touches its node's amounts,
+ * ports and volumes, and the counts of the rules that it matches (matcher.h) or carries
+ * (carrier.h). Nothing is ever built anew for a cycle, and once the tables have grown to
+ * their size nothing is allocated.
+ *
+ * Assuming a pod is adding it, forgetting is removing it.
+ *
+ * **Changes** are numbered: `changes` counts them, and the last SNAPSHOT_LOG slots that
+ * changed are remembered, so that whoever keeps results by node can mend them.
+ *
+ * **Probing**: between snapshot_probe and snapshot_probe_end changes are not told: the
+ * one who asks "what if" puts everything back, in any order, before it ends.
+ */
+#ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_H
+#define SHARDSCHED_SNAPSHOT_SNAPSHOT_H
+
+#include "shardsched/model/node.h"
+#include "shardsched/model/pod.h"
+#include "shardsched/snapshot/catalog.h"
+#include "store/base/bitset.h"
+#include "store/base/map.h"
+
+enum {
+	SNAPSHOT_PAD = 512, /* slots; eight words */
+	SNAPSHOT_LOG = 65536,
+	SNAPSHOT_NODES_MAX = 1 << 24,
+	SNAPSHOT_PODS_MAX = 1 << 26,
+	SNAPSHOT_SCALARS_MAX = 64, /* kinds of scalar resources at once */
+};
+
+#define SNAPSHOT_NONE UINT32_MAX
+
+struct label_column;
+struct spec_view;
+
+/* Exact, of one node. Sums stop at RESOURCES_MOST. */
+struct node_amounts {
+	int64_t cpu_milli;
+	int64_t memory;
+	int64_t storage;
+	int64_t pods;
+};
+
+/* What is read of one node at a time. */
+struct node_row {
+	struct node node; /* the slot is free: name 0 */
+	uint32_t cluster; /* string; 0: there is but one */
+	uint32_t pods;    /* how many, assumed ones included */
+	uint32_t first_pod;
+	uint32_t first_port;       /* of the used host ports */
+	uint32_t first_nomination; /* pods for which room is being made here */
+	uint32_t zero;
+	struct node_amounts alloc;
+	struct node_amounts used;
+	int64_t nonzero_cpu_milli; /* used, as LeastAllocated counts */
+	int64_t nonzero_memory;
+	uint64_t generation; /* grows with each change of this node */
+	struct pl_map_node by_name;
+	uint64_t key[1]; /* cluster and name, for by_name */
+};
+
+/* A pod on a node. */
+struct placed {
+	struct spec_view *view; /* its class; view->spec */
+	uint32_t name;
+	uint32_t uid;
+	uint32_t node;
+	uint32_t flags; /* PLACED_... */
+	uint32_t next_on_node, prev_on_node;
+	uint32_t next_of_view, prev_of_view;
+	int64_t started_ms; /* 0: not said */
+	uint64_t user;      /* whoever added it: anything */
+};
+
+enum {
+	PLACED_IN_USE = 1 << 0,
+	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
+};
+
+/* A pod that waits for room to be made on a node (status.nominatedNodeName). */
+struct nomination {
+	struct spec_view *view;
+	uint32_t name;
+	uint32_t uid;
+	uint32_t node;
+	uint32_t next;
+	int64_t started_ms;
+};
+
+struct port_use {
+	struct spec_port port;
+	uint32_t users;
+	uint32_t next;
+};
+
+/* Amounts in vector form. cpu in int32: a node with more (two million cores) is counted
+ * in `wide`, and while there is one, whoever reads these reads the rows instead. */
+struct hot_columns {
+	int32_t *cpu_alloc, *cpu_used, *cpu_nonzero;
+	int32_t *pods_alloc, *pods_used;
+	int64_t *memory_alloc, *memory_used, *memory_nonzero;
+	uint32_t wide;
+};
+
+struct scalar_column {
+	uint32_t name;  /* 0: this column is free */
+	uint32_t users; /* nodes that have it, or pods that use it */
+	int64_t *alloc, *used;
+};
+
+/* Sets of slots, kept up with the nodes. X(name) */
+#define SNAPSHOT_SETS_MAP(X)                                            \
+	X(live)          /* a node is there */                          \
+	X(unschedulable) /* cordoned */                                 \
+	X(hard_taints)   /* NoSchedule or NoExecute among its taints */ \
+	X(soft_taints)   /* PreferNoSchedule among them */              \
+	X(with_ports)    /* host ports in use */                        \
+	X(with_volumes)  /* pods on it have volumes */                  \
+	X(nominated)     /* pods are nominated for it */
+
+struct snapshot {
+	struct model *model; /* borrowed */
+	struct catalog catalog;
+	uint32_t slots;    /* that were ever in use */
+	uint32_t capacity; /* of the columns */
+	uint32_t nodes;    /* how many there are */
+	uint32_t placed_count;
+	struct node_row *row;
+	struct hot_columns hot;
+	int64_t *storage_free; /* allocatable minus used; may be negative */
+	uint32_t *taints;      /* item.id of the node's taints */
+#define SNAPSHOT_SET_FIELD(name) struct pl_bitset name;
+	SNAPSHOT_SETS_MAP(SNAPSHOT_SET_FIELD)
+	struct scalar_column scalar[SNAPSHOT_SCALARS_MAX];
+	struct placed *placed;
+	struct nomination *nomination;
+	struct port_use *port_use;
+	uint64_t changes;      /* of nodes and of what is on them */
+	uint64_t nodes_epoch;  /* a node came, went or is another: not its pods */
+	uint64_t images_epoch; /* which nodes have which images, and how many nodes */
+	struct snapshot_inner *inner;
+};
+
+/* model outlives it. PL_NOMEM. */
+PL_NODISCARD enum pl_code snapshot_init(struct snapshot *snapshot, struct model *model,
+                                        struct pl_err *err);
+/* Gives back everything that it holds, nodes and pods included. */
+void snapshot_done(struct snapshot *snapshot);
+
+/* -- nodes --------------------------------------------------------------------- */
+
+/* Takes references of its own. PL_EXISTS: there is one of that cluster and name;
+ * PL_LIMIT, PL_NOMEM: nothing changed. */
+PL_NODISCARD enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
+                                            const struct node *node, uint32_t *slot,
+                                            struct pl_err *err);
+/* Same cluster and name. */
+PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
+                                               const struct node *node,
+                                               struct pl_err *err);
+/* No pod is on it, none is nominated for it. */
+void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot);
+
+/* SNAPSHOT_NONE: there is none. */
+uint32_t snapshot_node_find(const struct snapshot *snapshot, uint32_t cluster,
+                            uint32_t name);
+/* The first with that name of whatever cluster; then the next. */
+uint32_t snapshot_node_named(const struct snapshot *snapshot, uint32_t name,
+                             uint32_t after);
+
+/* -- pods ---------------------------------------------------------------------- */
+
+/* A pod as it is added: its spec, name and uid; flags. */
+struct pod_on_node {
+	const struct spec *spec;
+	uint32_t name, uid;
+	uint32_t flags;
+	int64_t started_ms;
+	uint64_t user;
+};
+
+/* Whether it fits or not: what is, is. PL_LIMIT, PL_NOMEM: nothing changed. */
+PL_NODISCARD enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
+                                           const struct pod_on_node *pod,
+                                           uint32_t *placed, struct pl_err *err);
+void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed);
+/* It begins to terminate. */
+void snapshot_pod_terminate(struct snapshot *snapshot, uint32_t placed);
+
+/* The pod comes back on its node (only while probing): the number stays valid. */
+void snapshot_pod_lift(struct snapshot *snapshot, uint32_t placed);
+void snapshot_pod_lower(struct snapshot *snapshot, uint32_t placed);
+
+PL_NODISCARD enum pl_code snapshot_nominate(struct snapshot *snapshot, uint32_t slot,
+                                            const struct pod_on_node *pod,
+                                            uint32_t *nomination, struct pl_err *err);
+void snapshot_nominate_end(struct snapshot *snapshot, uint32_t nomination);
+
+/* -- what changed --------------------------------------------------------------- */
+
+/* Calls fn for each slot that changed since, each at least once; false: it is too long
+ * ago, and everything may have changed. */
+bool snapshot_changed_since(const struct snapshot *snapshot, uint64_t changes,
+                            void (*fn)(void *ctx, uint32_t slot), void *ctx);
+
+void snapshot_probe(struct snapshot *snapshot);
+void snapshot_probe_end(struct snapshot *snapshot);
+
+/* -- columns that somebody asked for ---------------------------------------------- */
+
+/* The index in scalar[], or SNAPSHOT_NONE: no node has it. */
+uint32_t snapshot_scalar(const struct snapshot *snapshot, uint32_t name);
+
+/* Nodes that have that image. */
+uint32_t snapshot_image_nodes(const struct snapshot *snapshot, uint32_t image);
+
+/* Bytes of heap, for figures. */
+size_t snapshot_memory(const struct snapshot *snapshot);
+/* Asserts every sum, count and chain against a count from scratch; for tests. */
+void snapshot_check(const struct snapshot *snapshot);
+
+#endif
