@@ -29,6 +29,7 @@ enum pl_code pod_make(struct model *model, struct pl_arena *arena,
 	made.created_ms = draft->meta.created_ms;
 	made.started_ms = draft->started_ms;
 	made.deleted_ms = draft->meta.deleted_ms;
+	made.preempted = draft->preempted;
 	made.phase = (uint32_t)phase_of(draft->phase);
 	if (maker.code != PL_OK) {
 		pod_drop(model, &made);

@@ -19,7 +19,7 @@ struct pod {
 	int64_t started_ms;
 	int64_t deleted_ms; /* it is being deleted */
 	uint32_t phase;     /* enum pod_phase */
-	uint32_t zero;
+	uint32_t preempted; /* its deletion makes room for another pod */
 };
 
 /* From a draft; holds references until pod_drop. Errors as of spec_make. */

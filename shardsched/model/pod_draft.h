@@ -99,6 +99,7 @@ struct pod_draft {
 	struct pl_span phase;
 	struct pl_span nominated;
 	int64_t started_ms; /* 0: not said */
+	bool preempted;     /* a scheduler deletes it to make room */
 };
 
 /* Everything in out lives in arena, whose bound is the reader's. err may not be

@@ -1,6 +1,24 @@
 /* A pod from JSON; pod_read_spec.c has the larger parts. */
 #include "shardsched/model/pod_read.h"
 
+/* The condition that tells why it is being disrupted. */
+static bool was_preempted(struct reader *reader, struct pl_json status)
+{
+	uint32_t count;
+	struct pl_json list = reader_list(reader, status, "conditions", &count);
+
+	PL_JSON_EACH (item, list) {
+		if (!pl_span_eq(reader_text(reader, item, "type"),
+		                PL_SPAN_LIT("DisruptionTarget")))
+			continue;
+		return pl_span_eq(reader_text(reader, item, "status"),
+		                  PL_SPAN_LIT("True")) &&
+		       pl_span_eq(reader_text(reader, item, "reason"),
+		                  PL_SPAN_LIT("PreemptionByScheduler"));
+	}
+	return false;
+}
+
 static void take_status(struct reader *reader, struct pl_json root, struct pod_draft *out)
 {
 	struct pl_json status = reader_object(reader, root, "status");
@@ -8,6 +26,7 @@ static void take_status(struct reader *reader, struct pl_json root, struct pod_d
 	out->phase = reader_text(reader, status, "phase");
 	out->nominated = reader_text(reader, status, "nominatedNodeName");
 	out->started_ms = reader_time(reader, status, "startTime");
+	out->preempted = was_preempted(reader, status);
 }
 
 static void take_tolerations(struct reader *reader, struct pl_json spec,

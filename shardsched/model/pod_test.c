@@ -148,7 +148,8 @@ T_CASE(everything_that_scheduling_reads_is_there)
 	begin();
 	pod = pod_of(POD(
 		",\"labels\":{\"app\":\"web\",\"sla\":\"gold\",\"hash\":\"h1\"},"
-		"\"annotations\":{\"placet.io/gang\":\"g\",\"placet.io/gang-min\":\"3\"},"
+		"\"annotations\":{\"placet.io/gang\":\"g\",\"placet.io/gang-min\":\"3\","
+		"\"placet.io/gang-domain\":\"zone\"},"
 		"\"creationTimestamp\":\"1970-01-01T00:00:01Z\",\"ownerReferences\":[{"
 		"\"kind\":\"Node\",\"name\":\"n\",\"uid\":\"u0\"},{\"kind\":\"ReplicaSet\","
 		"\"name\":\"rs\",\"uid\":\"u1\",\"controller\":true}]",
@@ -163,6 +164,8 @@ T_CASE(everything_that_scheduling_reads_is_there)
 	T_EQ(pod.spec->sla, SPEC_SLA_GOLD);
 	T_EQ(pod.spec->gang, id("g"));
 	T_EQ(pod.spec->gang_min, 3);
+	T_EQ(pod.spec->gang_domain, id("zone"));
+	T_TRUE(!pod.preempted);
 	T_EQ(pod.spec->owner_kind, id("ReplicaSet"));
 	T_EQ(pod.spec->owner_uid, id("u1"));
 	T_EQ(pod.spec->priority, -5);
@@ -223,6 +226,46 @@ T_CASE(what_cannot_be_is_refused_with_its_path)
 	refused(POD(",\"annotations\":{\"placet.io/gang\":\"g\",\"placet.io/gang-min\":\"0\"}",
 	            ""),
 	        PL_INVALID, "metadata.annotations[placet.io/gang-min]");
+	refused(POD(",\"annotations\":{\"placet.io/gang-domain\":\"zone\"}", ""),
+	        PL_INVALID, "metadata.annotations[placet.io/gang-domain]");
+	refused(POD(",\"annotations\":{\"placet.io/gang\":\"g\",\"placet.io/gang-domain\":"
+	            "\"a/\"}",
+	            ""),
+	        PL_INVALID, "metadata.annotations[placet.io/gang-domain]");
+	end();
+}
+
+T_CASE(who_is_deleted_to_make_room_is_known)
+{
+	static const struct {
+		const char *conditions;
+		bool preempted;
+	} cases[] = {
+		{"[]", false},
+		{"[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":\"DisruptionTarget\","
+	         "\"status\":\"True\",\"reason\":\"PreemptionByScheduler\"}]",
+	         true},
+		{"[{\"type\":\"DisruptionTarget\",\"status\":\"False\",\"reason\":"
+	         "\"PreemptionByScheduler\"}]",
+	         false},
+		{"[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+	         "\"EvictionByEvictionAPI\"}]",
+	         false},
+	};
+
+	begin();
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char json[512];
+		struct pod pod;
+
+		(void)snprintf(
+			json, sizeof json,
+			"{\"metadata\":{\"name\":\"p\"},\"status\":{\"conditions\":%s}}",
+			cases[i].conditions);
+		T_OK(try_pod(json, false, &pod), &err);
+		T_EQ(pod.preempted, cases[i].preempted);
+		pod_drop(&model, &pod);
+	}
 	end();
 }
 

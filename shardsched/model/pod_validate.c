@@ -90,6 +90,8 @@ static void check_gang(struct validate *v, const struct pod_draft *draft)
 		draft_get(draft->meta.annotations, PL_SPAN_LIT(SPEC_GANG_ANNOTATION));
 	struct pl_span min =
 		draft_get(draft->meta.annotations, PL_SPAN_LIT(SPEC_GANG_MIN_ANNOTATION));
+	struct pl_span domain = draft_get(draft->meta.annotations,
+	                                  PL_SPAN_LIT(SPEC_GANG_DOMAIN_ANNOTATION));
 	size_t mark = validate_into(v, "metadata"), before;
 	int64_t count = 0;
 
@@ -107,6 +109,15 @@ static void check_gang(struct validate *v, const struct pod_draft *draft)
 		validate_add(v, NULL, FIELD_INVALID,
 		             gang.at == NULL ? "want " SPEC_GANG_ANNOTATION " with it"
 		                             : "want a number from 1 to 1000000");
+		validate_back(v, at);
+	}
+	if (domain.at != NULL) {
+		size_t at = validate_key(v, PL_SPAN_LIT(SPEC_GANG_DOMAIN_ANNOTATION));
+
+		if (gang.at == NULL)
+			validate_add(v, NULL, FIELD_INVALID,
+			             "want " SPEC_GANG_ANNOTATION " with it");
+		validate_text(v, NULL, text_key(domain));
 		validate_back(v, at);
 	}
 	validate_back(v, before);

@@ -275,7 +275,12 @@ static void put_gang(struct maker *maker, const struct pod_draft *draft,
 	                                         PL_SPAN_LIT(SPEC_GANG_ANNOTATION)));
 	if (pl_num_i64_in(min, 1, SPEC_GANG_MOST, &count, NULL) != PL_OK)
 		count = 1;
-	spec->gang_min = spec->gang == 0 ? 0 : (int32_t)count;
+	if (spec->gang == 0)
+		return;
+	spec->gang_min = (int32_t)count;
+	spec->gang_domain =
+		maker_name(maker, draft_get(draft->meta.annotations,
+	                                    PL_SPAN_LIT(SPEC_GANG_DOMAIN_ANNOTATION)));
 }
 
 static void put_fields(struct maker *maker, const struct pod_draft *draft,
@@ -391,7 +396,7 @@ void spec_release(struct model *model, const struct intern_item *value)
 	release_texts(model,
 	              (const uint32_t[]){spec->namespace, spec->scheduler,
 	                                 spec->owner_kind, spec->owner_name,
-	                                 spec->owner_uid, spec->gang},
-	              6);
+	                                 spec->owner_uid, spec->gang, spec->gang_domain},
+	              7);
 	release_rows(model, spec);
 }

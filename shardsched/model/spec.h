@@ -98,8 +98,8 @@ struct spec {
 	int32_t gang_min;
 	int32_t priority;
 	uint16_t flags;
-	uint16_t sla; /* enum spec_sla */
-	uint32_t zero;
+	uint16_t sla;         /* enum spec_sla */
+	uint32_t gang_domain; /* topology key, of which all want one value; 0: none */
 #define SPEC_ROWS_FIELD(name, type) struct spec_rows name;
 	SPEC_ROWS_MAP(SPEC_ROWS_FIELD)
 };
@@ -113,9 +113,11 @@ struct spec {
 	}
 SPEC_ROWS_MAP(SPEC_ROWS_GET)
 
-/* Where a pod says that it belongs to a gang, and of how many at least. */
+/* Where a pod says that it belongs to a gang, of how many at least, and which label all
+ * their nodes are to have in common. */
 #define SPEC_GANG_ANNOTATION "placet.io/gang"
 #define SPEC_GANG_MIN_ANNOTATION "placet.io/gang-min"
+#define SPEC_GANG_DOMAIN_ANNOTATION "placet.io/gang-domain"
 enum { SPEC_GANG_MOST = 1000000 };
 
 /* With a reference. PL_LIMIT, with the field: requests that add up to more than can
