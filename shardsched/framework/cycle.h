@@ -87,6 +87,9 @@ const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin);
 /* What one plugin says alone, pods nominated for the node left out. */
 void cycle_why_plugin(struct cycle *cycle, unsigned plugin, uint32_t slot,
                       struct verdict *say);
+/* The nodes that this plugin was the first to refuse; all other bits are cleared. set is
+ * as long as cycle_feasible. */
+void cycle_refused(struct cycle *cycle, unsigned plugin, struct pl_bitset set);
 /* The first refusal of that node in order, nominated pods of no lower priority
  * counted as kube-scheduler does. */
 void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *say);
@@ -98,6 +101,10 @@ void cycle_lift(struct cycle *cycle, uint32_t placed);
 void cycle_lower(struct cycle *cycle, uint32_t placed);
 /* Would it fit now? Nominated pods counted. */
 bool cycle_fits(struct cycle *cycle, uint32_t slot);
+
+/* What whoever runs the cycle lends to the post_filter of its plugins (preempt.h). */
+void cycle_lend(struct cycle *cycle, void *lent);
+void *cycle_lent(const struct cycle *cycle);
 
 struct snapshot *cycle_snapshot(struct cycle *cycle);
 const struct fw_class *cycle_class(const struct cycle *cycle);

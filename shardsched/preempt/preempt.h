@@ -48,6 +48,16 @@ struct preempt_outcome {
 
 struct preempt;
 
+/* What plugin_default_preemption finds in the cycle (cycle_lend), and fills: candidates_*
+ * of opts come from its arguments. */
+struct preempt_job {
+	struct preempt *preempt;
+	const struct outcome *last;
+	struct preempt_opts opts;
+	bool ran; /* out is said */
+	struct preempt_outcome out;
+};
+
 PL_NODISCARD enum pl_code preempt_new(struct preempt **out, struct pl_err *err);
 void preempt_free(struct preempt *preempt);
 

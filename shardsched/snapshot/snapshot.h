@@ -84,6 +84,7 @@ struct placed {
 enum {
 	PLACED_IN_USE = 1 << 0,
 	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
+	PLACED_PREEMPTED = 1 << 2,   /* it terminates to make room for another pod */
 };
 
 /* A pod that waits for room to be made on a node (status.nominatedNodeName). */
