@@ -27,7 +27,6 @@
 #include "shardsched/model/pod.h"
 #include "shardsched/snapshot/catalog.h"
 #include "store/base/bitset.h"
-#include "store/base/map.h"
 
 enum {
 	SNAPSHOT_PAD = 512, /* slots; eight words */
@@ -37,17 +36,23 @@ enum {
 	SNAPSHOT_SCALARS_MAX = 64, /* kinds of scalar resources at once */
 };
 
+/* No slot, no number; where every chain ends. */
 #define SNAPSHOT_NONE UINT32_MAX
+
+/* What is used on a node, of each resource; half of what 64 bits hold, so that a probe
+ * may put pods there before it has put back those that it lifted. A pod that would take
+ * it beyond is refused, and so what a pod adds is what its removal takes away. */
+#define SNAPSHOT_USED_MOST (INT64_MAX / 2)
 
 struct label_column;
 struct spec_view;
 
-/* Exact, of one node. Sums stop at RESOURCES_MOST. */
+/* Exact, of one node. */
 struct node_amounts {
 	int64_t cpu_milli;
 	int64_t memory;
 	int64_t storage;
-	int64_t pods;
+	int64_t pods; /* used: how many there are, whatever they ask for */
 };
 
 /* What is read of one node at a time. */
@@ -58,14 +63,13 @@ struct node_row {
 	uint32_t first_pod;
 	uint32_t first_port;       /* of the used host ports */
 	uint32_t first_nomination; /* pods for which room is being made here */
-	uint32_t zero;
+	uint32_t volume_pods;      /* pods on it that have volumes */
 	struct node_amounts alloc;
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli; /* used, as LeastAllocated counts */
 	int64_t nonzero_memory;
 	uint64_t generation; /* grows with each change of this node */
-	struct pl_map_node by_name;
-	uint64_t key[1]; /* cluster and name, for by_name */
+	struct bucket_link by_name;
 };
 
 /* A pod on a node. */
@@ -103,8 +107,10 @@ struct port_use {
 	uint32_t next;
 };
 
-/* Amounts in vector form. cpu in int32: a node with more (two million cores) is counted
- * in `wide`, and while there is one, whoever reads these reads the rows instead. */
+/* Amounts in vector form. cpu in int32: a node that has or uses INT32_MAX or more (two
+ * million cores) is counted in `wide`, and while there is one, whoever reads these reads
+ * the rows instead. pods_alloc stops at INT32_MAX too, which is more than there can be.
+ */
 struct hot_columns {
 	int32_t *cpu_alloc, *cpu_used, *cpu_nonzero;
 	int32_t *pods_alloc, *pods_used;
@@ -189,7 +195,8 @@ struct pod_on_node {
 	uint64_t user;
 };
 
-/* Whether it fits or not: what is, is. PL_LIMIT, PL_NOMEM: nothing changed. */
+/* Whether it fits or not: what is, is. PL_LIMIT: more than can be counted (on the node,
+ * in all, kinds of scalars); PL_NOMEM: nothing changed. */
 PL_NODISCARD enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
                                            const struct pod_on_node *pod,
                                            uint32_t *placed, struct pl_err *err);
@@ -223,6 +230,16 @@ uint32_t snapshot_scalar(const struct snapshot *snapshot, uint32_t name);
 
 /* Nodes that have that image. */
 uint32_t snapshot_image_nodes(const struct snapshot *snapshot, uint32_t image);
+
+/* -- namespaces -------------------------------------------------------------------- */
+
+/* As catalog_put_space and catalog_drop_space, which alone would not tell the rules that
+ * select namespaces by their labels. PL_NOMEM: the catalog may have changed and the
+ * rules not; the same once more puts it right. */
+PL_NODISCARD enum pl_code snapshot_space_put(struct snapshot *snapshot,
+                                             struct space *space, struct pl_err *err);
+PL_NODISCARD enum pl_code snapshot_space_drop(struct snapshot *snapshot, uint32_t name,
+                                              struct pl_err *err);
 
 /* Bytes of heap, for figures. */
 size_t snapshot_memory(const struct snapshot *snapshot);

@@ -1,0 +1,113 @@
+/*
+ * What the parts of the snapshot share, and what they ask of each other.
+ *
+ * snapshot.c  nodes.c  pods.c  label_column.c ...     rows, columns, chains
+ *      | hooks below                                  what is counted by rules
+ *      v
+ * view.c  matcher.c  tally.c  carrier.c
+ *
+ * Everything that can fail is asked before anything changes: a hook that returns nothing
+ * can not fail and allocates nothing.
+ */
+#ifndef SHARDSCHED_SNAPSHOT_INNER_H
+#define SHARDSCHED_SNAPSHOT_INNER_H
+
+#include "shardsched/snapshot/view.h"
+
+/* Numbers of elements in a row that grows; free ones are chained. */
+struct pool {
+	uint32_t end; /* numbers ever used are below */
+	uint32_t cap;
+	uint32_t free; /* the first of the chain */
+};
+
+struct snapshot_inner {
+	struct buckets by_name; /* of rows, by slot + 1 */
+	uint32_t free_slot;
+	struct pool placed, nominations, ports;
+	uint32_t ports_free; /* in the chain of ports */
+	uint32_t *log;       /* slots that changed, by number of change */
+	bool probing;
+	uint32_t lifted;       /* pods, now */
+	int64_t probe_balance; /* pods and nominations that a probe added */
+	struct image_counts *images;
+	struct label_columns *columns;
+	struct views *views; /* of view.c */
+};
+
+/* -- memory ------------------------------------------------------------------------ */
+
+/* A zeroed column of bytes, aligned to 64; NULL. Freed by column_free only. */
+void *column_alloc(size_t bytes);
+/* NULL does nothing. */
+void column_free(void *column);
+/* Makes it longer, with zeros behind; false: as it was. *column may be NULL. */
+bool column_grow(void *column_pointer, size_t bytes, size_t bytes_new);
+
+/* -- views: view.c ------------------------------------------------------------------ */
+
+PL_NODISCARD enum pl_code views_init(struct snapshot *snapshot, struct pl_err *err);
+void views_done(struct snapshot *snapshot);
+
+/* The view of a spec, with a use more; made when there is none. PL_LIMIT, PL_NOMEM. */
+PL_NODISCARD enum pl_code view_ref(struct snapshot *snapshot, const struct spec *spec,
+                                   struct spec_view **out, struct pl_err *err);
+void view_unref(struct snapshot *snapshot, struct spec_view *view);
+
+/* A pod of that class is on the node from now on: in the chains and amounts already.
+ * flags: as of struct placed. */
+void views_pod_added(struct snapshot *snapshot, struct spec_view *view, uint32_t slot,
+                     uint32_t flags);
+/* It is not there any more: flags as they were. Also when it is lifted. */
+void views_pod_removed(struct snapshot *snapshot, struct spec_view *view, uint32_t slot,
+                       uint32_t flags);
+/* It had no PLACED_TERMINATING and has it now. */
+void views_pod_terminating(struct snapshot *snapshot, struct spec_view *view,
+                           uint32_t slot);
+
+/* The capacity is about to become that: all that is indexed by slots gets as long, with
+ * zeros behind. On failure everything is still right for the old one (some of it may be
+ * longer already). */
+PL_NODISCARD enum pl_code views_grow(struct snapshot *snapshot, uint32_t capacity,
+                                     struct pl_err *err);
+/* That column is about to have room for that many numbers: likewise what is indexed by
+ * them. label_column_room gives how many there is room for now. */
+PL_NODISCARD enum pl_code views_domains_grow(struct snapshot *snapshot,
+                                             struct label_column *column, uint32_t room,
+                                             struct pl_err *err);
+
+/* The node is about to go from one value of the column to another; 0: none. Its pods
+ * are on it all the time, column->value is changed afterwards. Not called of nodes that
+ * come or go, on which there is no pod. */
+void views_node_moving(struct snapshot *snapshot, uint32_t slot,
+                       struct label_column *column, uint32_t from, uint32_t to);
+
+/* The catalog has other labels for that namespace, or it came or went. Repeatable: when
+ * it fails, a second call does all that the first should have done. */
+PL_NODISCARD enum pl_code views_space_changed(struct snapshot *snapshot,
+                                              uint32_t namespace, struct pl_err *err);
+
+size_t views_memory(const struct snapshot *snapshot);
+/* Asserts everything against a count from scratch. */
+void views_check(const struct snapshot *snapshot);
+
+/* -- label columns ------------------------------------------------------------------ */
+
+PL_NODISCARD enum pl_code label_columns_init(struct snapshot *snapshot,
+                                             struct pl_err *err);
+void label_columns_done(struct snapshot *snapshot);
+PL_NODISCARD enum pl_code label_columns_grow(struct snapshot *snapshot, uint32_t capacity,
+                                             struct pl_err *err);
+/* Numbers from 0 that there is room for: what is indexed by them is as long. */
+uint32_t label_column_room(const struct label_column *column);
+/* Before a node gets these labels: room for numbers. */
+PL_NODISCARD enum pl_code label_columns_ready(struct snapshot *snapshot,
+                                              const struct labels *labels,
+                                              struct pl_err *err);
+/* NULL: there is no node (yet, any more). from is still held. */
+void label_columns_move(struct snapshot *snapshot, uint32_t slot,
+                        const struct labels *from, const struct labels *to);
+size_t label_columns_memory(const struct snapshot *snapshot);
+void label_columns_check(const struct snapshot *snapshot);
+
+#endif
