@@ -18,6 +18,9 @@
 
 enum { CYCLE_BLOCK = 4096 };
 
+struct cycle;
+struct cycle_cache;
+
 /* Pods of one spec under one profile: the plugins' own state, and the view. */
 struct fw_class {
 	const struct profile *profile;
@@ -43,10 +46,9 @@ struct cycle_opts {
 	void *clock_ctx;
 	uint64_t plugin_budget_ns; /* a plugin that takes more in one cycle fails it; 0 */
 	bool keep_scores;          /* each plugin's normalised column, for explaining */
-	bool no_cache;             /* though the class has one */
+	bool no_cache;             /* though there is one */
+	const struct cycle_cache *cache; /* stages.h; borrowed. NULL: none */
 };
-
-struct cycle;
 
 PL_NODISCARD enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
                                     struct pl_err *err);
@@ -67,12 +69,13 @@ struct outcome {
 	uint64_t refused_by;           /* plugins that refused a node, or the pod */
 	uint32_t refused[PLUGINS_MAX]; /* nodes that it was the first to refuse */
 	bool narrowed;                 /* a PreFilter left out nodes */
+	bool nominated; /* the pod's nomination was good, no other node was looked at */
 	struct verdict pre; /* a PreFilter's refusal or what failed; else a success */
 };
 
 /* draw: chance for the tie, uniform in 64 bits. */
-void cycle_run(struct cycle *cycle, const struct fw_class *class,
-               const struct pod_self *pod, uint64_t draw, struct outcome *out);
+void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod,
+               uint64_t draw, struct outcome *out);
 
 /* -- about the last run ---------------------------------------------------------- */
 
@@ -80,7 +83,7 @@ struct pl_bitset cycle_feasible(const struct cycle *cycle);
 /* Those that PreFilters left; all nodes when nothing was narrowed. */
 struct pl_bitset cycle_examined(const struct cycle *cycle);
 bool cycle_skipped(const struct cycle *cycle, unsigned plugin, enum point point);
-/* Weighted totals by slot, where feasible. */
+/* Weighted totals by slot, where feasible. NULL: out of memory. */
 const int64_t *cycle_totals(struct cycle *cycle);
 /* Normalised, by slot; NULL: it was skipped, or scores are not kept. */
 const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin);

@@ -65,7 +65,8 @@ struct plugin_narrow {
 };
 
 enum plugin_normal {
-	PLUGIN_AS_IS,       /* scores are 0..100 already */
+	PLUGIN_AS_IS, /* scores are 0..100 already */
+	/* By maximum: scores are 0..INT32_MAX. */
 	PLUGIN_BY_MAX,      /* 100 * score / max; all 0 when max is 0 */
 	PLUGIN_BY_MAX_DOWN, /* 100 - 100 * score / max; all 100 when max is 0 */
 	PLUGIN_BY_ITSELF,   /* normalize */
@@ -125,7 +126,8 @@ struct plugin {
 	enum verdict_code (*post_filter)(const struct plugin_call *call,
 	                                 struct cycle *cycle, struct verdict *say);
 
-	/* Score. SKIP: it adds nothing to any node. */
+	/* Score. SKIP: it adds nothing to any node. A local plugin is asked before the
+	 * filters are, and says the same whatever is feasible. */
 	enum verdict_code (*pre_score)(const struct plugin_call *call,
 	                               struct pl_bitset feasible, struct verdict *say);
 	/* score[0] is of slot word * 64; written for bits that are set, others may be

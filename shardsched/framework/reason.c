@@ -1,0 +1,103 @@
+#include "shardsched/framework/reason.h"
+
+#include <string.h>
+
+#define REASON_WORD(name, word, sentence) word,
+static const char *const words[] = {REASON_MAP(REASON_WORD)};
+
+#define REASON_SENTENCE(name, word, sentence) sentence,
+static const char *const sentences[] = {REASON_MAP(REASON_SENTENCE)};
+
+#define VERDICT_WORD(name, word) word,
+static const char *const verdict_words[] = {VERDICT_MAP(VERDICT_WORD)};
+
+const char *reason_word(enum reason_code code)
+{
+	PL_ASSERT((unsigned)code < REASON_CODES);
+	return words[code];
+}
+
+enum reason_code reason_of_word(struct pl_span word)
+{
+	unsigned code = 0;
+
+	while (code < REASON_CODES && !pl_span_eq(word, pl_span_str(words[code])))
+		code++;
+	return (enum reason_code)code;
+}
+
+/* The string that a place in a sentence stands for: false when it is no place. */
+static bool reason_place(const struct reason *reason, const char *at, uint32_t *string)
+{
+	if (strncmp(at, "{s}", 3) == 0)
+		*string = reason->subject;
+	else if (strncmp(at, "{v}", 3) == 0)
+		*string = reason->value;
+	else
+		return false;
+	return true;
+}
+
+enum pl_code reason_print(const struct strings *strings, const struct reason *reason,
+                          struct pl_buf *out)
+{
+	const char *at = NULL, *from = NULL;
+	enum pl_code code = PL_OK;
+	uint32_t string = 0;
+
+	PL_ASSERT(reason->code < REASON_CODES);
+	at = from = sentences[reason->code];
+	while (code == PL_OK && *at != 0) {
+		if (!reason_place(reason, at, &string)) {
+			at++;
+			continue;
+		}
+		code = pl_buf_add(out, pl_span(from, (size_t)(at - from)));
+		if (code == PL_OK)
+			code = pl_buf_add(out, strings_get(strings, string));
+		from = at += 3;
+	}
+	return code != PL_OK ? code : pl_buf_add_str(out, from);
+}
+
+const char *verdict_word(enum verdict_code code)
+{
+	PL_ASSERT((unsigned)code < VERDICT_CODES);
+	return verdict_words[code];
+}
+
+void verdict_clear(struct verdict *verdict)
+{
+	verdict->code = VERDICT_SUCCESS;
+	verdict->plugin = -1;
+	verdict->count = 0;
+}
+
+static int verdict_gravity(enum verdict_code code)
+{
+	switch (code) {
+	case VERDICT_SUCCESS:
+	case VERDICT_SKIP:
+		return 0;
+	case VERDICT_WAIT:
+		return 1;
+	case VERDICT_UNSCHEDULABLE:
+		return 2;
+	case VERDICT_UNRESOLVABLE:
+		return 3;
+	case VERDICT_ERROR:
+		return 4;
+	case VERDICT_CODES:
+		break;
+	}
+	PL_UNREACHABLE("no such verdict");
+}
+
+void verdict_add(struct verdict *verdict, enum verdict_code code,
+                 const struct reason *reason)
+{
+	if (verdict_gravity(code) > verdict_gravity(verdict->code))
+		verdict->code = code;
+	if (verdict->count < VERDICT_REASONS_MAX)
+		verdict->reason[verdict->count++] = *reason;
+}

@@ -1,0 +1,78 @@
+#include "shardsched/framework/reason.h"
+#include "tests/harness/t.h"
+
+static void prints(const struct reason *reason, const char *want)
+{
+	struct strings strings;
+	struct reason own = *reason;
+	struct pl_buf out;
+
+	strings_init(&strings);
+	pl_buf_init(&out, 1000);
+	T_OK(strings_add(&strings, pl_span_str("gpu"), &own.subject), NULL);
+	T_OK(strings_add(&strings, pl_span_str("only"), &own.value), NULL);
+	T_OK(reason_print(&strings, &own, &out), NULL);
+	T_SPAN(pl_buf_span(&out), pl_span_str(want));
+	pl_buf_done(&out);
+	strings_done(&strings);
+}
+
+T_CASE(sentences_are_those_of_kube_scheduler)
+{
+	prints(&(struct reason){.code = REASON_TAINT},
+	       "node(s) had untolerated taint {gpu: only}");
+	prints(&(struct reason){.code = REASON_FIT_SCALAR}, "Insufficient gpu");
+	prints(&(struct reason){.code = REASON_FIT_CPU, .lacks = 3}, "Insufficient cpu");
+	prints(&(struct reason){.code = REASON_CLAIM_MISSING},
+	       "persistentvolumeclaim \"gpu\" not found");
+	prints(&(struct reason){.code = REASON_NARROWED}, "node(s) didn't satisfy gpu");
+	prints(&(struct reason){.code = REASON_NONE}, "");
+}
+
+T_CASE(what_a_sentence_has_no_string_for_stays_empty)
+{
+	struct strings strings;
+	struct pl_buf out;
+
+	strings_init(&strings);
+	pl_buf_init(&out, 1000);
+	T_OK(reason_print(&strings, &(struct reason){.code = REASON_TAINT}, &out), NULL);
+	T_SPAN(pl_buf_span(&out), pl_span_str("node(s) had untolerated taint {: }"));
+	T_CODE(reason_print(&strings, &(struct reason){.code = REASON_TAINT},
+	                    &(struct pl_buf){.max = 10}),
+	       PL_LIMIT, NULL);
+	pl_buf_done(&out);
+	strings_done(&strings);
+}
+
+T_CASE(words_lead_back_to_codes)
+{
+	for (unsigned code = 0; code < REASON_CODES; code++) {
+		const char *word = reason_word((enum reason_code)code);
+
+		T_EQ(reason_of_word(pl_span_str(word)), code);
+	}
+	T_EQ(reason_of_word(pl_span_str("fit")), REASON_CODES);
+	T_STR(verdict_word(VERDICT_UNRESOLVABLE), "UnschedulableAndUnresolvable");
+}
+
+T_CASE(the_graver_code_stays_and_the_reasons_are_bounded)
+{
+	const struct reason cpu = {.code = REASON_FIT_CPU};
+	struct verdict say;
+
+	verdict_clear(&say);
+	T_EQ(say.code, VERDICT_SUCCESS);
+	T_EQ(say.plugin, -1);
+	verdict_add(&say, VERDICT_UNSCHEDULABLE, &cpu);
+	verdict_add(&say, VERDICT_UNRESOLVABLE, &cpu);
+	verdict_add(&say, VERDICT_UNSCHEDULABLE, &cpu);
+	T_EQ(say.code, VERDICT_UNRESOLVABLE);
+	T_EQ(say.count, 3);
+	for (int i = 0; i < 100; i++)
+		verdict_add(&say, VERDICT_ERROR, &cpu);
+	T_EQ(say.code, VERDICT_ERROR);
+	T_EQ(say.count, VERDICT_REASONS_MAX);
+	verdict_clear(&say);
+	T_EQ(say.count, 0);
+}

@@ -1,0 +1,91 @@
+/*
+ * The local part of a cycle, on its own: for whoever keeps results by class.
+ *
+ * Once PreFilters have spoken, a cycle knows which plugins run for its class: its plan.
+ * The plan's local filters, and the scores of local plugins that need no sight of other
+ * nodes, can be worked out for any words of slots, as often as one likes. What comes out
+ * depends on the class, the plan and the node; pods nominated for a node are not
+ * counted in it: the cycle judges such nodes by itself.
+ *
+ *	cycle_run
+ *	  |-- bring(plan): keep, mend or make; calls stage_local for the words it lacks
+ *	  |-- nothing global to ask, no node left out: best(draw), and that is all
+ *	  '-- else global filters and scores over what was kept
+ *
+ * The cycle does without when bring has nothing to give, when scores are to be kept, or
+ * when a global filter comes before a local one in the profile: then who was the first
+ * to refuse a node is not known to the local ones.
+ */
+#ifndef SHARDSCHED_FRAMEWORK_STAGES_H
+#define SHARDSCHED_FRAMEWORK_STAGES_H
+
+#include "shardsched/framework/cycle.h"
+
+enum { STAGE_MAXED_MAX = 4 };
+
+/* A local score that is normalised by the highest among the feasible nodes. Raw ones are
+ * 0 to INT32_MAX. */
+struct stage_maxed {
+	uint8_t plugin;
+	bool down; /* PLUGIN_BY_MAX_DOWN */
+	int32_t weight;
+};
+
+/* Results that were worked out under an equal plan hold, but for nodes that changed. */
+struct stage_plan {
+	uint64_t filters; /* masks of local plugins */
+	uint64_t scores;  /* taken as they are */
+	uint64_t epoch;   /* of all of these together */
+	uint32_t maxed_count;
+	struct stage_maxed maxed[STAGE_MAXED_MAX];
+};
+
+/* Of a plan's plugins about some words of slots: [0] is of slot span.word * 64. Of each
+ * word with a bit left all 64 are written, those of clear bits with anything. */
+struct stage_out {
+	uint8_t *refuser; /* the first that refused; written where one did, only there */
+	int32_t *total;   /* weighted, of scores that are taken as they are */
+	int32_t *maxed[STAGE_MAXED_MAX];
+};
+
+/* Only within bring. span: live nodes, at most CYCLE_BLOCK slots; those that nobody
+ * refused are left. */
+void stage_local(struct cycle *cycle, struct node_span span, const struct stage_out *out);
+
+/* What is kept of a class; holds until the snapshot changes or bring is called again. */
+struct stage_kept {
+	struct pl_bitset feasible; /* live, and no local filter refuses it */
+	uint32_t count;            /* of these */
+	uint32_t refused[PLUGINS_MAX];
+	const uint8_t *refuser;                /* by slot, where live but not feasible */
+	const int32_t *maxed[STAGE_MAXED_MAX]; /* raw, by slot; NULL: all are 0 */
+	int32_t max[STAGE_MAXED_MAX];          /* over the feasible ones */
+	const int32_t *total; /* by slot, stage_weigh of each maxed under max in it */
+};
+
+struct stage_best {
+	uint32_t slot;
+	int32_t total;
+	uint32_t ties; /* nodes with that total */
+};
+
+/* Of struct cycle_opts. */
+struct cycle_cache {
+	void *ctx;
+	/* The class's results as of now; NULL: there are none. */
+	const struct stage_kept *(*bring)(void *ctx, struct cycle *cycle,
+	                                  struct fw_class *class,
+	                                  const struct stage_plan *plan);
+	/* The best of kept->feasible, which is not empty: of equally good ones that of
+	 * index stage_pick in the order of slots. */
+	void (*best)(void *ctx, struct fw_class *class, uint64_t draw,
+	             struct stage_best *out);
+};
+
+/* What a raw score adds to the total: normalised and weighted. 0 <= raw <= max. */
+int32_t stage_weigh(const struct stage_maxed *maxed, int32_t raw, int32_t max);
+
+/* The index that a draw chooses of so many. */
+uint32_t stage_pick(uint64_t draw, uint32_t count);
+
+#endif
