@@ -160,6 +160,7 @@ enum { PLUGINS_MAX = 48 };
 struct plugin_table {
 	const struct plugin *const *row;
 	unsigned count;
+	uint64_t by_default; /* mask of those that are in a profile without being named */
 };
 
 #endif
