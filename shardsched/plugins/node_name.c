@@ -1,0 +1,27 @@
+/*
+ * Here for profiles that name it. kube-scheduler holds spec.nodeName against the node;
+ * but a pod that names its node is on it, in the snapshot's eyes, and is never decided
+ * about: no class carries a node's name, and nothing is refused.
+ */
+#include "shardsched/plugins/plugins.h"
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	(void)call;
+	(void)span;
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	(void)call;
+	(void)slot;
+	(void)say;
+}
+
+const struct plugin plugin_node_name = {
+	.name = "NodeName",
+	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
+	.events = QUEUE_ON(NODE_ADDED),
+	.filter = filter,
+	.why = why,
+};

@@ -1,0 +1,54 @@
+/* Nodes that are cordoned take no pod but those that tolerate just that. */
+#include "shardsched/plugins/plugins.h"
+
+struct own {
+	bool tolerated;
+};
+
+/* Strings that nobody holds are 0 here, and no pod can have named them. */
+static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
+                            struct pl_err *err)
+{
+	const struct strings *strings = &snapshot->model->strings;
+	struct taint cordon = {
+		.key = strings_find(strings,
+	                            PL_SPAN_LIT("node.kubernetes.io/unschedulable")),
+		.value = strings_find(strings, PL_SPAN_LIT("")),
+		.effect = TAINT_NO_SCHEDULE,
+	};
+	struct own *own = call->own;
+
+	(void)err;
+	own->tolerated = tolerations_cover(call->spec->tolerations, &cordon);
+	return PL_OK;
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	const struct own *own = call->own;
+	const uint64_t *cordoned = call->snapshot->unschedulable.word + span.word;
+
+	if (own->tolerated)
+		return;
+	SPAN_EACH_WORD(i, span)
+	span.bits[i] &= ~cordoned[i];
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	const struct own *own = call->own;
+
+	if (!own->tolerated && call->snapshot->row[slot].node.unschedulable)
+		verdict_add(say, VERDICT_UNRESOLVABLE,
+		            &(struct reason){.code = REASON_UNSCHEDULABLE});
+}
+
+const struct plugin plugin_node_unschedulable = {
+	.name = "NodeUnschedulable",
+	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
+	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_TAINTS),
+	.own_size = sizeof(struct own),
+	.open = on_open,
+	.filter = filter,
+	.why = why,
+};

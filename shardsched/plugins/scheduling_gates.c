@@ -1,0 +1,19 @@
+/* A pod with gates is not tried: only a change of the pod itself opens them. */
+#include "shardsched/plugins/plugins.h"
+
+static enum verdict_code pre_enqueue(const struct plugin_call *call, struct verdict *say)
+{
+	const struct spec *spec = call->spec;
+
+	for (uint32_t i = 0; i < spec->gates.count; i++)
+		verdict_add(say, VERDICT_UNRESOLVABLE,
+		            &(struct reason){.code = REASON_GATED,
+		                             .subject = spec_gates(spec)[i],
+		                             .detail = i});
+	return spec->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNSCHEDULABLE;
+}
+
+const struct plugin plugin_scheduling_gates = {
+	.name = "SchedulingGates",
+	.pre_enqueue = pre_enqueue,
+};
