@@ -118,6 +118,10 @@ struct plugin {
 	/* The same about one node, with reasons: say stays a success, or tells. A row
 	 * without filter is asked node by node. */
 	void (*why)(const struct plugin_call *call, uint32_t slot, struct verdict *say);
+	/* Of the one that filters by free amounts, NodeResourcesFit: whether it looks at
+	 * that scalar (it always looks at cpu, memory, storage and the number of pods).
+	 * Whoever looks for victims then adds up by itself. */
+	bool (*counts)(const struct model *model, const void *args, uint32_t scalar);
 	/* A probe: a pod of that class has come to the slot (delta 1) or left it (-1), in
 	 * the snapshot already; state is to follow. */
 	void (*moved)(const struct plugin_call *call, uint32_t slot,
