@@ -39,7 +39,8 @@ struct catalog_key {
 
 struct catalog {
 	struct model *model;
-	uint64_t epoch[CATALOG_KINDS];
+	uint64_t epoch[CATALOG_KINDS]; /* assumptions count as changes, see assumed.h */
+	uint64_t taken_epoch; /* a ReadWriteOncePod claim came into use or out of it */
 	uint32_t count[CATALOG_KINDS];
 	struct catalog_inner *inner;
 };
@@ -71,7 +72,25 @@ CATALOG_DECLARE_IN(budget, struct budget)
 CATALOG_DECLARE_IN(workload, struct workload)
 CATALOG_DECLARE_IN(claim, struct claim)
 
+/* Volumes without a claimRef of one class; those whose claimRef names that claim,
+ * whatever their class. */
+const struct volume *catalog_next_open_volume(const struct catalog *catalog,
+                                              uint32_t class,
+                                              const struct volume *previous);
+const struct volume *catalog_next_claimed_volume(const struct catalog *catalog,
+                                                 struct catalog_key claim,
+                                                 const struct volume *previous);
+/* What CSI says is left for one class. */
+const struct csi_capacity *catalog_next_capacity(const struct catalog *catalog,
+                                                 uint32_t class,
+                                                 const struct csi_capacity *previous);
+
 /* The labels of a namespace; NULL: it is not known. */
 const struct labels *catalog_space_labels(const struct catalog *catalog, uint32_t name);
+
+/* Bytes of heap, for figures. */
+size_t catalog_memory(const struct catalog *catalog);
+/* Asserts chains and counts against a count from scratch; for tests. */
+void catalog_check(const struct catalog *catalog);
 
 #endif
