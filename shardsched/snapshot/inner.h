@@ -91,6 +91,12 @@ size_t views_memory(const struct snapshot *snapshot);
 /* Asserts everything against a count from scratch. */
 void views_check(const struct snapshot *snapshot);
 
+/* -- claims: claims.h --------------------------------------------------------------- */
+
+/* snapshot_pod_add calls claims_pod_add (it can fail: with what else can), and
+ * snapshot_pod_remove claims_pod_remove. Lifting and lowering call neither: plugins
+ * follow a probe by themselves, and what is lowered can not fail. */
+
 /* -- label columns ------------------------------------------------------------------ */
 
 PL_NODISCARD enum pl_code label_columns_init(struct snapshot *snapshot,
