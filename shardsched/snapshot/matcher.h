@@ -15,7 +15,7 @@
 #include "shardsched/model/pod_term.h"
 #include "shardsched/snapshot/label_column.h"
 
-enum { MATCHERS_MAX = 65536, MATCHER_TERMS_MAX = 64 };
+enum { MATCHERS_MAX = 65536, MATCHER_TERMS_MAX = 2048 };
 
 struct matcher {
 	uint32_t users;
@@ -51,6 +51,15 @@ PL_NODISCARD enum pl_code tally_open(struct snapshot *snapshot, struct matcher *
                                      uint32_t topology_key, struct tally **out,
                                      struct pl_err *err);
 void tally_close(struct snapshot *snapshot, struct tally *tally);
+
+/* Pods found in domains: matcher->pods without the others. */
+uint32_t tally_inside(const struct tally *tally);
+
+/* The nodes in domains with at least one such pod, a word for 64 slots. NULL: not known
+ * since a domain of several nodes got its first one or lost its last; tally_settle finds
+ * out, in O(nodes), and until pods move again it stays known. */
+const uint64_t *tally_nodes(const struct tally *tally);
+void tally_settle(const struct snapshot *snapshot, const struct tally *tally);
 
 /* Whether it finds pods of this class. */
 bool matcher_finds(const struct snapshot *snapshot, const struct matcher *matcher,

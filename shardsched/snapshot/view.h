@@ -25,6 +25,7 @@ struct carrier {
 	uint32_t pods; /* that carry it */
 	struct label_column *column;
 	uint32_t *in_domain; /* by number; pods on nodes without the label are left out */
+	uint32_t inside;     /* pods in all domains */
 	struct carrier_inner *inner;
 };
 
@@ -45,5 +46,15 @@ struct spec_view {
 PL_NODISCARD enum pl_code view_open(struct snapshot *snapshot, const struct spec *spec,
                                     struct spec_view **out, struct pl_err *err);
 void view_close(struct snapshot *snapshot, struct spec_view *view);
+
+/* Labels of namespaces may have changed in the catalog since: views, matchers and
+ * carriers are put right. Whoever opens something or adds a pod does so on the way; a
+ * cycle has to. PL_NOMEM: it is to be called again. */
+PL_NODISCARD enum pl_code view_settle(struct snapshot *snapshot, struct pl_err *err);
+bool view_is_settled(const struct snapshot *snapshot);
+
+/* As tally_nodes and tally_settle. */
+const uint64_t *carrier_nodes(const struct carrier *carrier);
+void carrier_settle(const struct snapshot *snapshot, const struct carrier *carrier);
 
 #endif
