@@ -16,7 +16,7 @@
 	/* X(plugin_taint_toleration, true) */    \
 	/* X(plugin_node_affinity, true) */       \
 	/* X(plugin_node_ports, true) */          \
-	/* X(plugin_fit, true) */                 \
+	X(plugin_fit, true)                       \
 	/* X(plugin_volume_restrictions, true) */ \
 	/* X(plugin_ebs_limits, true) */          \
 	/* X(plugin_gce_pd_limits, true) */       \
@@ -27,7 +27,7 @@
 	/* X(plugin_pod_topology_spread, true) */ \
 	/* X(plugin_inter_pod_affinity, true) */  \
 	/* X(plugin_default_preemption, true) */  \
-	/* X(plugin_balanced_allocation, true) */ \
+	X(plugin_balanced_allocation, true)       \
 	/* X(plugin_image_locality, true) */      \
 	X(plugin_default_binder, true)
 

@@ -1,0 +1,191 @@
+/*
+ * The arithmetic itself, included once for each sort of processor:
+ *
+ *	KERNEL      attributes of a function
+ *	NAME(name)  of this sort
+ *	WIDE        doubles are made of 64-bit integers in one instruction
+ *
+ * Loops have 64 rounds and no branches, so that compilers make vectors of them.
+ */
+#define EACH for (int i = 0; i < 64; i++)
+
+/* Eight bytes that are 0 or 1 become eight bits. */
+KERNEL static uint64_t NAME(pack)(const uint8_t ok[64])
+{
+	uint64_t bits = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t eight;
+
+		memcpy(&eight, ok + i * 8, sizeof(eight));
+		bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
+	}
+	return bits;
+}
+
+KERNEL static uint64_t NAME(fits)(const struct amount_fits *in)
+{
+	const int32_t *restrict pods_alloc = in->pods_alloc;
+	const int32_t *restrict pods_used = in->pods_used;
+	const int32_t *restrict cpu_alloc = in->cpu_alloc;
+	const int32_t *restrict cpu_used = in->cpu_used;
+	const int64_t *restrict memory_alloc = in->memory_alloc;
+	const int64_t *restrict memory_used = in->memory_used;
+	const int32_t cpu = in->cpu;
+	const int64_t memory = in->memory;
+	uint8_t ok[64];
+
+	EACH ok[i] = (uint8_t)((pods_alloc[i] > pods_used[i]) &
+	                       (cpu_alloc[i] - cpu_used[i] >= cpu));
+	EACH ok[i] = (uint8_t)(ok[i] & (memory_alloc[i] - memory_used[i] >= memory));
+	return NAME(pack)(ok);
+}
+
+KERNEL static uint64_t NAME(free)(const int64_t *restrict alloc,
+                                  const int64_t *restrict used, int64_t least)
+{
+	uint8_t ok[64];
+
+	EACH ok[i] = (uint8_t)(alloc[i] - used[i] >= least);
+	return NAME(pack)(ok);
+}
+
+KERNEL static uint64_t NAME(at_least)(const int64_t *restrict column, int64_t least)
+{
+	uint8_t ok[64];
+
+	EACH ok[i] = (uint8_t)(column[i] >= least);
+	return NAME(pack)(ok);
+}
+
+KERNEL static void NAME(load32)(const int32_t *restrict alloc,
+                                const int32_t *restrict used, int64_t asked,
+                                struct amount_word *restrict out)
+{
+	double more = (double)asked;
+
+	EACH
+	{
+		out->alloc[i] = (double)alloc[i];
+		out->asked[i] = (double)used[i] + more;
+	}
+}
+
+/* Below 2^52. */
+KERNEL static inline double NAME(real)(uint64_t value)
+{
+#ifdef WIDE
+	return (double)(int64_t)value;
+#else
+	/* The bits of 2^52 + value, as its mantissa counts in ones. */
+	uint64_t bits = value | UINT64_C(0x4330000000000000);
+	double real;
+
+	memcpy(&real, &bits, sizeof(real));
+	return real - 0x1p52;
+#endif
+}
+
+KERNEL static uint64_t NAME(load64)(const int64_t *restrict alloc,
+                                    const int64_t *restrict used, int64_t asked,
+                                    struct amount_word *restrict out)
+{
+	uint64_t all = 0;
+
+	EACH
+	{
+		/* May pass 2^63, and is seen in all then. */
+		uint64_t sum = (uint64_t)used[i] + (uint64_t)asked;
+
+		all |= (uint64_t)alloc[i] | sum;
+		out->alloc[i] = NAME(real)((uint64_t)alloc[i]);
+		out->asked[i] = NAME(real)(sum);
+	}
+	return all;
+}
+
+KERNEL static void NAME(percent_free)(const struct amount_word *restrict in,
+                                      int32_t *restrict percent)
+{
+	EACH
+	{
+		double part = (in->alloc[i] - in->asked[i]) * 100;
+		double quotient = part / in->alloc[i];
+
+		percent[i] = (int32_t)(part > 0 ? quotient : 0);
+	}
+}
+
+KERNEL static void NAME(percent_used)(const struct amount_word *restrict in,
+                                      int32_t *restrict percent)
+{
+	EACH
+	{
+		double part = in->asked[i] < in->alloc[i] ? in->asked[i] : in->alloc[i];
+		double quotient = part * 100 / in->alloc[i];
+
+		percent[i] = (int32_t)(part > 0 ? quotient : 0);
+	}
+}
+
+KERNEL static void NAME(weigh)(const struct amount_word *restrict in,
+                               const int32_t *restrict percent, int32_t weight,
+                               struct amount_means *restrict out)
+{
+	EACH
+	{
+		int32_t here = in->alloc[i] > 0 ? weight : 0;
+
+		out->sum[i] += percent[i] * here;
+		out->weights[i] += here;
+	}
+}
+
+KERNEL static void NAME(mean)(const struct amount_means *restrict in,
+                              int64_t *restrict score)
+{
+	EACH
+	{
+		float quotient = (float)in->sum[i] / (float)in->weights[i];
+
+		score[i] = (int32_t)(in->weights[i] > 0 ? quotient : 0);
+	}
+}
+
+KERNEL static void NAME(balance)(const struct amount_word *restrict a,
+                                 const struct amount_word *restrict b,
+                                 int64_t *restrict score)
+{
+	EACH
+	{
+		double one = a->asked[i] / a->alloc[i];
+		double two = b->asked[i] / b->alloc[i];
+		double apart;
+
+		one = one > 1 ? 1 : one;
+		two = two > 1 ? 1 : two;
+		apart = __builtin_fabs((one - two) / 2);
+		apart = ((a->alloc[i] > 0) & (b->alloc[i] > 0)) ? apart : 0;
+		score[i] = (int32_t)((1 - apart) * 100);
+	}
+}
+
+static const struct amount_kernels NAME(kernels) = {
+	.name = KERNEL_NAME,
+	.fits = NAME(fits),
+	.free = NAME(free),
+	.at_least = NAME(at_least),
+	.load32 = NAME(load32),
+	.load64 = NAME(load64),
+	.percent_free = NAME(percent_free),
+	.percent_used = NAME(percent_used),
+	.weigh = NAME(weigh),
+	.mean = NAME(mean),
+	.balance = NAME(balance),
+};
+
+#undef EACH
+#undef KERNEL
+#undef KERNEL_NAME
+#undef NAME
+#undef WIDE

@@ -1,0 +1,311 @@
+/* Each kernel of each sort of processor against whole numbers. */
+#include <math.h>
+#include <stdio.h>
+
+#include "shardsched/plugins/amount_kernels.h"
+#include "store/base/quantity.h"
+#include "store/base/rng.h"
+#include "tests/harness/t.h"
+
+#define EACH_LEVEL(kernels)                                                           \
+	for (unsigned level = 0; level < AMOUNT_LEVELS; level++)                      \
+		for (const struct amount_kernels *kernels = amount_kernels_at(level); \
+		     (kernels) != NULL; (kernels) = NULL)
+
+/* So many pairs at a time. */
+struct word {
+	int64_t alloc[64];
+	int64_t asked[64];
+	uint32_t count;
+};
+
+static int64_t percent(int64_t part, int64_t of)
+{
+	return (int64_t)((pl_int128)part * 100 / of);
+}
+
+static int64_t free_of(int64_t alloc, int64_t asked)
+{
+	return alloc == 0 || asked > alloc ? 0 : percent(alloc - asked, alloc);
+}
+
+static int64_t used_of(int64_t alloc, int64_t asked)
+{
+	if (alloc == 0)
+		return 0;
+	return asked > alloc ? 100 : percent(asked, alloc);
+}
+
+static void check(struct word *word)
+{
+	EACH_LEVEL(kernels)
+	{
+		static const int64_t none[64];
+		struct amount_word in;
+		int32_t free[64], used[64];
+
+		T_TRUE(kernels->load64(word->alloc, word->asked, 0, &in) <
+		       (uint64_t)AMOUNT_SMALL);
+		kernels->percent_free(&in, free);
+		kernels->percent_used(&in, used);
+		for (uint32_t i = 0; i < 64; i++) {
+			T_EQ(free[i], free_of(word->alloc[i], word->asked[i]));
+			T_EQ(used[i], used_of(word->alloc[i], word->asked[i]));
+		}
+		T_EQ(kernels->load64(none, none, 0, &in), 0);
+	}
+	word->count = 0;
+}
+
+static void add(struct word *word, int64_t alloc, int64_t asked)
+{
+	if (asked < 0 || asked >= AMOUNT_SMALL)
+		return;
+	word->alloc[word->count] = alloc;
+	word->asked[word->count] = asked;
+	if (++word->count == 64)
+		check(word);
+}
+
+T_CASE(small_amounts_all)
+{
+	struct word word = {0};
+
+	for (int64_t alloc = 0; alloc < 300; alloc++) {
+		for (int64_t asked = 0; asked < alloc + 3; asked++)
+			add(&word, alloc, asked);
+	}
+	check(&word);
+}
+
+/* Where a percent begins, and just before; from either side. */
+static void borders(struct word *word, int64_t alloc)
+{
+	for (int64_t whole = 0; whole <= 100; whole++) {
+		int64_t part = (int64_t)((pl_int128)alloc * whole / 100);
+
+		for (int64_t by = -1; by <= 2; by++) {
+			add(word, alloc, part + by);
+			add(word, alloc, alloc - part + by);
+		}
+	}
+}
+
+T_CASE_SECONDS(percents_at_their_borders, 60)
+{
+	struct word word = {0};
+	struct pl_rng rng;
+
+	pl_rng_init(&rng, t_seed());
+	for (int64_t from = 1; from < AMOUNT_SMALL; from *= 2) {
+		for (int64_t by = -3; by <= 3; by++) {
+			if (from + by > 0)
+				borders(&word, from + by);
+		}
+	}
+	for (int64_t by = 1; by < 300; by++)
+		borders(&word, AMOUNT_SMALL - by);
+	for (int i = 0; i < 3000; i++) {
+		uint64_t top = UINT64_C(1) << pl_rng_between(&rng, 1, 43);
+
+		borders(&word, (int64_t)pl_rng_between(&rng, 1, top - 1));
+	}
+	check(&word);
+}
+
+T_CASE_SECONDS(percents_by_chance, 60)
+{
+	struct word word = {0};
+	struct pl_rng rng;
+
+	pl_rng_init(&rng, t_seed());
+	for (int i = 0; i < 1000000; i++) {
+		uint64_t top = UINT64_C(1) << pl_rng_between(&rng, 1, 43);
+		uint64_t alloc = pl_rng_below(&rng, top);
+
+		add(&word, (int64_t)alloc, (int64_t)pl_rng_below(&rng, alloc + 2));
+	}
+}
+
+T_CASE(large_amounts_are_told)
+{
+	int64_t alloc[64] = {0}, used[64] = {0};
+
+	EACH_LEVEL(kernels)
+	{
+		struct amount_word out;
+
+		alloc[63] = AMOUNT_SMALL;
+		T_TRUE(kernels->load64(alloc, used, 0, &out) >= (uint64_t)AMOUNT_SMALL);
+		alloc[63] = 5;
+		used[7] = INT64_MAX;
+		T_TRUE(kernels->load64(alloc, used, INT64_MAX, &out) >=
+		       (uint64_t)AMOUNT_SMALL);
+		used[7] = AMOUNT_SMALL - 1;
+		T_TRUE(kernels->load64(alloc, used, 0, &out) < (uint64_t)AMOUNT_SMALL);
+		T_TRUE(kernels->load64(alloc, used, 1, &out) >= (uint64_t)AMOUNT_SMALL);
+		used[7] = 0;
+	}
+}
+
+static uint64_t fits_slowly(const struct amount_fits *in)
+{
+	uint64_t bits = 0;
+
+	for (int i = 0; i < 64; i++) {
+		if (in->pods_alloc[i] > in->pods_used[i] &&
+		    (int64_t)in->cpu_alloc[i] - in->cpu_used[i] >= in->cpu &&
+		    in->memory_alloc[i] - in->memory_used[i] >= in->memory)
+			bits |= UINT64_C(1) << i;
+	}
+	return bits;
+}
+
+T_CASE(who_fits)
+{
+	int32_t pods[64], pods_used[64], cpu[64], cpu_used[64];
+	int64_t memory[64], memory_used[64];
+	struct amount_fits in = {pods,   pods_used,   cpu, cpu_used,
+	                         memory, memory_used, 0,   0};
+	struct pl_rng rng;
+
+	pl_rng_init(&rng, t_seed());
+	for (int round = 0; round < 20000; round++) {
+		uint64_t most = round % 2 == 0 ? 4 : INT32_MAX;
+
+		for (int i = 0; i < 64; i++) {
+			pods[i] = (int32_t)pl_rng_below(&rng, 4);
+			pods_used[i] = (int32_t)pl_rng_below(&rng, 4);
+			cpu[i] = (int32_t)pl_rng_between(&rng, 0, most);
+			cpu_used[i] = (int32_t)pl_rng_between(&rng, 0, most);
+			memory[i] = (int64_t)pl_rng_below(&rng, 5) << 40;
+			memory_used[i] = (int64_t)pl_rng_below(&rng, 5) << 40;
+		}
+		in.cpu = pl_rng_chance(&rng, 1, 4) ? INT32_MIN
+		                                   : (int32_t)pl_rng_below(&rng, most);
+		in.memory = pl_rng_chance(&rng, 1, 4)
+		                    ? INT64_MIN
+		                    : (int64_t)pl_rng_below(&rng, 3) << 40;
+		EACH_LEVEL(kernels)
+		{
+			uint64_t bits = 0, free = 0;
+
+			T_EQ(kernels->fits(&in), fits_slowly(&in));
+			for (int i = 0; i < 64; i++) {
+				bits |= (uint64_t)(memory[i] >= in.memory) << i;
+				free |= (uint64_t)(memory[i] - memory_used[i] >=
+				                   in.memory)
+				        << i;
+			}
+			T_EQ(kernels->at_least(memory, in.memory), bits);
+			T_EQ(kernels->free(memory, memory_used, in.memory), free);
+		}
+	}
+}
+
+T_CASE(means_all)
+{
+	struct pl_rng rng;
+
+	pl_rng_init(&rng, t_seed());
+	for (int round = 0; round < 20000; round++) {
+		struct amount_means in;
+		int64_t score[64];
+
+		for (int i = 0; i < 64; i++) {
+			int32_t weights = (int32_t)pl_rng_below(&rng, 12801);
+			int32_t whole = (int32_t)pl_rng_between(&rng, 0, 100);
+			int32_t by = (int32_t)pl_rng_below(&rng, 2);
+
+			in.weights[i] = weights;
+			in.sum[i] = whole * weights - (whole > 0 ? by : 0);
+			if (in.sum[i] < 0)
+				in.sum[i] = 0;
+		}
+		EACH_LEVEL(kernels)
+		{
+			kernels->mean(&in, score);
+			for (int i = 0; i < 64; i++)
+				T_EQ(score[i],
+				     in.weights[i] == 0 ? 0 : in.sum[i] / in.weights[i]);
+		}
+	}
+}
+
+T_CASE(weights_count_where_there_is_any)
+{
+	EACH_LEVEL(kernels)
+	{
+		int64_t alloc[64], used[64];
+		struct amount_means means = {0};
+		struct amount_word in;
+		int32_t percents[64];
+
+		for (int i = 0; i < 64; i++) {
+			alloc[i] = i % 3;
+			used[i] = 0;
+			percents[i] = i;
+		}
+		(void)kernels->load64(alloc, used, 1, &in);
+		kernels->weigh(&in, percents, 7, &means);
+		for (int i = 0; i < 64; i++) {
+			T_EQ(means.weights[i], i % 3 > 0 ? 7 : 0);
+			T_EQ(means.sum[i], i % 3 > 0 ? 7 * i : 0);
+		}
+	}
+}
+
+static int64_t balance_of(const int64_t alloc[2], const int64_t asked[2])
+{
+	volatile double one = (double)asked[0] / (double)alloc[0];
+	volatile double two = (double)asked[1] / (double)alloc[1];
+	volatile double apart;
+
+	if (alloc[0] == 0 || alloc[1] == 0)
+		return 100;
+	one = one > 1 ? 1 : one;
+	two = two > 1 ? 1 : two;
+	apart = fabs((one - two) / 2);
+	apart = 1 - apart;
+	return (int64_t)(apart * 100);
+}
+
+T_CASE_SECONDS(balance_bit_by_bit, 60)
+{
+	struct pl_rng rng;
+
+	pl_rng_init(&rng, t_seed());
+	for (int round = 0; round < 20000; round++) {
+		int32_t cpu[64], cpu_used[64];
+		int64_t memory[64], memory_used[64], score[64];
+		uint64_t scale = UINT64_C(1) << pl_rng_between(&rng, 1, 42);
+
+		for (int i = 0; i < 64; i++) {
+			cpu[i] = (int32_t)pl_rng_below(&rng, 200);
+			cpu_used[i] = (int32_t)pl_rng_below(&rng, 220);
+			memory[i] = (int64_t)pl_rng_below(&rng, scale);
+			memory_used[i] = (int64_t)pl_rng_below(
+				&rng, (uint64_t)memory[i] * 9 / 8 + 1);
+		}
+		EACH_LEVEL(kernels)
+		{
+			struct amount_word a, b;
+
+			kernels->load32(cpu, cpu_used, 3, &a);
+			(void)kernels->load64(memory, memory_used, 2, &b);
+			kernels->balance(&a, &b, score);
+			for (int i = 0; i < 64; i++)
+				T_EQ(score[i],
+				     balance_of((int64_t[2]){cpu[i], memory[i]},
+				                (int64_t[2]){cpu_used[i] + 3,
+				                             memory_used[i] + 2}));
+		}
+	}
+}
+
+T_CASE(this_processor_has_some)
+{
+	T_TRUE(amount_kernels_at(0) != NULL);
+	T_TRUE(amount_kernels() != NULL);
+	printf("# %s\n", amount_kernels()->name);
+}

@@ -1,0 +1,139 @@
+/*
+ * NodeResourcesBalancedAllocation: prefers nodes of whose resources alike shares would be
+ * in use, by what pods really request.
+ *
+ * Of two resources the deviation is half their distance. The result is what
+ * kube-scheduler gets in doubles, to the last bit, which decides where the score is cut:
+ * so divisions are divisions, in its order, and nothing is contracted.
+ */
+#include <math.h>
+
+#include "shardsched/plugins/amounts.h"
+#include "shardsched/plugins/plugins.h"
+
+struct args {
+	struct amount_list resources;
+};
+
+static void args_drop(struct model *model, void *args_)
+{
+	struct args *args = args_;
+
+	amount_list_drop(model, &args->resources);
+}
+
+/* Each once, and none counts more than another. */
+static enum pl_code check(struct pl_json list, const struct args *args,
+                          struct pl_err *err)
+{
+	const struct amount_item *item = args->resources.at;
+
+	for (struct pl_json at = pl_json_first(list); at.node != NULL;
+	     at = pl_json_next(at), item++) {
+		if (item->weight != 1)
+			return pl_json_fail(pl_json_member(at, "weight"), PL_INVALID, err,
+			                    "must be 1");
+		for (const struct amount_item *other = args->resources.at; other < item;
+		     other++) {
+			if (other->name == item->name)
+				return pl_json_fail(pl_json_member(at, "name"),
+				                    PL_INVALID, err, "is there twice");
+		}
+	}
+	return PL_OK;
+}
+
+static enum pl_code args_parse(struct model *model, struct pl_json json, void *args_,
+                               struct pl_err *err)
+{
+	static const char *const known[] = {"apiVersion", "kind", "resources", NULL};
+	struct args *args = args_;
+	struct pl_json list = {0};
+	enum pl_code code = PL_OK;
+
+	args->resources.count = 0;
+	if (json.node != NULL) {
+		code = pl_json_only(json, known, err);
+		if (code == PL_OK)
+			code = pl_json_array(json, "resources", PL_JSON_OPTIONAL, &list,
+			                     err);
+	}
+	if (code == PL_OK)
+		code = amount_list_parse(model, list, &args->resources, err);
+	if (code == PL_OK)
+		code = check(list, args, err);
+	if (code != PL_OK)
+		args_drop(model, args);
+	return code;
+}
+
+static int64_t exact(const struct amount_asks *asks, uint32_t slot)
+{
+	double fraction[AMOUNTS_MAX];
+	double total = 0, sum = 0, deviation = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < asks->count; i++) {
+		struct amount amount = amount_at(asks, i, slot);
+		double one;
+
+		if (amount.alloc == 0)
+			continue;
+		one = (double)amount.asked / (double)amount.alloc;
+		fraction[count] = one > 1 ? 1 : one;
+		total += fraction[count++];
+	}
+	if (count == 2) {
+		deviation = fabs((fraction[0] - fraction[1]) / 2);
+	} else if (count > 2) {
+		double mean = total / count;
+
+		for (uint32_t i = 0; i < count; i++)
+			sum += (fraction[i] - mean) * (fraction[i] - mean);
+		deviation = sqrt(sum / count);
+	}
+	return (int64_t)((1 - deviation) * PLUGIN_SCORE_MAX);
+}
+
+static bool score_word(const struct amount_asks *asks, uint32_t slot, int64_t *score)
+{
+	struct amount_word a, b;
+
+	if (asks->count != 2 || !amount_load(asks, 0, slot, &a) ||
+	    !amount_load(asks, 1, slot, &b))
+		return false;
+	amount_kernels()->balance(&a, &b, score);
+	return true;
+}
+
+static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
+{
+	const struct args *args = call->args;
+	struct amount_asks asks;
+
+	amount_asks_make(call, &args->resources, false, &asks);
+	SPAN_EACH_WORD(i, span)
+	{
+		uint32_t slot = (span.word + i) * 64;
+		uint64_t bits = span.bits[i];
+
+		if (bits == 0 || (!amount_is_sparse(bits) &&
+		                  score_word(&asks, slot, out + (size_t)i * 64)))
+			continue;
+		for (; bits != 0; bits &= bits - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+
+			out[i * 64 + bit] = exact(&asks, slot + bit);
+		}
+	}
+}
+
+const struct plugin plugin_balanced_allocation = {
+	.name = "NodeResourcesBalancedAllocation",
+	.normal = PLUGIN_AS_IS,
+	.weight = 1,
+	.args_size = sizeof(struct args),
+	.args_parse = args_parse,
+	.args_drop = args_drop,
+	.score = score,
+};

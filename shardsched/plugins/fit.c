@@ -1,0 +1,228 @@
+/*
+ * NodeResourcesFit: a node has room for one pod more, and as much free of each resource
+ * as the pod requests. What it does not request it does not lack, on whatever node.
+ *
+ * A word of nodes is judged at once, from columns; scalars and storage only for pods
+ * that request them. Words with few candidates left, and clusters with nodes that do
+ * not fit in the columns' integers, are judged node by node, from rows.
+ */
+#include "shardsched/plugins/fit.h"
+
+#include "shardsched/plugins/plugins.h"
+
+static bool is_in(const struct model *model, const struct fit_names *names,
+                  struct pl_span text)
+{
+	for (uint32_t i = 0; i < names->count; i++) {
+		if (pl_span_eq(model_text(model, names->name[i]), text))
+			return true;
+	}
+	return false;
+}
+
+/* Of a scalar: or the configuration leaves it to somebody else. */
+static bool counts(const struct model *model, const void *args_, uint32_t scalar)
+{
+	const struct fit_args *args = args_;
+	struct pl_span text = model_text(model, scalar);
+	struct pl_span group = text;
+
+	if (args->ignored.count + args->ignored_groups.count == 0 ||
+	    !resource_is_extended(text))
+		return true;
+	for (group.len = 0; group.len < text.len && text.at[group.len] != '/';)
+		group.len++;
+	return !is_in(model, &args->ignored, text) &&
+	       !is_in(model, &args->ignored_groups, group);
+}
+
+static int64_t scalar_free(const struct snapshot *snapshot, uint32_t name, uint32_t slot)
+{
+	uint32_t at = snapshot_scalar(snapshot, name);
+
+	if (at == SNAPSHOT_NONE)
+		return 0;
+	return snapshot->scalar[at].alloc[slot] - snapshot->scalar[at].used[slot];
+}
+
+static void tell(struct verdict *say, enum reason_code code, uint32_t subject,
+                 int64_t lacks)
+{
+	struct reason reason = {.code = code, .subject = subject, .lacks = lacks};
+
+	verdict_add(say, VERDICT_UNSCHEDULABLE, &reason);
+}
+
+/* need of it, free: short of how much? */
+static int64_t lack(int64_t need, int64_t free)
+{
+	return need > 0 && need > free ? need - free : 0;
+}
+
+static int64_t lack_of_storage(const struct spec *spec, const struct node_row *row)
+{
+	return lack(spec->requests->storage, row->alloc.storage - row->used.storage);
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	const struct node_row *row = &call->snapshot->row[slot];
+	const struct resources *need = call->spec->requests;
+	const struct {
+		enum reason_code code;
+		int64_t lacks;
+	} check[] = {
+		{REASON_FIT_PODS, lack(1, row->alloc.pods - row->used.pods)},
+		{REASON_FIT_CPU,
+	         lack(need->cpu_milli, row->alloc.cpu_milli - row->used.cpu_milli)},
+		{REASON_FIT_MEMORY,
+	         lack(need->memory, row->alloc.memory - row->used.memory)},
+		{REASON_FIT_STORAGE, lack_of_storage(call->spec, row)},
+	};
+
+	for (size_t i = 0; i < sizeof(check) / sizeof(check[0]); i++) {
+		if (check[i].lacks > 0)
+			tell(say, check[i].code, 0, check[i].lacks);
+	}
+	for (uint64_t i = 0; i < need->count; i++) {
+		uint32_t name = need->row[i].name;
+		int64_t lacks = lack(need->row[i].amount,
+		                     scalar_free(call->snapshot, name, slot));
+
+		if (lacks > 0 && counts(call->snapshot->model, call->args, name))
+			tell(say, REASON_FIT_SCALAR, name, lacks);
+	}
+}
+
+/* Pods, cpu, memory, storage; scalars are another matter. */
+static bool has_room(const struct spec *spec, const struct node_row *row)
+{
+	const struct resources *need = spec->requests;
+
+	return row->alloc.pods > row->used.pods &&
+	       lack(need->cpu_milli, row->alloc.cpu_milli - row->used.cpu_milli) == 0 &&
+	       lack(need->memory, row->alloc.memory - row->used.memory) == 0 &&
+	       lack_of_storage(spec, row) == 0;
+}
+
+static uint64_t room_by_rows(const struct plugin_call *call, uint32_t slot, uint64_t bits)
+{
+	for (uint64_t left = bits; left != 0; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+		if (!has_room(call->spec, &call->snapshot->row[slot + bit]))
+			bits &= ~(UINT64_C(1) << bit);
+	}
+	return bits;
+}
+
+static uint64_t room(const struct plugin_call *call, uint32_t slot, uint64_t bits)
+{
+	const struct hot_columns *hot = &call->snapshot->hot;
+	const struct resources *need = call->spec->requests;
+	struct amount_fits in;
+
+	if (amount_is_sparse(bits) || hot->wide != 0 || need->cpu_milli > INT32_MAX)
+		return room_by_rows(call, slot, bits);
+	in = (struct amount_fits){
+		.pods_alloc = hot->pods_alloc + slot,
+		.pods_used = hot->pods_used + slot,
+		.cpu_alloc = hot->cpu_alloc + slot,
+		.cpu_used = hot->cpu_used + slot,
+		.memory_alloc = hot->memory_alloc + slot,
+		.memory_used = hot->memory_used + slot,
+		.cpu = need->cpu_milli == 0 ? INT32_MIN : (int32_t)need->cpu_milli,
+		.memory = need->memory == 0 ? INT64_MIN : need->memory,
+	};
+	bits &= amount_kernels()->fits(&in);
+	if (need->storage > 0 && bits != 0)
+		bits &= amount_kernels()->at_least(call->snapshot->storage_free + slot,
+		                                   need->storage);
+	return bits;
+}
+
+/* The nodes that lack one scalar lose their bits. */
+static void filter_scalar(const struct plugin_call *call, const struct resource_row *need,
+                          struct node_span span)
+{
+	uint32_t at = snapshot_scalar(call->snapshot, need->name);
+	const struct scalar_column *column;
+
+	if (at == SNAPSHOT_NONE) {
+		SPAN_EACH_WORD(i, span)
+		span.bits[i] = 0;
+		return;
+	}
+	column = &call->snapshot->scalar[at];
+	SPAN_EACH_WORD(i, span)
+	{
+		uint32_t slot = (span.word + i) * 64;
+
+		if (span.bits[i] != 0)
+			span.bits[i] &= amount_kernels()->free(
+				column->alloc + slot, column->used + slot, need->amount);
+	}
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	const struct resources *need = call->spec->requests;
+
+	SPAN_EACH_WORD(i, span)
+	{
+		if (span.bits[i] != 0)
+			span.bits[i] = room(call, (span.word + i) * 64, span.bits[i]);
+	}
+	for (uint64_t i = 0; i < need->count; i++) {
+		if (need->row[i].amount > 0 &&
+		    counts(call->snapshot->model, call->args, need->row[i].name))
+			filter_scalar(call, &need->row[i], span);
+	}
+}
+
+/* All is known from the spec; but kube-scheduler's configuration names it here. */
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	(void)call;
+	(void)narrow;
+	(void)say;
+	return VERDICT_SUCCESS;
+}
+
+/* A node was told: does the pod fit there by now? */
+static bool hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	const struct snapshot *snapshot = call->snapshot;
+	uint64_t bit;
+	struct node_span span = {.words = 1, .bits = &bit};
+
+	if (event->kind != QUEUE_EV_NODE_ADDED &&
+	    event->kind != QUEUE_EV_NODE_ALLOCATABLE)
+		return true;
+	if (event->object >= snapshot->slots)
+		return true;
+	span.word = (uint32_t)event->object / 64;
+	bit = snapshot->live.word[span.word] & UINT64_C(1) << event->object % 64;
+	if (bit != 0)
+		filter(call, span);
+	return bit != 0;
+}
+
+const struct plugin plugin_fit = {
+	.name = "NodeResourcesFit",
+	.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,
+	.normal = PLUGIN_AS_IS,
+	.weight = 1,
+	.events = QUEUE_ON(POD_REMOVED) | QUEUE_ON(NODE_ADDED) |
+                  QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(DIGEST),
+	.hint = hint,
+	.args_size = sizeof(struct fit_args),
+	.args_parse = fit_args_parse,
+	.args_drop = fit_args_drop,
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+	.counts = counts,
+	.score = fit_score,
+};

@@ -1,0 +1,133 @@
+/*
+ * NodeResourcesFit's score: how much of a node's resources would be free (LeastAllocated)
+ * or in use (MostAllocated), or what a curve makes of that (RequestedToCapacityRatio).
+ * A mean by weight over the resources that the node has.
+ */
+#include <string.h>
+
+#include "shardsched/plugins/fit.h"
+
+static int64_t percent(int64_t part, int64_t of)
+{
+	return (int64_t)((pl_int128)part * 100 / of);
+}
+
+static int64_t share(const struct fit_args *args, struct amount amount)
+{
+	switch (args->strategy) {
+	case FIT_LEAST_ALLOCATED:
+		return amount.asked > amount.alloc
+		               ? 0
+		               : percent(amount.alloc - amount.asked, amount.alloc);
+	case FIT_MOST_ALLOCATED:
+		return amount.asked > amount.alloc ? 100
+		                                   : percent(amount.asked, amount.alloc);
+	case FIT_RATIO:
+		return args->curve[amount.asked > amount.alloc
+		                           ? 100
+		                           : percent(amount.asked, amount.alloc)];
+	}
+	PL_UNREACHABLE("a strategy");
+}
+
+static int64_t exact(const struct fit_args *args, const struct amount_asks *asks,
+                     uint32_t slot)
+{
+	int64_t sum = 0, weights = 0;
+
+	for (uint32_t i = 0; i < asks->count; i++) {
+		struct amount amount = amount_at(asks, i, slot);
+		int64_t one;
+
+		if (amount.alloc == 0)
+			continue;
+		one = share(args, amount);
+		/* On a curve, a resource with 0 is as one that is not there. */
+		if (args->strategy == FIT_RATIO && one == 0)
+			continue;
+		sum += one * asks->at[i].weight;
+		weights += asks->at[i].weight;
+	}
+	if (weights == 0)
+		return 0;
+	return args->strategy == FIT_RATIO ? (2 * sum + weights) / (2 * weights)
+	                                   : sum / weights;
+}
+
+static void each_exact(const struct fit_args *args, const struct amount_asks *asks,
+                       uint32_t slot, uint64_t bits, int64_t *score)
+{
+	for (; bits != 0; bits &= bits - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+
+		score[bit] = exact(args, asks, slot + bit);
+	}
+}
+
+static void weigh(const struct fit_args *args, const struct amount_word *in,
+                  int32_t weight, struct amount_means *out)
+{
+	const struct amount_kernels *kernels = amount_kernels();
+	int32_t percents[64];
+
+	switch (args->strategy) {
+	case FIT_LEAST_ALLOCATED:
+		kernels->percent_free(in, percents);
+		kernels->weigh(in, percents, weight, out);
+		return;
+	case FIT_MOST_ALLOCATED:
+		kernels->percent_used(in, percents);
+		kernels->weigh(in, percents, weight, out);
+		return;
+	case FIT_RATIO:
+		kernels->percent_used(in, percents);
+		for (uint32_t i = 0; i < 64; i++) {
+			int32_t one = in->alloc[i] > 0 ? args->curve[percents[i]] : 0;
+
+			out->sum[i] += one * weight;
+			out->weights[i] += one > 0 ? weight : 0;
+		}
+		return;
+	}
+}
+
+/* false: amounts are too large. */
+static bool score_word(const struct fit_args *args, const struct amount_asks *asks,
+                       uint32_t slot, int64_t *score)
+{
+	struct amount_word in;
+	struct amount_means means;
+
+	memset(&means, 0, sizeof(means));
+	for (uint32_t i = 0; i < asks->count; i++) {
+		if (!amount_load(asks, i, slot, &in))
+			return false;
+		weigh(args, &in, asks->at[i].weight, &means);
+	}
+	/* A mean rounded, not cut: of twice the sum and one half. */
+	for (uint32_t i = 0; args->strategy == FIT_RATIO && i < 64; i++) {
+		means.sum[i] = 2 * means.sum[i] + means.weights[i];
+		means.weights[i] *= 2;
+	}
+	amount_kernels()->mean(&means, score);
+	return true;
+}
+
+void fit_score(const struct plugin_call *call, struct node_span span, int64_t *score)
+{
+	const struct fit_args *args = call->args;
+	struct amount_asks asks;
+
+	amount_asks_make(call, &args->resources, true, &asks);
+	SPAN_EACH_WORD(i, span)
+	{
+		uint32_t slot = (span.word + i) * 64;
+		uint64_t bits = span.bits[i];
+
+		if (bits == 0)
+			continue;
+		if (amount_is_sparse(bits) ||
+		    !score_word(args, &asks, slot, score + (size_t)i * 64))
+			each_exact(args, &asks, slot, bits, score + (size_t)i * 64);
+	}
+}
