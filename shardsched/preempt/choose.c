@@ -1,0 +1,137 @@
+#include "shardsched/preempt/inner.h"
+
+static void rank_candidate(const struct preempt *preempt,
+                           const struct preempt_candidate *candidate,
+                           struct candidate_rank *out)
+{
+	const struct placed *placed = preempt->snapshot->placed;
+	const uint32_t *victim =
+		(const uint32_t *)preempt->given_up.at + candidate->first;
+	int32_t most = INT32_MIN;
+
+	*out = (struct candidate_rank){
+		.oldest_ms = INT64_MAX,
+		.violations = candidate->violations,
+		.count = candidate->count,
+		.highest = placed[victim[0]].view->spec->priority,
+	};
+	for (uint32_t i = 0; i < candidate->count; i++) {
+		int32_t priority = placed[victim[i]].view->spec->priority;
+		int64_t started = placed[victim[i]].started_ms;
+
+		started = started == 0 ? INT64_MAX : started;
+		/* So that many below zero are not better than few. */
+		out->priorities += (uint64_t)((int64_t)priority - INT32_MIN);
+		if (priority > most || (priority == most && started < out->oldest_ms))
+			out->oldest_ms = started;
+		most = priority > most ? priority : most;
+	}
+}
+
+static int less_first(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Below 0: a is to be preferred. */
+static int compare(const struct candidate_rank *a, const struct candidate_rank *b)
+{
+	int order = less_first(a->violations, b->violations);
+
+	if (order == 0 && a->highest != b->highest)
+		order = a->highest < b->highest ? -1 : 1;
+	if (order == 0)
+		order = less_first(a->priorities, b->priorities);
+	if (order == 0)
+		order = less_first(a->count, b->count);
+	if (order == 0 && a->oldest_ms != b->oldest_ms)
+		order = a->oldest_ms > b->oldest_ms ? -1 : 1;
+	return order;
+}
+
+static struct preempt_candidate *candidates_of(const struct preempt *preempt)
+{
+	return preempt->candidates.at;
+}
+
+static struct candidate_rank *ranks_of(const struct preempt *preempt)
+{
+	return preempt->ranks.at;
+}
+
+/* Only the best is remembered, in the first place. */
+static void keep_better(struct preempt *preempt, struct preempt_candidate candidate,
+                        const struct candidate_rank *rank)
+{
+	uint32_t *given_up = preempt->given_up.at;
+
+	if (preempt->candidates_count == 0 || compare(rank, ranks_of(preempt)) < 0) {
+		memmove(given_up, given_up + candidate.first,
+		        candidate.count * sizeof *given_up);
+		candidate.first = 0;
+		candidates_of(preempt)[0] = candidate;
+		ranks_of(preempt)[0] = *rank;
+		preempt->candidates_count = 1;
+	}
+	preempt->given_up_count = candidates_of(preempt)[0].count;
+}
+
+bool candidate_add(struct preempt *preempt, const struct preempt_candidate *candidate)
+{
+	size_t count = (size_t)preempt->candidates_count + 1;
+	struct candidate_rank rank;
+
+	if (!scratch_grow(&preempt->candidates, count, sizeof *candidate) ||
+	    !scratch_grow(&preempt->ranks, count, sizeof rank) ||
+	    !scratch_grow(&preempt->tied, count, sizeof(uint32_t)))
+		return false;
+	preempt->found++;
+	preempt->found_clean += candidate->violations == 0;
+	rank_candidate(preempt, candidate, &rank);
+	if (!preempt->keep_all) {
+		keep_better(preempt, *candidate, &rank);
+		return true;
+	}
+	candidates_of(preempt)[preempt->candidates_count] = *candidate;
+	ranks_of(preempt)[preempt->candidates_count++] = rank;
+	return true;
+}
+
+/* Which ones nothing is better than: the first of them is what is chosen. */
+static uint32_t find_tied(struct preempt *preempt)
+{
+	const struct candidate_rank *rank = ranks_of(preempt);
+	uint32_t *tied = preempt->tied.at, count = 1;
+
+	tied[0] = 0;
+	for (uint32_t i = 1; i < preempt->candidates_count; i++) {
+		int order = compare(&rank[i], &rank[tied[0]]);
+
+		if (order < 0)
+			count = 0;
+		if (order <= 0)
+			tied[count++] = i;
+	}
+	return count;
+}
+
+void candidates_choose(struct preempt *preempt, struct preempt_outcome *out)
+{
+	const struct preempt_candidate *best;
+
+	if (preempt->candidates_count == 0)
+		return;
+	out->tied_count = find_tied(preempt);
+	out->tied = preempt->tied.at;
+	best = &candidates_of(preempt)[out->tied[0]];
+	out->code = VERDICT_SUCCESS;
+	out->node = best->node;
+	out->victims = best->count;
+	out->victim = (const uint32_t *)preempt->given_up.at + best->first;
+	out->violations = best->violations;
+	if (!preempt->keep_all)
+		return;
+	out->candidate = preempt->candidates.at;
+	out->candidates = preempt->candidates_count;
+	out->all_victims = preempt->given_up.at;
+}

@@ -1,0 +1,209 @@
+#include "shardsched/preempt/preempt.h"
+
+#include <stdlib.h>
+
+#include "shardsched/preempt/inner.h"
+#include "store/base/alloc.h"
+
+/* What happens to pods on nodes. */
+#define ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
+
+enum pl_code preempt_new(struct preempt **out, struct pl_err *err)
+{
+	struct preempt *made = pl_calloc(1, sizeof *made);
+
+	if (made == NULL)
+		return pl_err_set(err, PL_NOMEM, "preemption");
+	*out = made;
+	return PL_OK;
+}
+
+void preempt_free(struct preempt *preempt)
+{
+	if (preempt == NULL)
+		return;
+	budgets_done(&preempt->budgets);
+	rooms_done(preempt);
+	scratch_done(&preempt->words);
+	scratch_done(&preempt->victims);
+	scratch_done(&preempt->sorted);
+	scratch_done(&preempt->given_up);
+	scratch_done(&preempt->candidates);
+	scratch_done(&preempt->ranks);
+	scratch_done(&preempt->tied);
+	free(preempt);
+}
+
+/* Room is being made for it already: a pod of lower priority is terminating for it on
+ * the node where it is to go. */
+static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
+{
+	const struct snapshot *snapshot = preempt->snapshot;
+	const uint32_t flags = PLACED_TERMINATING | PLACED_PREEMPTED;
+	struct verdict say;
+
+	if (slot == SNAPSHOT_NONE || !pl_bitset_has(snapshot->live, slot))
+		return false;
+	verdict_clear(&say);
+	cycle_why(preempt->cycle, slot, &say);
+	if (say.code == VERDICT_UNRESOLVABLE)
+		return false;
+	for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;
+	     i = snapshot->placed[i].next_on_node) {
+		const struct placed *pod = &snapshot->placed[i];
+
+		if ((pod->flags & flags) == flags &&
+		    pod->view->spec->priority < preempt->priority)
+			return true;
+	}
+	return false;
+}
+
+static int find_fit(const struct preempt *preempt)
+{
+	const struct profile *profile = cycle_class(preempt->cycle)->profile;
+	const struct profile_point *filters = &profile->at[POINT_FILTER];
+
+	for (uint8_t i = 0; i < filters->count; i++)
+		if (profile->table->row[filters->plugin[i]]->counts != NULL &&
+		    !cycle_skipped(preempt->cycle, filters->plugin[i], POINT_FILTER))
+			return filters->plugin[i];
+	return -1;
+}
+
+/* Those before it have let the node through, and do not look at pods; those behind it
+ * have nothing to say about this pod. */
+static bool nothing_but_fit(const struct preempt *preempt)
+{
+	const struct profile *profile = cycle_class(preempt->cycle)->profile;
+	const struct profile_point *filters = &profile->at[POINT_FILTER];
+	bool behind = false;
+
+	for (uint8_t i = 0; i < filters->count; i++) {
+		unsigned plugin = filters->plugin[i];
+
+		if ((int)plugin == preempt->fit)
+			behind = true;
+		else if (!cycle_skipped(preempt->cycle, plugin, POINT_FILTER) &&
+		         (behind || (profile->table->row[plugin]->events & ON_PODS) != 0))
+			return false;
+	}
+	return behind;
+}
+
+static bool make_sets(struct preempt *preempt)
+{
+	size_t bits = cycle_feasible(preempt->cycle).bits, words = pl_bitset_words(bits);
+	uint64_t *at;
+
+	if (!scratch_grow(&preempt->words, 3 * words, sizeof *at))
+		return false;
+	at = preempt->words.at;
+	preempt->potential = pl_bitset_init(at, bits);
+	preempt->by_fit = pl_bitset_init(at + words, bits);
+	preempt->mixed = pl_bitset_init(at + 2 * words, bits);
+	return true;
+}
+
+static bool begin(struct preempt *preempt)
+{
+	preempt->fit = find_fit(preempt);
+	preempt->only_fit = nothing_but_fit(preempt);
+	asks_init(&preempt->asks, preempt->snapshot, cycle_class(preempt->cycle),
+	          preempt->fit);
+	budgets_begin(&preempt->budgets, preempt->snapshot);
+	preempt->run++;
+	preempt->given_up_count = 0;
+	preempt->candidates_count = 0;
+	preempt->found = 0;
+	preempt->found_clean = 0;
+	preempt->no_memory = false;
+	return make_sets(preempt) && rooms_ready(preempt);
+}
+
+/* How many candidates are enough. */
+static uint64_t enough(const struct preempt_opts *opts, uint32_t potential)
+{
+	uint64_t want = (uint64_t)potential * opts->candidates_percent / 100;
+
+	want = want < opts->candidates_least ? opts->candidates_least : want;
+	return want < 1 ? 1 : want;
+}
+
+static size_t nth(struct pl_bitset set, uint32_t n)
+{
+	size_t bit = 0;
+
+	for (size_t i = 0;; i++) {
+		uint32_t here = (uint32_t)__builtin_popcountll(set.word[i]);
+
+		if (n < here) {
+			bit = pl_bitset_next(set, i * 64);
+			break;
+		}
+		n -= here;
+	}
+	while (n-- > 0)
+		bit = pl_bitset_next(set, bit + 1);
+	return bit;
+}
+
+/* From some node on, and round; until there are enough candidates, one of which
+ * overdraws no budget. */
+static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
+                       uint32_t potential)
+{
+	uint64_t want = enough(opts, potential);
+	size_t slot = nth(preempt->potential, (uint32_t)(opts->draw % potential));
+	uint32_t tried = 0;
+
+	while (tried < potential && !preempt->no_memory) {
+		victims_find(preempt, (uint32_t)slot);
+		tried++;
+		if (preempt->found_clean > 0 && preempt->found >= want)
+			break;
+		slot = pl_bitset_next(preempt->potential, slot + 1);
+		if (slot == preempt->potential.bits)
+			slot = pl_bitset_next(preempt->potential, 0);
+	}
+	return tried;
+}
+
+static void run(struct preempt *preempt, const struct outcome *last,
+                const struct preempt_opts *opts, struct preempt_outcome *out)
+{
+	uint32_t potential;
+
+	preempt->no_memory = !begin(preempt);
+	if (!preempt->no_memory && !preempt->asks.impossible) {
+		potential = potential_find(preempt, last);
+		snapshot_probe(preempt->snapshot);
+		if (potential > 0)
+			out->tried = search(preempt, opts, potential);
+		snapshot_probe_end(preempt->snapshot);
+	}
+	if (preempt->no_memory)
+		out->code = VERDICT_ERROR;
+	else
+		candidates_choose(preempt, out);
+}
+
+void preempt_run(struct preempt *preempt, struct cycle *cycle, const struct outcome *last,
+                 const struct preempt_opts *opts, struct preempt_outcome *out)
+{
+	const struct spec *spec = cycle_class(cycle)->view->spec;
+
+	PL_ASSERT(last->result == CYCLE_NONE);
+	*out = (struct preempt_outcome){.code = VERDICT_UNSCHEDULABLE,
+	                                .node = SNAPSHOT_NONE};
+	preempt->cycle = cycle;
+	preempt->snapshot = cycle_snapshot(cycle);
+	preempt->priority = spec->priority;
+	preempt->keep_all = opts->keep_all;
+	/* A PreFilter speaks of all nodes; victims on one are no help. */
+	if (last->pre.code != VERDICT_SUCCESS || (spec->flags & SPEC_NEVER_PREEMPTS) != 0)
+		return;
+	if (waits_for_victims(preempt, cycle_pod(cycle)->nominated))
+		return;
+	run(preempt, last, opts, out);
+}

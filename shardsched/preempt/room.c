@@ -1,0 +1,97 @@
+#include "shardsched/preempt/inner.h"
+
+void rooms_done(struct preempt *preempt)
+{
+	for (int i = 0; i < ROOMS; i++) {
+		scratch_done(&preempt->rooms[i].known);
+		scratch_done(&preempt->rooms[i].room);
+	}
+}
+
+static void forget_slot(void *ctx, uint32_t slot)
+{
+	struct rooms *rooms = ctx;
+	uint64_t *known = rooms->known.at;
+
+	if (slot / 64 < rooms->known.cap)
+		known[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+}
+
+static void forget_all(struct rooms *rooms)
+{
+	if (rooms->known.cap > 0)
+		memset(rooms->known.at, 0, rooms->known.cap * sizeof(uint64_t));
+}
+
+/* Those of that priority, else those that nobody asked for longest. */
+static struct rooms *rooms_for(struct preempt *preempt, int32_t below)
+{
+	struct rooms *oldest = &preempt->rooms[0];
+
+	for (int i = 0; i < ROOMS; i++) {
+		struct rooms *rooms = &preempt->rooms[i];
+
+		if (rooms->used > 0 && rooms->below == below)
+			return rooms;
+		if (rooms->used < oldest->used)
+			oldest = rooms;
+	}
+	forget_all(oldest);
+	oldest->below = below;
+	oldest->changes = preempt->snapshot->changes;
+	return oldest;
+}
+
+bool rooms_ready(struct preempt *preempt)
+{
+	const struct snapshot *snapshot = preempt->snapshot;
+	struct rooms *rooms;
+
+	PL_ASSERT(preempt->only == NULL || preempt->only == snapshot);
+	preempt->only = snapshot;
+	rooms = rooms_for(preempt, preempt->priority);
+	if (!scratch_grow_zeroed(&rooms->known, pl_bitset_words(snapshot->capacity),
+	                         sizeof(uint64_t)) ||
+	    !scratch_grow(&rooms->room, snapshot->capacity, sizeof(struct room)))
+		return false;
+	if (!snapshot_changed_since(snapshot, rooms->changes, forget_slot, rooms))
+		forget_all(rooms);
+	rooms->changes = snapshot->changes;
+	rooms->used = preempt->run;
+	preempt->room = rooms;
+	return true;
+}
+
+static void count(const struct snapshot *snapshot, uint32_t slot, int32_t below,
+                  struct room *out)
+{
+	uint32_t next = snapshot->row[slot].first_pod;
+
+	*out = (struct room){0};
+	while (next != SNAPSHOT_NONE) {
+		const struct placed *pod = &snapshot->placed[next];
+		const struct spec *spec = pod->view->spec;
+
+		next = pod->next_on_node;
+		if (spec->priority >= below)
+			continue;
+		/* No more than the node counts as used, which is far from the end. */
+		out->cpu_milli += spec->requests->cpu_milli;
+		out->memory += spec->requests->memory;
+		out->storage += spec->requests->storage;
+		out->pods++;
+	}
+}
+
+const struct room *room_of(struct preempt *preempt, uint32_t slot)
+{
+	struct rooms *rooms = preempt->room;
+	uint64_t *known = (uint64_t *)rooms->known.at + slot / 64;
+	struct room *room = (struct room *)rooms->room.at + slot;
+
+	if ((*known >> slot % 64 & 1) == 0) {
+		count(preempt->snapshot, slot, rooms->below, room);
+		*known |= UINT64_C(1) << slot % 64;
+	}
+	return room;
+}
