@@ -21,17 +21,40 @@ struct pool {
 	uint32_t free; /* the first of the chain */
 };
 
+/* How many nodes have an image, by the image's string; open addressing. */
+struct image_count {
+	uint32_t name; /* 0: free */
+	uint32_t nodes;
+};
+
+struct image_counts {
+	struct image_count *at;
+	uint32_t cap; /* a power of two, or 0 */
+	uint32_t count;
+};
+
+struct label_columns {
+	struct label_column *at[LABEL_COLUMNS_MAX];
+	uint32_t count;
+	uint32_t idle;  /* of these, without users */
+	uint64_t stamp; /* grows when one becomes idle */
+};
+
 struct snapshot_inner {
 	struct buckets by_name; /* of rows, by slot + 1 */
-	uint32_t free_slot;
-	struct pool placed, nominations, ports;
-	uint32_t ports_free; /* in the chain of ports */
-	uint32_t *log;       /* slots that changed, by number of change */
-	bool probing;
+	uint32_t free_slot;     /* chained by by_name.next */
+	struct pool placed;     /* chained by next_on_node */
+	struct pool nominations;
+	struct pool ports;
+	uint32_t ports_used;
+	uint32_t ports_lifted; /* of pods that come back: not to be given to others */
+	uint32_t scalars_end;  /* columns ever in use are below */
 	uint32_t lifted;       /* pods, now */
+	bool probing;
 	int64_t probe_balance; /* pods and nominations that a probe added */
-	struct image_counts *images;
-	struct label_columns *columns;
+	uint32_t *log;         /* slots that changed, by number of change */
+	struct image_counts images;
+	struct label_columns columns;
 	struct views *views; /* of view.c */
 };
 
@@ -43,6 +66,72 @@ void *column_alloc(size_t bytes);
 void column_free(void *column);
 /* Makes it longer, with zeros behind; false: as it was. *column may be NULL. */
 bool column_grow(void *column_pointer, size_t bytes, size_t bytes_new);
+
+/* Whether a number can be taken. */
+static inline bool pool_has(const struct pool *pool)
+{
+	return pool->free != SNAPSHOT_NONE || pool->end < pool->cap;
+}
+
+/* Strings' and other dense numbers as hashes. */
+static inline uint32_t number_hash(uint32_t number)
+{
+	uint32_t hash = number * UINT32_C(0x9e3779b1);
+
+	return hash ^ hash >> 16;
+}
+
+/* -- changes ------------------------------------------------------------------------ */
+
+/* A node, or what is on it, is not what it was. */
+void snapshot_touch(struct snapshot *snapshot, uint32_t slot);
+
+/* -- slots, amounts ------------------------------------------------------------------ */
+
+/* Twice the capacity. PL_LIMIT, PL_NOMEM. */
+PL_NODISCARD enum pl_code snapshot_grow(struct snapshot *snapshot, struct pl_err *err);
+/* A row without a node. */
+void row_clear(struct node_row *row);
+void nodes_init(struct snapshot *snapshot);
+
+/* The columns after the row's amounts have changed. */
+void hot_show_alloc(struct snapshot *snapshot, uint32_t slot);
+void hot_show_used(struct snapshot *snapshot, uint32_t slot);
+
+/* -- scalars.c ----------------------------------------------------------------------- */
+
+/* Columns for all of these names, of which some may be there. PL_LIMIT, PL_NOMEM. */
+PL_NODISCARD enum pl_code scalars_ready(struct snapshot *snapshot,
+                                        const struct resources *resources,
+                                        struct pl_err *err);
+void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
+                      const struct resources *resources);
+/* now: what the node has from now on; NULL: nothing. */
+void scalars_node_remove(struct snapshot *snapshot, uint32_t slot,
+                         const struct resources *resources, const struct resources *now);
+/* A pod's: whether they can be counted, are there and hold the columns, are used. */
+bool scalars_countable(const struct snapshot *snapshot, uint32_t slot,
+                       const struct resources *resources);
+void scalars_hold(struct snapshot *snapshot, const struct resources *resources);
+void scalars_release(struct snapshot *snapshot, const struct resources *resources);
+void scalars_use(struct snapshot *snapshot, uint32_t slot,
+                 const struct resources *resources, int sign);
+bool scalars_grow(struct snapshot *snapshot, uint32_t capacity);
+void scalars_done(struct snapshot *snapshot);
+size_t scalars_memory(const struct snapshot *snapshot);
+
+/* -- ports.c, images.c ----------------------------------------------------------------
+ */
+
+PL_NODISCARD enum pl_code ports_ready(struct snapshot *snapshot, uint32_t count,
+                                      struct pl_err *err);
+void ports_add(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
+void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
+
+PL_NODISCARD enum pl_code images_ready(struct image_counts *counts, uint64_t more,
+                                       struct pl_err *err);
+void images_add(struct image_counts *counts, const struct images *images);
+void images_remove(struct image_counts *counts, const struct images *images);
 
 /* -- views: view.c ------------------------------------------------------------------ */
 
@@ -99,16 +188,13 @@ void views_check(const struct snapshot *snapshot);
 
 /* -- label columns ------------------------------------------------------------------ */
 
-PL_NODISCARD enum pl_code label_columns_init(struct snapshot *snapshot,
-                                             struct pl_err *err);
 void label_columns_done(struct snapshot *snapshot);
 PL_NODISCARD enum pl_code label_columns_grow(struct snapshot *snapshot, uint32_t capacity,
                                              struct pl_err *err);
 /* Numbers from 0 that there is room for: what is indexed by them is as long. */
 uint32_t label_column_room(const struct label_column *column);
-/* Before a node gets these labels: room for numbers. */
+/* Before a node gets other labels: room for a number more in each. */
 PL_NODISCARD enum pl_code label_columns_ready(struct snapshot *snapshot,
-                                              const struct labels *labels,
                                               struct pl_err *err);
 /* NULL: there is no node (yet, any more). from is still held. */
 void label_columns_move(struct snapshot *snapshot, uint32_t slot,

@@ -89,6 +89,7 @@ enum {
 	PLACED_IN_USE = 1 << 0,
 	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
 	PLACED_PREEMPTED = 1 << 2,   /* it terminates to make room for another pod */
+	PLACED_LIFTED = 1 << 3,      /* in a probe: in no chain, counted nowhere */
 };
 
 /* A pod that waits for room to be made on a node (status.nominatedNodeName). */

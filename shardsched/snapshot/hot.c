@@ -1,0 +1,48 @@
+/* Amounts of a row, in its columns. */
+#include "shardsched/snapshot/inner.h"
+
+static int32_t narrow(int64_t amount)
+{
+	return amount >= INT32_MAX ? INT32_MAX : (int32_t)amount;
+}
+
+static bool is_wide(const struct hot_columns *hot, uint32_t slot)
+{
+	return hot->cpu_alloc[slot] == INT32_MAX || hot->cpu_used[slot] == INT32_MAX ||
+	       hot->cpu_nonzero[slot] == INT32_MAX;
+}
+
+static void show_storage(struct snapshot *snapshot, uint32_t slot)
+{
+	const struct node_row *row = &snapshot->row[slot];
+
+	snapshot->storage_free[slot] = row->alloc.storage - row->used.storage;
+}
+
+void hot_show_alloc(struct snapshot *snapshot, uint32_t slot)
+{
+	const struct node_row *row = &snapshot->row[slot];
+	struct hot_columns *hot = &snapshot->hot;
+	bool was = is_wide(hot, slot);
+
+	hot->cpu_alloc[slot] = narrow(row->alloc.cpu_milli);
+	hot->pods_alloc[slot] = narrow(row->alloc.pods);
+	hot->memory_alloc[slot] = row->alloc.memory;
+	show_storage(snapshot, slot);
+	hot->wide += (uint32_t)is_wide(hot, slot) - (uint32_t)was;
+}
+
+void hot_show_used(struct snapshot *snapshot, uint32_t slot)
+{
+	const struct node_row *row = &snapshot->row[slot];
+	struct hot_columns *hot = &snapshot->hot;
+	bool was = is_wide(hot, slot);
+
+	hot->cpu_used[slot] = narrow(row->used.cpu_milli);
+	hot->cpu_nonzero[slot] = narrow(row->nonzero_cpu_milli);
+	hot->pods_used[slot] = (int32_t)row->pods;
+	hot->memory_used[slot] = row->used.memory;
+	hot->memory_nonzero[slot] = row->nonzero_memory;
+	show_storage(snapshot, slot);
+	hot->wide += (uint32_t)is_wide(hot, slot) - (uint32_t)was;
+}
