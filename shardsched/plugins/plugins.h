@@ -13,9 +13,9 @@
 	X(plugin_scheduling_gates, true)          \
 	X(plugin_node_unschedulable, true)        \
 	X(plugin_node_name, true)                 \
-	/* X(plugin_taint_toleration, true) */    \
-	/* X(plugin_node_affinity, true) */       \
-	/* X(plugin_node_ports, true) */          \
+	X(plugin_taint_toleration, true)          \
+	X(plugin_node_affinity, true)             \
+	X(plugin_node_ports, true)                \
 	X(plugin_fit, true)                       \
 	/* X(plugin_volume_restrictions, true) */ \
 	/* X(plugin_ebs_limits, true) */          \
@@ -28,7 +28,7 @@
 	/* X(plugin_inter_pod_affinity, true) */  \
 	X(plugin_default_preemption, true)        \
 	X(plugin_balanced_allocation, true)       \
-	/* X(plugin_image_locality, true) */      \
+	X(plugin_image_locality, true)            \
 	X(plugin_default_binder, true)
 
 #define PLUGINS_ENUM(row, enabled) index_of_##row,

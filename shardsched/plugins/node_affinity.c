@@ -1,0 +1,275 @@
+/* Nodes that a pod selects by their labels and names, requires or prefers. */
+#include "shardsched/plugins/node_affinity.h"
+
+#include "shardsched/plugins/node_match.h"
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/plugins/words.h"
+
+struct own {
+	struct node_match pod;   /* nodeSelector and required terms */
+	struct node_match added; /* required by configuration */
+	struct node_match soft, added_soft;
+	bool broken; /* a preferred term that can not be parsed */
+};
+
+static const struct node_affinity_args *args_of(const struct plugin_call *call)
+{
+	return call->args;
+}
+
+/* -- a class ---------------------------------------------------------------------- */
+
+static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
+{
+	struct own *own = call->own;
+
+	node_match_close(snapshot, &own->pod);
+	node_match_close(snapshot, &own->added);
+	node_match_close(snapshot, &own->soft);
+	node_match_close(snapshot, &own->added_soft);
+}
+
+/* One without weight or without anything in it is passed over before it is parsed. */
+static bool is_broken(const struct node_selector *preferred)
+{
+	for (uint64_t i = 0; preferred != NULL && i < preferred->count; i++) {
+		const struct node_term *term = &preferred->term[i];
+
+		if (term->weight != 0 && !node_term_is_empty(term) &&
+		    node_term_is_invalid(term))
+			return true;
+	}
+	return false;
+}
+
+static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
+                            struct pl_err *err)
+{
+	const struct node_affinity_args *args = args_of(call);
+	const struct spec *spec = call->spec;
+	struct own *own = call->own;
+	enum pl_code code;
+
+	own->broken = is_broken(spec->preferred);
+	code = node_match_open(snapshot, spec->node_selector, spec->required, &own->pod,
+	                       err);
+	if (code == PL_OK)
+		code = node_match_open(snapshot, NULL, args->required, &own->added, err);
+	if (code == PL_OK)
+		code = node_match_open(snapshot, NULL, spec->preferred, &own->soft, err);
+	if (code == PL_OK)
+		code = node_match_open(snapshot, NULL, args->preferred, &own->added_soft,
+		                       err);
+	if (code != PL_OK)
+		on_close(snapshot, call);
+	return code;
+}
+
+/* -- names ------------------------------------------------------------------------- */
+
+/* A row that lists names; others are about nothing that a node has. */
+static bool lists_names(const struct selector_row *row)
+{
+	return row->op == SELECTOR_IN && row->number == 1;
+}
+
+/* Is it among the names of all such rows? */
+static bool named_by_all(const struct selector *fields, uint32_t name)
+{
+	for (uint32_t i = 0; i < fields->count; i++)
+		if (lists_names(&fields->row[i]) &&
+		    !selector_row_matches_name(fields, &fields->row[i], name))
+			return false;
+	return true;
+}
+
+static const struct selector_row *first_of_names(const struct selector *fields)
+{
+	for (uint32_t i = 0; i < fields->count; i++)
+		if (lists_names(&fields->row[i]))
+			return &fields->row[i];
+	return NULL;
+}
+
+static bool all_name_nodes(const struct node_selector *required)
+{
+	if (required == NULL || required->count == 0)
+		return false;
+	for (uint64_t i = 0; i < required->count; i++)
+		if (first_of_names(required->term[i].fields) == NULL)
+			return false;
+	return true;
+}
+
+struct named {
+	uint32_t names; /* some, of nodes or not */
+	uint32_t nodes;
+};
+
+static void add_named(const struct snapshot *snapshot, const struct selector *fields,
+                      struct pl_bitset only, struct named *found)
+{
+	const struct selector_row *row = first_of_names(fields);
+	const uint32_t *name = selector_values(fields, row);
+
+	for (uint32_t i = 0; i < row->count; i++) {
+		uint32_t slot = SNAPSHOT_NONE;
+
+		if (!named_by_all(fields, name[i]))
+			continue;
+		found->names++;
+		while ((slot = snapshot_node_named(snapshot, name[i], slot)) !=
+		       SNAPSHOT_NONE) {
+			pl_bitset_add(only, slot);
+			found->nodes++;
+		}
+	}
+}
+
+/* When every term lists names, only nodes of these names are looked at. That none of
+ * these is there is an error to kube-scheduler, and a node that is missing to us. */
+static enum verdict_code narrow_to_names(const struct plugin_call *call,
+                                         struct plugin_narrow *narrow,
+                                         struct verdict *say)
+{
+	const struct node_selector *required = call->spec->required;
+	const struct snapshot *snapshot = call->snapshot;
+	struct reason reason = {.code = REASON_AFFINITY_NAMES};
+	struct named found = {0};
+
+	if (pl_bitset_make(call->arena, snapshot->live.bits, &narrow->only) != PL_OK) {
+		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+		return VERDICT_ERROR;
+	}
+	for (uint64_t i = 0; i < required->count; i++)
+		add_named(snapshot, required->term[i].fields, narrow->only, &found);
+	if (found.nodes > 0)
+		return VERDICT_SUCCESS;
+	if (found.names > 0)
+		reason.code = REASON_AFFINITY;
+	verdict_add(say, VERDICT_UNRESOLVABLE, &reason);
+	return VERDICT_UNRESOLVABLE;
+}
+
+/* -- filter ------------------------------------------------------------------------ */
+
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	const struct spec *spec = call->spec;
+
+	if (spec->required == NULL && spec->node_selector->count == 0 &&
+	    args_of(call)->required == NULL)
+		return VERDICT_SKIP;
+	return all_name_nodes(spec->required) ? narrow_to_names(call, narrow, say)
+	                                      : VERDICT_SUCCESS;
+}
+
+static void filter_by(struct node_match *match, const struct snapshot *snapshot,
+                      struct node_span span)
+{
+	if (node_match_is_everything(match))
+		return;
+	node_match_ready(match, snapshot);
+	SPAN_EACH_WORD(i, span)
+	if (span.bits[i] != 0)
+		span.bits[i] =
+			node_match_word(match, snapshot, span.word + i, span.bits[i]);
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	struct own *own = call->own;
+
+	filter_by(&own->added, call->snapshot, span);
+	filter_by(&own->pod, call->snapshot, span);
+}
+
+/* By the node's labels, without the columns. */
+static enum reason_code judge(const struct plugin_call *call, uint32_t slot)
+{
+	if (!node_match_slot(NULL, args_of(call)->required, call->snapshot, slot))
+		return REASON_AFFINITY_ADDED;
+	if (!node_match_slot(call->spec->node_selector, call->spec->required,
+	                     call->snapshot, slot))
+		return REASON_AFFINITY;
+	return REASON_NONE;
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	enum reason_code code = judge(call, slot);
+
+	if (code != REASON_NONE)
+		verdict_add(say, VERDICT_UNRESOLVABLE,
+		            &(struct reason){.code = (uint32_t)code});
+}
+
+static bool hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	const struct snapshot *snapshot = call->snapshot;
+
+	return event->object >= snapshot->slots ||
+	       snapshot->row[event->object].node.name == 0 ||
+	       judge(call, (uint32_t)event->object) == REASON_NONE;
+}
+
+/* -- score ------------------------------------------------------------------------- */
+
+static enum verdict_code pre_score(const struct plugin_call *call,
+                                   struct pl_bitset feasible, struct verdict *say)
+{
+	const struct own *own = call->own;
+
+	(void)feasible;
+	if (own->broken) {
+		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+		return VERDICT_ERROR;
+	}
+	return call->spec->preferred == NULL && args_of(call)->preferred == NULL
+	               ? VERDICT_SKIP
+	               : VERDICT_SUCCESS;
+}
+
+static void score_by(struct node_match *match, const struct snapshot *snapshot,
+                     struct node_span span, int64_t *out)
+{
+	node_match_ready(match, snapshot);
+	SPAN_EACH_WORD(i, span)
+	for (uint32_t j = 0; j < match->terms && span.bits[i] != 0; j++) {
+		struct node_span one = {span.word + i, 1, &span.bits[i]};
+		uint64_t found = node_match_term_word(match, snapshot, j, one);
+
+		WORDS_EACH (bit, found)
+			out[i * 64 + bit] += match->term[j].term->weight;
+	}
+}
+
+static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
+{
+	struct own *own = call->own;
+
+	memset(out, 0, (size_t)span.words * 64 * sizeof *out);
+	score_by(&own->added_soft, call->snapshot, span, out);
+	score_by(&own->soft, call->snapshot, span, out);
+}
+
+const struct plugin plugin_node_affinity = {
+	.name = "NodeAffinity",
+	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
+	.normal = PLUGIN_BY_MAX,
+	.weight = 2,
+	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_LABELS),
+	.hint = hint,
+	.args_size = sizeof(struct node_affinity_args),
+	.args_parse = node_affinity_args_parse,
+	.args_drop = node_affinity_args_drop,
+	.own_size = sizeof(struct own),
+	.open = on_open,
+	.close = on_close,
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+	.pre_score = pre_score,
+	.score = score,
+};
