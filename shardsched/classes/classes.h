@@ -17,7 +17,7 @@
 #ifndef SHARDSCHED_CLASSES_CLASSES_H
 #define SHARDSCHED_CLASSES_CLASSES_H
 
-#include "shardsched/framework/cycle.h"
+#include "shardsched/framework/stages.h"
 
 struct classes;
 
@@ -30,12 +30,16 @@ struct classes_figures {
 	size_t bytes;
 };
 
+/* snapshot outlives it. */
 PL_NODISCARD enum pl_code classes_new(struct snapshot *snapshot, size_t memory_max,
                                       struct classes **out, struct pl_err *err);
+/* NULL does nothing. Cycles that use it are gone. */
 void classes_free(struct classes *classes);
+/* For struct cycle_opts, as long as classes. */
+const struct cycle_cache *classes_cache(const struct classes *classes);
 void classes_figures(const struct classes *classes, struct classes_figures *out);
 
-/* Of a class that is closed. */
+/* Before a class is closed. */
 void classes_forget(struct classes *classes, struct fw_class *class);
 
 #endif
