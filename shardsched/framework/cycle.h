@@ -109,6 +109,10 @@ bool cycle_fits(struct cycle *cycle, uint32_t slot);
 void cycle_lend(struct cycle *cycle, void *lent);
 void *cycle_lent(const struct cycle *cycle);
 
+/* Only these nodes are looked at from now on, as if a PreFilter had narrowed the search:
+ * borrowed, as long as cycle_feasible, until something else is said. word NULL: all. */
+void cycle_only(struct cycle *cycle, struct pl_bitset only);
+
 struct snapshot *cycle_snapshot(struct cycle *cycle);
 const struct fw_class *cycle_class(const struct cycle *cycle);
 const struct pod_self *cycle_pod(const struct cycle *cycle);
