@@ -12,9 +12,10 @@
  *	  |-- nothing global to ask, no node left out: best(draw), and that is all
  *	  '-- else global filters and scores over what was kept
  *
- * The cycle does without when bring has nothing to give, when scores are to be kept, or
- * when a global filter comes before a local one in the profile: then who was the first
- * to refuse a node is not known to the local ones.
+ * The cycle does without when bring has nothing to give, when scores are to be kept, when
+ * the pod's own name matters (SPEC_BY_NAME), or when a global filter comes before a local
+ * one in the profile: then who was the first to refuse a node is not known to the local
+ * ones.
  */
 #ifndef SHARDSCHED_FRAMEWORK_STAGES_H
 #define SHARDSCHED_FRAMEWORK_STAGES_H
@@ -40,8 +41,8 @@ struct stage_plan {
 	struct stage_maxed maxed[STAGE_MAXED_MAX];
 };
 
-/* Of a plan's plugins about some words of slots: [0] is of slot span.word * 64. Of each
- * word with a bit left all 64 are written, those of clear bits with anything. */
+/* Of a plan's plugins about some words of slots: [0] is of slot span.word * 64. What
+ * stands at slots whose bit is clear in the end may be overwritten. */
 struct stage_out {
 	uint8_t *refuser; /* the first that refused; written where one did, only there */
 	int32_t *total;   /* weighted, of scores that are taken as they are */
@@ -49,8 +50,10 @@ struct stage_out {
 };
 
 /* Only within bring. span: live nodes, at most CYCLE_BLOCK slots; those that nobody
- * refused are left. */
-void stage_local(struct cycle *cycle, struct node_span span, const struct stage_out *out);
+ * refused are left. false: a plugin failed, and with it the cycle; nothing was found
+ * out, and bring gives NULL. */
+PL_NODISCARD bool stage_local(struct cycle *cycle, struct node_span span,
+                              const struct stage_out *out);
 
 /* What is kept of a class; holds until the snapshot changes or bring is called again. */
 struct stage_kept {
