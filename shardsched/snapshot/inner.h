@@ -166,8 +166,8 @@ PL_NODISCARD enum pl_code views_domains_grow(struct snapshot *snapshot,
                                              struct pl_err *err);
 
 /* The node is about to go from one value of the column to another; 0: none. Its pods
- * are on it all the time, column->value is changed afterwards. Not called of nodes that
- * come or go, on which there is no pod. */
+ * are on it all the time, column->value is changed afterwards. A node that comes
+ * or goes has no pods, but joins or leaves a domain that may have some. */
 void views_node_moving(struct snapshot *snapshot, uint32_t slot,
                        struct label_column *column, uint32_t from, uint32_t to);
 
@@ -196,9 +196,9 @@ uint32_t label_column_room(const struct label_column *column);
 /* Before a node gets other labels: room for a number more in each. */
 PL_NODISCARD enum pl_code label_columns_ready(struct snapshot *snapshot,
                                               struct pl_err *err);
-/* NULL: there is no node (yet, any more). from is still held. */
+/* NULL: there is no node any more. */
 void label_columns_move(struct snapshot *snapshot, uint32_t slot,
-                        const struct labels *from, const struct labels *to);
+                        const struct labels *to);
 size_t label_columns_memory(const struct snapshot *snapshot);
 void label_columns_check(const struct snapshot *snapshot);
 

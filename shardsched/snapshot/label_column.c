@@ -134,8 +134,7 @@ enum pl_code label_columns_ready(struct snapshot *snapshot, struct pl_err *err)
 	return PL_OK;
 }
 
-void label_columns_move(struct snapshot *snapshot, uint32_t slot,
-                        const struct labels *from, const struct labels *to)
+void label_columns_move(struct snapshot *snapshot, uint32_t slot, const struct labels *to)
 {
 	struct label_columns *columns = &snapshot->inner->columns;
 
@@ -147,8 +146,7 @@ void label_columns_move(struct snapshot *snapshot, uint32_t slot,
 		if (text == (was == 0 ? 0 : column->domain[was].text))
 			continue;
 		is = text == 0 ? 0 : join(column, text);
-		if (from != NULL && to != NULL)
-			views_node_moving(snapshot, slot, column, was, is);
+		views_node_moving(snapshot, slot, column, was, is);
 		column->value[slot] = is;
 		if (was != 0)
 			part(column, was);

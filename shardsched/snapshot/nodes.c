@@ -169,7 +169,7 @@ enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
 	show(snapshot, *slot);
 	scalars_node_add(snapshot, *slot, node->allocatable);
 	images_add(&snapshot->inner->images, node->images);
-	label_columns_move(snapshot, *slot, NULL, node->labels);
+	label_columns_move(snapshot, *slot, node->labels);
 	snapshot->nodes++;
 	snapshot->images_epoch++;
 	told(snapshot, *slot);
@@ -209,7 +209,7 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 		snapshot->images_epoch++;
 	}
 	if (node->labels != old.labels)
-		label_columns_move(snapshot, slot, old.labels, node->labels);
+		label_columns_move(snapshot, slot, node->labels);
 	node_drop(snapshot->model, &old);
 	told(snapshot, slot);
 	return PL_OK;
@@ -223,7 +223,7 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 
 	PL_ASSERT(old.name != 0 && !snapshot->inner->probing);
 	PL_ASSERT(row->pods == 0 && row->first_nomination == SNAPSHOT_NONE);
-	label_columns_move(snapshot, slot, old.labels, NULL);
+	label_columns_move(snapshot, slot, NULL);
 	images_remove(&snapshot->inner->images, old.images);
 	scalars_node_remove(snapshot, slot, old.allocatable, NULL);
 	buckets_del(&snapshot->inner->by_name, slot + 1);

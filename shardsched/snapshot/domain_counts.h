@@ -1,0 +1,70 @@
+/*
+ * Pods counted by the domains of one label, and the nodes that are in a domain where
+ * there is any of them, as a set.
+ *
+ * The counts are always right. The set is mended when it is asked for: a domain that is
+ * but one node (a hostname) is mended at once, others when domain_counts_settle is
+ * called; until then domain_counts_nodes gives NULL, and single nodes are asked by
+ * their domain's number.
+ */
+#ifndef SHARDSCHED_SNAPSHOT_DOMAIN_COUNTS_H
+#define SHARDSCHED_SNAPSHOT_DOMAIN_COUNTS_H
+
+#include "shardsched/snapshot/label_column.h"
+#include "store/base/list.h"
+
+enum { DOMAIN_COUNTS_PENDING = 8 };
+
+struct domain_counts {
+	struct label_column *column; /* held by whoever has this */
+	struct pl_list of_column;    /* among those of that column */
+	uint32_t *count;             /* by number; 0 stays 0 */
+	uint32_t cap;                /* of count */
+	uint32_t words;              /* of bits */
+	uint64_t *bits;              /* by slot */
+	uint32_t inside;             /* pods, in all domains */
+	uint32_t others;             /* pods on nodes without the label */
+	uint32_t pending_count;      /* more than fit: all is to be made anew */
+	uint32_t pending[DOMAIN_COUNTS_PENDING];
+};
+
+/* Nothing is counted yet. PL_NOMEM. */
+PL_NODISCARD enum pl_code domain_counts_init(struct domain_counts *counts,
+                                             const struct snapshot *snapshot,
+                                             struct label_column *column,
+                                             struct pl_err *err);
+void domain_counts_done(struct domain_counts *counts);
+
+/* Room for numbers below domains and for slots below capacity. PL_NOMEM: it is as it was,
+ * but perhaps larger. */
+PL_NODISCARD enum pl_code domain_counts_reserve(struct domain_counts *counts,
+                                                uint32_t domains, uint32_t capacity,
+                                                struct pl_err *err);
+
+/* Pods came to a node, or left it. */
+void domain_counts_add(struct domain_counts *counts, uint32_t slot, uint32_t pods);
+void domain_counts_sub(struct domain_counts *counts, uint32_t slot, uint32_t pods);
+
+/* The node with so many pods is in another domain now. */
+void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t from,
+                        uint32_t to, uint32_t pods);
+
+void domain_counts_settle(struct domain_counts *counts, uint32_t slots);
+
+/* A word for 64 slots; NULL: not settled. */
+static inline const uint64_t *domain_counts_nodes(const struct domain_counts *counts)
+{
+	return counts->pending_count == 0 ? counts->bits : NULL;
+}
+
+static inline size_t domain_counts_memory(const struct domain_counts *counts)
+{
+	return counts->cap * sizeof(uint32_t) + counts->words * sizeof(uint64_t);
+}
+
+static inline uint32_t domain_counts_at(const struct domain_counts *counts, uint32_t slot)
+{
+	return counts->count[counts->column->value[slot]];
+}
+
+#endif

@@ -1,0 +1,402 @@
+#include "shardsched/snapshot/matcher.h"
+
+#include <stdlib.h>
+
+#include "shardsched/snapshot/views.h"
+#include "store/base/alloc.h"
+
+/* -- what it is told apart by ------------------------------------------------------- */
+
+static int by_rule(const void *a, const void *b)
+{
+	const struct pod_term *one = *(const struct pod_term *const *)a;
+	const struct pod_term *two = *(const struct pod_term *const *)b;
+	uint32_t n = one->selector->item.id, m = two->selector->item.id;
+
+	if (n == m) {
+		n = one->namespace_selector->item.id;
+		m = two->namespace_selector->item.id;
+	}
+	if (n == m) {
+		n = one->count;
+		m = two->count;
+	}
+	for (uint32_t i = 0; i < one->count && n == m; i++) {
+		n = one->namespace[i];
+		m = two->namespace[i];
+	}
+	return n < m ? -1 : n > m;
+}
+
+static uint32_t sort_terms(const struct pod_term **term, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	qsort(term, count, sizeof *term, by_rule);
+	for (uint32_t i = 0; i < count; i++)
+		if (kept == 0 || by_rule(&term[kept - 1], &term[i]) != 0)
+			term[kept++] = term[i];
+	return kept;
+}
+
+static uint32_t key_words(const struct rule *rule)
+{
+	uint32_t words = 3;
+
+	for (uint32_t i = 0; i < rule->count; i++)
+		words += 3 + rule->term[i]->count;
+	return words;
+}
+
+/* Numbers stand for strings and selectors, and are held as long as the matcher. */
+static void key_write(const struct rule *rule, uint32_t *key)
+{
+	*key++ = rule->count;
+	*key++ = rule->namespace;
+	*key++ = rule->selector == NULL ? 0 : rule->selector->item.id;
+	for (uint32_t i = 0; i < rule->count; i++) {
+		const struct pod_term *term = rule->term[i];
+
+		*key++ = term->selector->item.id;
+		*key++ = term->namespace_selector->item.id;
+		*key++ = term->count;
+		for (uint32_t j = 0; j < term->count; j++)
+			*key++ = term->namespace[j];
+	}
+}
+
+/* -- its pods ------------------------------------------------------------------------ */
+
+void matcher_add(struct matcher *matcher, uint32_t slot, uint32_t pods)
+{
+	matcher->on_node[slot] += pods;
+	matcher->pods += pods;
+	tallies_add(matcher->inner, slot, pods);
+}
+
+void matcher_sub(struct matcher *matcher, uint32_t slot, uint32_t pods)
+{
+	PL_ASSERT(matcher->on_node[slot] >= pods);
+	matcher->on_node[slot] -= pods;
+	matcher->pods -= pods;
+	tallies_sub(matcher->inner, slot, pods);
+}
+
+static void count_view(struct snapshot *snapshot, struct matcher_inner *matcher,
+                       const struct spec_view_inner *view, bool add)
+{
+	uint32_t at = view->view.first_pod;
+
+	for (uint32_t i = 0; i < view->view.pods; i++) {
+		const struct placed *pod = &snapshot->placed[at];
+
+		at = pod->next_of_view;
+		if (matcher->spread && (pod->flags & PLACED_TERMINATING) != 0)
+			continue;
+		if (add)
+			matcher_add(&matcher->matcher, pod->node, 1);
+		else
+			matcher_sub(&matcher->matcher, pod->node, 1);
+	}
+}
+
+static enum pl_code find_view(struct matcher_inner *matcher, struct spec_view_inner *view,
+                              struct pl_err *err)
+{
+	enum pl_code code =
+		views_room(&view->found_by, view->found_count, &view->found_cap, err);
+
+	if (code == PL_OK)
+		view->found_by[view->found_count++] = &matcher->matcher;
+	return code;
+}
+
+static bool lose_view(struct matcher_inner *matcher, struct spec_view_inner *view)
+{
+	for (uint32_t i = 0; i < view->found_count; i++) {
+		if (view->found_by[i] != &matcher->matcher)
+			continue;
+		view->found_by[i] = view->found_by[--view->found_count];
+		return true;
+	}
+	return false;
+}
+
+struct find {
+	struct snapshot *snapshot;
+	struct matcher_inner *matcher;
+	struct spec_view_inner *view;
+	struct pl_err *err;
+};
+
+static enum pl_code on_rule(void *ctx, struct rule *rule)
+{
+	struct find *find = ctx;
+	struct matcher_inner *matcher = PL_CONTAINER_OF(rule, struct matcher_inner, rule);
+
+	if (!rule_finds(&find->snapshot->model->strings, rule, find->view->view.spec,
+	                view_space_labels(find->view)))
+		return PL_OK;
+	return find_view(matcher, find->view, find->err);
+}
+
+enum pl_code matchers_find(struct snapshot *snapshot, struct spec_view_inner *view,
+                           struct pl_err *err)
+{
+	struct find find = {.snapshot = snapshot, .view = view, .err = err};
+
+	return shelves_each(&snapshot->inner->views->matcher_shelves, view->view.spec,
+	                    on_rule, &find);
+}
+
+static enum pl_code on_view(void *ctx, struct spec_view_inner *view)
+{
+	struct find *find = ctx;
+	enum pl_code code;
+
+	if (!rule_finds(&find->snapshot->model->strings, &find->matcher->rule,
+	                view->view.spec, view_space_labels(view)))
+		return PL_OK;
+	code = find_view(find->matcher, view, find->err);
+	if (code == PL_OK)
+		count_view(find->snapshot, find->matcher, view, true);
+	return code;
+}
+
+static enum pl_code lose_one(void *ctx, struct spec_view_inner *view)
+{
+	(void)lose_view(ctx, view);
+	return PL_OK;
+}
+
+enum pl_code matcher_find_again(struct snapshot *snapshot, struct matcher_inner *matcher,
+                                struct spec_view_inner *view, const struct labels *space,
+                                struct pl_err *err)
+{
+	bool now = rule_finds(&snapshot->model->strings, &matcher->rule, view->view.spec,
+	                      space);
+	bool before = lose_view(matcher, view);
+	enum pl_code code = PL_OK;
+
+	/* What was lost leaves room for itself. */
+	if (now)
+		code = find_view(matcher, view, err);
+	if (code == PL_OK && now != before)
+		count_view(snapshot, matcher, view, now);
+	return code;
+}
+
+/* -- its life --------------------------------------------------------------------------
+ */
+
+enum pl_code matcher_grow(struct matcher_inner *matcher, uint32_t from, uint32_t capacity,
+                          struct pl_err *err)
+{
+	const uint32_t *old = matcher->matcher.on_node;
+	/* Fresh pages of a large one are only there once they are touched. */
+	uint32_t *on_node = pl_calloc(capacity + 1, sizeof *on_node);
+
+	if (on_node == NULL)
+		return pl_err_set(err, PL_NOMEM, "count pods on %u nodes", capacity);
+	for (uint32_t i = 0; i < from; i++)
+		if (old[i] != 0)
+			on_node[i] = old[i];
+	free(matcher->matcher.on_node);
+	matcher->matcher.on_node = on_node;
+	return PL_OK;
+}
+
+/* Takes the terms over; holds what they and the rule refer to. */
+static struct matcher_inner *matcher_make(struct snapshot *snapshot, struct rule rule)
+{
+	struct model *model = snapshot->model;
+	struct matcher_inner *made = pl_calloc(1, sizeof *made);
+
+	if (made == NULL) {
+		free(rule.term);
+		return NULL;
+	}
+	made->matcher.inner = made;
+	made->rule = rule;
+	made->spread = rule.count == 0;
+	pl_list_init(&made->reads_spaces);
+	pl_list_init(&made->idle);
+	pl_list_init(&made->tallies);
+	for (uint32_t i = 0; i < rule.count; i++)
+		(void)model_ref(model, MODEL_POD_TERMS, rule.term[i]);
+	(void)model_ref(model, MODEL_SELECTORS, rule.selector);
+	(void)strings_ref(&model->strings, rule.namespace);
+	return made;
+}
+
+void matcher_free(struct snapshot *snapshot, struct matcher_inner *matcher)
+{
+	struct views *views = snapshot->inner->views;
+	struct model *model = snapshot->model;
+
+	PL_ASSERT(matcher->matcher.users == 0 && pl_list_empty(&matcher->tallies));
+	(void)views_each(views, &matcher->rule, lose_one, matcher);
+	shelves_del(&views->matcher_shelves, &matcher->rule);
+	if (pl_map_has(&matcher->by_key))
+		pl_map_del(&views->matchers, &matcher->by_key);
+	pl_list_del(&matcher->reads_spaces);
+	pl_list_del(&matcher->idle);
+	for (uint32_t i = 0; i < matcher->rule.count; i++)
+		model_unref(model, MODEL_POD_TERMS, matcher->rule.term[i]);
+	model_unref(model, MODEL_SELECTORS, matcher->rule.selector);
+	strings_unref(&model->strings, matcher->rule.namespace);
+	free(matcher->rule.term);
+	free(matcher->key);
+	free(matcher->matcher.on_node);
+	free(matcher);
+}
+
+/* Finds the views that there are, and counts their pods. */
+static enum pl_code matcher_begin(struct snapshot *snapshot, struct matcher_inner *made,
+                                  struct pl_err *err)
+{
+	struct views *views = snapshot->inner->views;
+	struct find find = {snapshot, made, NULL, err};
+	enum pl_code code;
+
+	code = matcher_grow(made, 0, snapshot->capacity, err);
+	if (code == PL_OK)
+		code = shelves_add(&views->matcher_shelves, &made->rule, err);
+	if (code == PL_OK && rule_reads_spaces(&made->rule))
+		pl_list_add_tail(&views->matchers_of_spaces, &made->reads_spaces);
+	if (code == PL_OK)
+		code = views_each(views, &made->rule, on_view, &find);
+	return code;
+}
+
+static struct matcher_inner *matcher_find(const struct views *views, const uint32_t *key,
+                                          uint32_t words)
+{
+	struct pl_map_node *node;
+
+	node = pl_map_get(&views->matchers, pl_span(key, words * sizeof *key));
+	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct matcher_inner, by_key);
+}
+
+/* Takes key over. */
+static enum pl_code matcher_new(struct snapshot *snapshot, struct rule rule,
+                                uint32_t *key, uint32_t words, struct matcher_inner **out,
+                                struct pl_err *err)
+{
+	struct views *views = snapshot->inner->views;
+	struct matcher_inner *made = NULL;
+	enum pl_code code = PL_OK;
+
+	if (views->matchers.count >= MATCHERS_MAX) {
+		free(rule.term);
+		code = pl_err_set(err, PL_LIMIT, "more than %d rules about pods at once",
+		                  MATCHERS_MAX);
+	} else {
+		made = matcher_make(snapshot, rule);
+		if (made == NULL)
+			code = pl_err_set(err, PL_NOMEM, "a rule about pods");
+	}
+	if (made == NULL) {
+		free(key);
+		return code;
+	}
+	made->key = key;
+	code = matcher_begin(snapshot, made, err);
+	if (code != PL_OK) {
+		matcher_free(snapshot, made);
+		return code;
+	}
+	views_map_add(&views->matchers, &made->by_key, pl_span(key, words * sizeof *key));
+	*out = made;
+	return PL_OK;
+}
+
+/* Takes the terms over. */
+static enum pl_code matcher_open(struct snapshot *snapshot, struct rule rule,
+                                 struct matcher **out, struct pl_err *err)
+{
+	struct views *views = snapshot->inner->views;
+	uint32_t words = key_words(&rule);
+	uint32_t *key = pl_malloc(words * sizeof *key);
+	struct matcher_inner *matcher;
+	enum pl_code code;
+
+	if (key == NULL) {
+		free(rule.term);
+		return pl_err_set(err, PL_NOMEM, "a rule about pods");
+	}
+	key_write(&rule, key);
+	matcher = matcher_find(views, key, words);
+	if (matcher == NULL) {
+		code = matcher_new(snapshot, rule, key, words, &matcher, err);
+		if (code != PL_OK)
+			return code;
+	} else {
+		free(rule.term);
+		free(key);
+	}
+	if (matcher->matcher.users++ == 0 && !pl_list_empty(&matcher->idle)) {
+		pl_list_del(&matcher->idle);
+		views->idle_matchers_count--;
+	}
+	*out = &matcher->matcher;
+	return PL_OK;
+}
+
+enum pl_code matcher_open_terms(struct snapshot *snapshot,
+                                const struct pod_term *const *terms, uint32_t count,
+                                struct matcher **out, struct pl_err *err)
+{
+	const struct pod_term **kept;
+	enum pl_code code;
+
+	PL_ASSERT(count > 0);
+	if (count > MATCHER_TERMS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d terms", MATCHER_TERMS_MAX);
+	code = view_settle(snapshot, err);
+	if (code != PL_OK)
+		return code;
+	kept = pl_malloc(count * sizeof *kept);
+	if (kept == NULL)
+		return pl_err_set(err, PL_NOMEM, "a rule about pods");
+	for (uint32_t i = 0; i < count; i++)
+		kept[i] = terms[i];
+	return matcher_open(snapshot,
+	                    (struct rule){.term = kept,
+	                                  .count = sort_terms(kept, count),
+	                                  .strict = true},
+	                    out, err);
+}
+
+enum pl_code matcher_open_spread(struct snapshot *snapshot, uint32_t namespace,
+                                 const struct selector *selector, struct matcher **out,
+                                 struct pl_err *err)
+{
+	return matcher_open(snapshot,
+	                    (struct rule){.namespace = namespace, .selector = selector},
+	                    out, err);
+}
+
+void matcher_close(struct snapshot *snapshot, struct matcher *matcher)
+{
+	struct views *views = snapshot->inner->views;
+	struct pl_list *oldest;
+
+	PL_ASSERT(matcher->users > 0);
+	if (--matcher->users > 0)
+		return;
+	pl_list_add_tail(&views->idle_matchers, &matcher->inner->idle);
+	views->idle_matchers_count++;
+	while (views->idle_matchers_count > views_idle_max(snapshot)) {
+		oldest = views->idle_matchers.next;
+		views->idle_matchers_count--;
+		matcher_free(snapshot, PL_LIST_ITEM(oldest, struct matcher_inner, idle));
+	}
+}
+
+bool matcher_finds(const struct snapshot *snapshot, const struct matcher *matcher,
+                   const struct spec *spec)
+{
+	return rule_finds(&snapshot->model->strings, &matcher->inner->rule, spec,
+	                  catalog_space_labels(&snapshot->catalog, spec->namespace));
+}

@@ -1,0 +1,59 @@
+/*
+ * What finds pods by namespace and labels, and where to look for rules that might find
+ * a given pod: each stands on a shelf by a namespace that it looks at (0: any) and one
+ * label that it wants (or none), so that of thousands of rules those few are asked
+ * which can say yes.
+ */
+#ifndef SHARDSCHED_SNAPSHOT_RULE_H
+#define SHARDSCHED_SNAPSHOT_RULE_H
+
+#include "shardsched/model/spec.h"
+#include "store/base/list.h"
+#include "store/base/map.h"
+
+struct shelf_link;
+
+/* All of the terms, or, when there is none, a selector in one namespace. Borrows
+ * all of it. */
+struct rule {
+	const struct pod_term **term;
+	uint32_t count;
+	uint32_t namespace;
+	const struct selector *selector;
+	/* A namespace that is not known has no labels to be selected by; else it has
+	 * empty ones. */
+	bool strict;
+	struct shelf_link *link;
+	uint32_t links;
+};
+
+/* space: labels of the pod's namespace, NULL when it is not known. */
+bool rule_finds(const struct strings *strings, const struct rule *rule,
+                const struct spec *spec, const struct labels *space);
+
+/* What it finds depends on labels of namespaces. */
+bool rule_reads_spaces(const struct rule *rule);
+
+/* The namespaces in which alone it may find something; false: in any. */
+bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *count);
+
+struct shelves {
+	struct pl_map by_key;
+};
+
+void shelves_init(struct shelves *shelves);
+/* No rule is on any. */
+void shelves_done(struct shelves *shelves);
+
+PL_NODISCARD enum pl_code shelves_add(struct shelves *shelves, struct rule *rule,
+                                      struct pl_err *err);
+/* It need not be there. */
+void shelves_del(struct shelves *shelves, struct rule *rule);
+
+/* fn for each rule that might find pods of that spec, once; ends when it does not
+ * give PL_OK. */
+typedef enum pl_code shelves_fn(void *ctx, struct rule *rule);
+enum pl_code shelves_each(const struct shelves *shelves, const struct spec *spec,
+                          shelves_fn *fn, void *ctx);
+
+#endif

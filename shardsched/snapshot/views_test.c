@@ -1,0 +1,294 @@
+#include "shardsched/snapshot/snapshot_rig.h"
+#include "shardsched/snapshot/view.h"
+#include "store/base/fault.h"
+
+#define POD_OF(app, rest)                                                      \
+	"{'metadata':{'name':'p','namespace':'n','labels':{'app':'" app "'}}," \
+	"'spec':{'containers':[{'name':'c'}]" rest "}}"
+#define TERM(app, key)                                                     \
+	"{'labelSelector':{'matchLabels':{'app':'" app "'}},'topologyKey'" \
+	":'" key "'}"
+#define ANTI(term)                                                                \
+	",'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringE" \
+	"xecution':[" term "]}}"
+
+static struct tally *tally_of(const struct pod *pod, struct matcher **matcher)
+{
+	const struct pod_term *term = spec_anti_affinity(pod->spec)[0].term;
+	struct tally *tally;
+
+	T_OK(matcher_open_terms(&snapshot, &term, 1, matcher, &err), &err);
+	T_OK(tally_open(&snapshot, *matcher, term->topology_key, &tally, &err), &err);
+	return tally;
+}
+
+static uint32_t in_value(const struct tally *tally, const char *value)
+{
+	return tally->in_domain[label_column_find(tally->column, id(value))];
+}
+
+T_CASE(pods_are_counted_by_node_and_domain)
+{
+	struct matcher *matcher;
+	struct tally *tally;
+	struct pod asks;
+	uint32_t a, b, c, first, second;
+
+	begin();
+	a = put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	b = put_node("{'metadata':{'name':'b','labels':{'zone':'1'}}}");
+	c = put_node("{'metadata':{'name':'c'}}");
+	first = put_pod(a, POD_OF("x", ""));
+	asks = pod_from(POD_OF("x", ANTI(TERM("x", "zone"))));
+	tally = tally_of(&asks, &matcher);
+	T_EQ(matcher->pods, 1);
+	T_EQ(matcher->on_node[a], 1);
+	second = put_pod(b, POD_OF("x", ""));
+	(void)put_pod(c, POD_OF("x", ""));
+	(void)put_pod(c, POD_OF("y", ""));
+	T_EQ(in_value(tally, "1"), 2);
+	T_EQ(tally->others, 1);
+	T_EQ(tally_inside(tally), 2);
+	tally_settle(&snapshot, tally);
+	T_EQ(tally_nodes(tally)[0], 3);
+	snapshot_pod_remove(&snapshot, first);
+	T_TRUE(tally_nodes(tally) != NULL);
+	snapshot_pod_remove(&snapshot, second);
+	T_TRUE(tally_nodes(tally) == NULL);
+	change_node(c, "{'metadata':{'name':'c','labels':{'zone':'2'}}}");
+	T_EQ(in_value(tally, "2"), 1);
+	T_EQ(tally->others, 0);
+	tally_settle(&snapshot, tally);
+	T_EQ(tally_nodes(tally)[0], 4);
+	tally_close(&snapshot, tally);
+	matcher_close(&snapshot, matcher);
+	pod_drop(&model, &asks);
+	snapshot_check(&snapshot);
+	/* Still counted, and found again. */
+	snapshot_pod_remove(&snapshot, snapshot.row[c].first_pod);
+	snapshot_pod_remove(&snapshot, snapshot.row[c].first_pod);
+	end();
+}
+
+T_CASE(terminating_pods_count_for_terms_and_not_for_spreading)
+{
+	struct pod pod;
+	struct matcher *spread, *terms;
+	struct tally *tally;
+	uint32_t node, placed;
+
+	begin();
+	node = put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	pod = pod_from(POD_OF("x", ANTI(TERM("x", "zone"))));
+	tally = tally_of(&pod, &terms);
+	T_OK(matcher_open_spread(&snapshot, pod.spec->namespace,
+	                         spec_anti_affinity(pod.spec)[0].term->selector, &spread,
+	                         &err),
+	     &err);
+	placed = put_pod(node, POD_OF("x", ""));
+	T_EQ(spread->pods, 1);
+	snapshot_pod_terminate(&snapshot, placed);
+	T_EQ(spread->pods, 0);
+	T_EQ(terms->pods, 1);
+	snapshot_probe(&snapshot);
+	snapshot_pod_lift(&snapshot, placed);
+	T_EQ(terms->pods, 0);
+	T_EQ(spread->pods, 0);
+	snapshot_pod_lower(&snapshot, placed);
+	snapshot_probe_end(&snapshot);
+	T_EQ(terms->pods, 1);
+	snapshot_pod_remove(&snapshot, placed);
+	matcher_close(&snapshot, spread);
+	matcher_close(&snapshot, terms);
+	tally_close(&snapshot, tally);
+	pod_drop(&model, &pod);
+	end();
+}
+
+T_CASE(what_pods_carry_concerns_whom_it_finds)
+{
+	struct spec_view *x, *y;
+	struct pod one, two;
+	uint32_t a, placed;
+
+	begin();
+	a = put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	one = pod_from(POD_OF("x", ""));
+	two = pod_from(POD_OF("y", ""));
+	T_OK(view_open(&snapshot, one.spec, &x, &err), &err);
+	placed = put_pod(a, POD_OF("z", ANTI(TERM("x", "zone"))));
+	T_OK(view_open(&snapshot, two.spec, &y, &err), &err);
+	T_EQ(y->concerns_count, 0);
+	T_EQ(x->concerns_count, 1);
+	T_EQ(x->concerns[0]->kind, CARRIER_ANTI);
+	T_EQ(x->concerns[0]->inside, 1);
+	change_node(a, "{'metadata':{'name':'a'}}");
+	T_EQ(x->concerns[0]->inside, 0);
+	T_EQ(x->concerns[0]->pods, 1);
+	snapshot_pod_remove(&snapshot, placed);
+	T_EQ(x->concerns_count, 0);
+	view_close(&snapshot, x);
+	view_close(&snapshot, y);
+	pod_drop(&model, &one);
+	pod_drop(&model, &two);
+	end();
+}
+
+#define BY_SPACE                                                                         \
+	"{'namespaceSelector':{'matchExpressions':[{'key':'env','operator':'NotIn','val" \
+	"ues':['prod']}]},'labelSelector':{},'topologyKey':'zone'}"
+
+static struct space space_from(const char *text)
+{
+	struct parse parse = {.model = &model, .arena = &arena};
+	struct space space;
+	char room[4096];
+
+	T_OK(space_parse(&parse, json_of(room, text), &space, &err), &err);
+	pl_arena_reset(&arena);
+	return space;
+}
+
+static void put_space(const char *text)
+{
+	struct space space = space_from(text);
+
+	T_OK(snapshot_space_put(&snapshot, &space, &err), &err);
+}
+
+T_CASE(labels_of_namespaces_are_followed)
+{
+	struct matcher *matcher;
+	struct spec_view *view;
+	struct tally *tally;
+	struct pod asks;
+	uint32_t node;
+
+	begin();
+	node = put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	(void)put_pod(node, POD_OF("x", ANTI(BY_SPACE)));
+	asks = pod_from(POD_OF("x", ANTI(BY_SPACE)));
+	tally = tally_of(&asks, &matcher);
+	T_OK(view_open(&snapshot, asks.spec, &view, &err), &err);
+	/* A namespace that is not there is not selected; but to a carried rule it is
+	 * one without labels. */
+	T_EQ(matcher->pods, 0);
+	T_EQ(view->concerns_count, 1);
+	put_space("{'metadata':{'name':'n'}}");
+	T_EQ(matcher->pods, 1);
+	T_EQ(tally_inside(tally), 1);
+	put_space("{'metadata':{'name':'n','labels':{'env':'prod'}}}");
+	T_EQ(matcher->pods, 0);
+	T_EQ(view->concerns_count, 0);
+	put_space("{'metadata':{'name':'n','labels':{'env':'test'}}}");
+	T_EQ(view->concerns_count, 1);
+	T_OK(snapshot_space_drop(&snapshot, id("n"), &err), &err);
+	T_EQ(matcher->pods, 0);
+	T_EQ(view->concerns_count, 1);
+	view_close(&snapshot, view);
+	tally_close(&snapshot, tally);
+	matcher_close(&snapshot, matcher);
+	pod_drop(&model, &asks);
+	snapshot_pod_remove(&snapshot, snapshot.row[node].first_pod);
+	end();
+}
+
+T_CASE(equal_rules_are_one_whatever_their_topology)
+{
+	struct matcher *first, *second;
+	struct tally *one, *two;
+	struct pod zone, host;
+
+	begin();
+	zone = pod_from(POD_OF("x", ANTI(TERM("x", "zone"))));
+	host = pod_from(POD_OF("x", ANTI(TERM("x", "host"))));
+	one = tally_of(&zone, &first);
+	two = tally_of(&host, &second);
+	T_TRUE(first == second);
+	T_TRUE(one != two);
+	tally_close(&snapshot, one);
+	tally_close(&snapshot, two);
+	matcher_close(&snapshot, first);
+	matcher_close(&snapshot, second);
+	pod_drop(&model, &zone);
+	pod_drop(&model, &host);
+	end();
+}
+
+T_CASE(rules_without_users_stay_in_bounds)
+{
+	begin();
+	for (unsigned i = 0; i < 3000; i++) {
+		struct matcher *matcher;
+		struct tally *tally;
+		struct pod pod;
+		char text[1024];
+
+		(void)snprintf(text, sizeof text,
+		               POD_OF("x", ANTI("{'labelSelector':{'matchLabels':{'i':"
+		                                "'%u'}},'topologyKey':'zone'}")),
+		               i);
+		pod = pod_from(text);
+		tally = tally_of(&pod, &matcher);
+		tally_close(&snapshot, tally);
+		matcher_close(&snapshot, matcher);
+		pod_drop(&model, &pod);
+	}
+	T_TRUE(model.intern[MODEL_POD_TERMS].count <= 2048);
+	end();
+}
+
+static enum pl_code open_all(const struct pod *pod, const struct pod_on_node *carrier)
+{
+	const struct pod_term *term = spec_anti_affinity(pod->spec)[0].term;
+	struct matcher *matcher;
+	struct spec_view *view;
+	struct tally *tally;
+	enum pl_code code;
+	uint32_t placed;
+
+	code = view_open(&snapshot, pod->spec, &view, &err);
+	if (code != PL_OK)
+		return code;
+	code = matcher_open_terms(&snapshot, &term, 1, &matcher, &err);
+	if (code == PL_OK) {
+		code = tally_open(&snapshot, matcher, term->topology_key, &tally, &err);
+		matcher_close(&snapshot, matcher);
+	}
+	if (code == PL_OK) {
+		code = snapshot_pod_add(&snapshot, 0, carrier, &placed, &err);
+		if (code == PL_OK)
+			snapshot_pod_remove(&snapshot, placed);
+		tally_close(&snapshot, tally);
+	}
+	view_close(&snapshot, view);
+	return code;
+}
+
+T_CASE(each_allocation_of_an_open_may_fail)
+{
+	struct pod_on_node there;
+	struct pod pod, other;
+	enum pl_code code = PL_NOMEM;
+	uint64_t nth = 0;
+
+	begin();
+	(void)put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	(void)put_pod(0, POD_OF("x", ANTI(BY_SPACE)));
+	pod = pod_from(POD_OF("x", ANTI(BY_SPACE)));
+	other = pod_from(POD_OF("x", ANTI(TERM("x", "zone"))));
+	there = on_node(&other);
+	while (code != PL_OK) {
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, ++nth);
+		code = open_all(&pod, &there);
+		T_CODE(code, pl_fault_fired(PL_FAULT_ALLOC) ? PL_NOMEM : PL_OK, &err);
+		pl_fault_reset();
+		snapshot_check(&snapshot);
+	}
+	T_TRUE(nth > 5);
+	snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
+	pod_drop(&model, &pod);
+	pod_drop(&model, &other);
+	end();
+}
