@@ -227,8 +227,7 @@ static const struct stage_kept *bring(void *ctx, struct cycle *cycle,
 	size_t before;
 	bool fresh, done;
 
-	/* Of a class with volumes named after the pod each pod is another matter. */
-	if ((class->view->spec->flags & SPEC_BY_NAME) != 0 || !dirty_grow(classes))
+	if (!dirty_grow(classes))
 		return NULL;
 	kept = take(classes, class, &fresh);
 	if (kept == NULL)

@@ -186,7 +186,8 @@ static bool mend_words(struct kept *kept, struct cycle *cycle,
 		out.maxed[i] = scratch->maxed[i];
 	SPAN_EACH_WORD(i, span)
 	span.bits[i] = dirty[i] & snapshot->live.word[span.word + i];
-	stage_local(cycle, span, &out);
+	if (!stage_local(cycle, span, &out))
+		return false;
 	SPAN_EACH_WORD(i, span)
 	{
 		uint64_t live = dirty[i] & snapshot->live.word[span.word + i];

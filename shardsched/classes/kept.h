@@ -61,7 +61,7 @@ void kept_free(struct kept *kept);
 /* Forgets what it knows, for another plan. */
 void kept_reset(struct kept *kept, const struct stage_plan *plan);
 
-/* Works out dirty slots anew. false: no memory, and it is worthless. */
+/* Works out dirty slots anew. false: no memory, or a plugin failed; it is worthless. */
 PL_NODISCARD bool kept_mend(struct kept *kept, struct cycle *cycle,
                             const struct snapshot *snapshot,
                             const struct kept_dirty *dirty, struct kept_scratch *scratch);
