@@ -330,3 +330,32 @@ struct pl_span object_member(struct pl_span json, const char *name)
 	}
 	return (struct pl_span){0};
 }
+
+struct pl_span object_next(struct pl_span *rest)
+{
+	struct pl_span value;
+
+	skip_space(rest);
+	value = pl_span(rest->at, value_len(*rest));
+	/* A bracket that closes nothing is a value of its own, so that this ends. */
+	if (value.len == 0 && rest->len > 0)
+		value.len = 1;
+	skip(rest, value.len);
+	return value;
+}
+
+struct pl_span object_item(struct pl_span *rest)
+{
+	struct pl_span value;
+
+	skip_space(rest);
+	if (rest->len > 0 && (rest->at[0] == '[' || rest->at[0] == ','))
+		skip(rest, 1);
+	skip_space(rest);
+	if (rest->len == 0 || rest->at[0] == ']')
+		return (struct pl_span){0};
+	value = pl_span(rest->at, value_len(*rest));
+	skip(rest, value.len);
+	skip_space(rest);
+	return value;
+}

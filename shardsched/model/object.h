@@ -30,4 +30,12 @@ PL_NODISCARD enum pl_code object_print(struct pl_span json,
 /* The text of that member as it stands in json; at NULL: there is none. */
 struct pl_span object_member(struct pl_span json, const char *name);
 
+/* The text of the next element of an array; *rest is the array's text first, and what is
+ * left of it then. Empty: there is none. */
+struct pl_span object_item(struct pl_span *rest);
+
+/* The first value in a text of values, and *rest what follows; its end is where brackets
+ * or words do, whatever is in it, so it is still to be scanned. Empty: only spaces. */
+struct pl_span object_next(struct pl_span *rest);
+
 #endif

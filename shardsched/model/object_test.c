@@ -70,6 +70,29 @@ T_CASE(a_member_is_found)
 	T_TRUE(object_member(json, "d").at == NULL);
 }
 
+T_CASE(elements_are_found_one_by_one)
+{
+	struct pl_span rest = PL_SPAN_LIT("[ {\"a\":[1,2]} , \"],\" ,3]");
+
+	T_SPAN(object_item(&rest), PL_SPAN_LIT("{\"a\":[1,2]}"));
+	T_SPAN(object_item(&rest), PL_SPAN_LIT("\"],\""));
+	T_SPAN(object_item(&rest), PL_SPAN_LIT("3"));
+	T_EQ(object_item(&rest).len, 0);
+	rest = PL_SPAN_LIT(" []");
+	T_EQ(object_item(&rest).len, 0);
+}
+
+T_CASE(values_one_behind_the_other_are_found)
+{
+	struct pl_span rest = PL_SPAN_LIT(" {\"a\":1}\n[2]} x ");
+
+	T_SPAN(object_next(&rest), PL_SPAN_LIT("{\"a\":1}"));
+	T_SPAN(object_next(&rest), PL_SPAN_LIT("[2]"));
+	T_SPAN(object_next(&rest), PL_SPAN_LIT("}"));
+	T_SPAN(object_next(&rest), PL_SPAN_LIT("x"));
+	T_EQ(object_next(&rest).len, 0);
+}
+
 static enum pl_code once(void)
 {
 	static const struct object_change change[] = {{{"spec", "a"}, "1"}};
