@@ -33,6 +33,14 @@ struct image_counts {
 	uint32_t count;
 };
 
+struct label_column_inner {
+	struct buckets by_text;
+	struct bucket_link *link; /* by number; of free ones next is the chain's */
+	uint32_t room;            /* numbers from 0 */
+	uint32_t free;            /* 0: none */
+	uint64_t stamp;           /* when the last user left */
+};
+
 struct label_columns {
 	struct label_column *at[LABEL_COLUMNS_MAX];
 	uint32_t count;

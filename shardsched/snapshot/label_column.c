@@ -14,14 +14,6 @@ enum {
 	IDLE_MAX = 16, /* columns that are kept up though nobody uses them */
 };
 
-struct label_column_inner {
-	struct buckets by_text;
-	struct bucket_link *link; /* by number; of free ones next is the chain's */
-	uint32_t room;            /* numbers from 0 */
-	uint32_t free;            /* 0: none */
-	uint64_t stamp;           /* when the last user left */
-};
-
 static struct bucket_link *link_of(const void *owner, uint32_t id)
 {
 	const struct label_column *column = owner;
@@ -335,57 +327,4 @@ size_t label_columns_memory(const struct snapshot *snapshot)
 		         column->inner->by_text.cap * sizeof(uint32_t);
 	}
 	return bytes;
-}
-
-/* -- counted from scratch
- * ---------------------------------------------------------------- */
-
-static void check_domains(const struct label_column *column)
-{
-	uint32_t taken = 0, idle = 0;
-
-	for (uint32_t number = 1; number < column->domains_end; number++) {
-		uint32_t text = column->domain[number].text;
-
-		taken += text != 0;
-		PL_ASSERT((text != 0) == (column->domain[number].nodes > 0));
-		PL_ASSERT(text == 0 || label_column_find(column, text) == number);
-	}
-	for (uint32_t at = column->inner->free; at != 0;
-	     at = column->inner->link[at].next)
-		idle++;
-	PL_ASSERT(taken == column->domains && taken + idle + 1 == column->domains_end);
-	PL_ASSERT(column->domains_end <= column->inner->room);
-}
-
-static void check_nodes(const struct snapshot *snapshot,
-                        const struct label_column *column)
-{
-	uint64_t with = 0, counted = 0;
-
-	for (uint32_t slot = 0; slot < snapshot->capacity; slot++) {
-		const struct labels *labels = snapshot->row[slot].node.labels;
-		uint32_t text = labels == NULL ? 0 : labels_get(labels, column->key);
-		uint32_t number = column->value[slot];
-
-		PL_ASSERT(number < column->domains_end);
-		PL_ASSERT(text == (number == 0 ? 0 : column->domain[number].text));
-		with += text != 0;
-	}
-	for (uint32_t number = 1; number < column->domains_end; number++)
-		counted += column->domain[number].nodes;
-	PL_ASSERT(with == counted);
-}
-
-void label_columns_check(const struct snapshot *snapshot)
-{
-	const struct label_columns *columns = &snapshot->inner->columns;
-	uint32_t idle = 0;
-
-	for (uint32_t i = 0; i < columns->count; i++) {
-		check_domains(columns->at[i]);
-		check_nodes(snapshot, columns->at[i]);
-		idle += columns->at[i]->users == 0;
-	}
-	PL_ASSERT(idle == columns->idle);
 }

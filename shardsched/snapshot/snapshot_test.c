@@ -100,3 +100,217 @@ T_CASE(a_label_is_a_number)
 	strings_unref(&model.strings, key);
 	end();
 }
+
+static uint32_t ask(uint32_t slot, const char *requests)
+{
+	char text[512];
+
+	snprintf(text, sizeof text,
+	         "{'metadata':{'name':'p','namespace':'x'},'spec':{'containers':[{"
+	         "'name':'c','image':'i','resources':{'requests':{%s}}}]}}",
+	         requests);
+	return put_pod(slot, text);
+}
+
+T_CASE(a_node_beyond_32_bits_makes_the_columns_wide)
+{
+	uint32_t slot, pod;
+
+	begin();
+	slot = put_node(NODE("n1", "", ""));
+	T_EQ(snapshot.hot.wide, 0);
+	change_node(slot, "{'metadata':{'name':'n1'},'status':{'allocatable':{"
+	                  "'cpu':'2147483647m','pods':'3000000000'}}}");
+	T_EQ(snapshot.hot.wide, 1);
+	T_EQ(snapshot.hot.cpu_alloc[slot], INT32_MAX);
+	T_EQ(snapshot.hot.pods_alloc[slot], INT32_MAX);
+	change_node(slot, "{'metadata':{'name':'n1'},'status':{'allocatable':{"
+	                  "'cpu':'2147483646m'}}}");
+	T_EQ(snapshot.hot.wide, 0);
+	ask(slot, "'cpu':'2147483600m'");
+	T_EQ(snapshot.hot.wide, 0);
+	pod = ask(slot, "'memory':'1'"); /* counts as 100m where nothing is asked for */
+	T_EQ(snapshot.hot.wide, 1);
+	T_EQ(snapshot.row[slot].nonzero_cpu_milli, INT64_C(2147483700));
+	snapshot_pod_remove(&snapshot, pod);
+	T_EQ(snapshot.hot.wide, 0);
+	pod = ask(slot, "'cpu':'3000000'");
+	T_EQ(snapshot.hot.wide, 1);
+	T_EQ(snapshot.row[slot].used.cpu_milli, INT64_C(5147483600));
+	snapshot_pod_remove(&snapshot, pod);
+	T_EQ(snapshot.hot.cpu_used[slot], 2147483600);
+	end();
+}
+
+T_CASE(what_can_not_be_counted_is_refused)
+{
+	const char *huge[] = {"'memory':'4611686018427387000'",
+	                      "'ephemeral-storage':'4611686018427387000'",
+	                      "'cpu':'4611686018427387'",
+	                      "'example.com/gpu':'4611686018427387000'"};
+	struct pod_on_node there;
+	struct pod pod;
+	uint32_t slot, placed;
+
+	begin();
+	slot = put_node(NODE("n1", "", ""));
+	for (unsigned i = 0; i < 4; i++) {
+		placed = ask(slot, huge[i]);
+		pod = pod_from(
+			"{'metadata':{'name':'p','namespace':'x'},'spec':{"
+			"'containers':[{'name':'c','image':'i','resources':{"
+			"'requests':{'cpu':'5','memory':'5000','ephemeral-storage':"
+			"'5000','example.com/gpu':'5000'}}}]}}");
+		there = on_node(&pod);
+		T_CODE(snapshot_pod_add(&snapshot, slot, &there, &placed, &err), PL_LIMIT,
+		       NULL);
+		snapshot_check(&snapshot);
+		snapshot_pod_remove(&snapshot, snapshot.row[slot].first_pod);
+		T_OK(snapshot_pod_add(&snapshot, slot, &there, &placed, &err), &err);
+		snapshot_pod_remove(&snapshot, placed);
+		pod_drop(&model, &pod);
+	}
+	end();
+}
+
+T_CASE(there_are_64_kinds_of_scalars_at_once)
+{
+	char text[4096] = "{'metadata':{'name':'n1'},'status':{'allocatable':{";
+	struct node node;
+	uint32_t slot;
+
+	begin();
+	for (unsigned i = 0; i < SNAPSHOT_SCALARS_MAX; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text),
+		         "'example.com/r%u':'%u',", i, i);
+	snprintf(text + strlen(text), sizeof text - strlen(text), "'cpu':'1'}}}");
+	slot = put_node(text);
+	node = node_from(NODE("n2", "", ",'example.com/r64':'1','example.com/r1':'1'"));
+	T_CODE(snapshot_node_add(&snapshot, 0, &node, &slot, &err), PL_LIMIT, NULL);
+	T_EQ(snapshot.nodes, 1);
+	snapshot_check(&snapshot);
+	snapshot_node_remove(&snapshot, slot);
+	T_OK(snapshot_node_add(&snapshot, 0, &node, &slot, &err), &err);
+	T_TRUE(snapshot_scalar(&snapshot, id("example.com/r64")) != SNAPSHOT_NONE);
+	T_EQ(snapshot_scalar(&snapshot, id("example.com/r2")), SNAPSHOT_NONE);
+	node_drop(&model, &node);
+	end();
+}
+
+static uint32_t ask_port(uint32_t slot, unsigned port)
+{
+	char text[512];
+
+	snprintf(text, sizeof text,
+	         "{'metadata':{'name':'p','namespace':'x'},'spec':{'containers':[{"
+	         "'name':'c','image':'i','ports':[{'containerPort':1,'hostPort':%u}]}]}}",
+	         port);
+	return put_pod(slot, text);
+}
+
+T_CASE(what_was_lifted_finds_its_place_again)
+{
+	uint32_t slot, lifted, other;
+	uint64_t changes, generation;
+
+	begin();
+	slot = put_node(NODE("n1", "", ""));
+	lifted = ask_port(slot, 1);
+	for (unsigned port = 2; port <= 64; port++)
+		ask_port(slot, port);
+	T_EQ(snapshot.inner->ports.cap, 64); /* else nothing is shown here */
+	changes = snapshot.changes;
+	generation = snapshot.row[slot].generation;
+	snapshot_probe(&snapshot);
+	snapshot_pod_lift(&snapshot, lifted);
+	T_EQ(snapshot.hot.pods_used[slot], 63);
+	other = ask_port(slot, 65);
+	snapshot_check(&snapshot);
+	snapshot_pod_lower(&snapshot, lifted);
+	T_EQ(snapshot.hot.pods_used[slot], 65);
+	snapshot_check(&snapshot);
+	snapshot_pod_remove(&snapshot, other);
+	snapshot_probe_end(&snapshot);
+	T_EQ(snapshot.changes, changes);
+	T_EQ(snapshot.row[slot].generation, generation);
+	end();
+}
+
+static void on_changed(void *ctx, uint32_t slot)
+{
+	*(uint64_t *)ctx += slot + 1;
+}
+
+T_CASE(changes_are_known_for_a_while)
+{
+	uint64_t before, sum = 0;
+	uint32_t slot[2], pod;
+
+	begin();
+	slot[0] = put_node(NODE("n0", "", ""));
+	slot[1] = put_node(NODE("n1", "", ""));
+	before = snapshot.changes;
+	change_node(slot[1], NODE("n1", "", "")); /* the same */
+	T_EQ(snapshot.changes, before);
+	T_TRUE(snapshot_changed_since(&snapshot, before, on_changed, &sum));
+	T_EQ(sum, 0);
+	for (unsigned i = 0; i < SNAPSHOT_LOG / 2; i++) {
+		pod = put_pod(slot[1], POD("p", ""));
+		snapshot_pod_remove(&snapshot, pod);
+	}
+	T_TRUE(snapshot_changed_since(&snapshot, before, on_changed, &sum));
+	T_EQ(sum, 2 * SNAPSHOT_LOG);
+	change_node(slot[0], NODE("n0", "'zone':'a'", ""));
+	T_TRUE(!snapshot_changed_since(&snapshot, before, on_changed, &sum));
+	T_TRUE(snapshot_changed_since(&snapshot, snapshot.changes - 1, on_changed, &sum));
+	T_EQ(sum, 2 * SNAPSHOT_LOG + 1);
+	end();
+}
+
+T_CASE(a_pod_that_terminates_says_so_once)
+{
+	uint32_t slot, pod;
+	uint64_t changes;
+
+	begin();
+	slot = put_node(NODE("n1", "", ""));
+	pod = put_pod(slot, POD("p", ""));
+	snapshot_pod_terminate(&snapshot, pod);
+	T_TRUE((snapshot.placed[pod].flags & PLACED_TERMINATING) != 0);
+	changes = snapshot.changes;
+	snapshot_pod_terminate(&snapshot, pod);
+	T_EQ(snapshot.changes, changes);
+	T_EQ(snapshot.hot.pods_used[slot], 1);
+	end();
+}
+
+T_CASE(columns_of_labels_that_nobody_uses_go)
+{
+	struct label_column *column, *first = NULL;
+	char name[16];
+	uint32_t key, first_key = 0;
+
+	begin();
+	put_node(NODE("n1", "'k0':'a'", ""));
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof name, "k%u", i);
+		T_OK(strings_add(&model.strings, pl_span_str(name), &key), NULL);
+		T_OK(label_column_open(&snapshot, key, &column, &err), &err);
+		if (i == 0) {
+			first = column;
+			first_key = key;
+		} else {
+			label_column_close(&snapshot, column);
+		}
+		strings_unref(&model.strings, key);
+	}
+	T_TRUE(snapshot.inner->columns.count < 20);
+	T_OK(label_column_open(&snapshot, first_key, &column, &err), &err);
+	T_TRUE(column == first);
+	label_column_close(&snapshot, column);
+	label_column_close(&snapshot, column);
+	T_OK(label_column_open(&snapshot, first_key, &column, &err), &err);
+	T_TRUE(column == first); /* it had not gone yet */
+	label_column_close(&snapshot, column);
+	end();
+}
