@@ -23,13 +23,13 @@
 
 /* One resource on 64 nodes: what there is, and what is used with the pod on it. */
 struct amount_word {
-	double alloc[64];
-	double asked[64];
+	_Alignas(64) double alloc[64];
+	_Alignas(64) double asked[64];
 };
 
 struct amount_means {
-	int32_t sum[64];
-	int32_t weights[64];
+	_Alignas(64) int32_t sum[64];
+	_Alignas(64) int32_t weights[64];
 };
 
 /* Columns from the first slot of a word on. */
@@ -56,13 +56,14 @@ struct amount_kernels {
 	uint64_t (*load64)(const int64_t *alloc, const int64_t *used, int64_t asked,
 	                   struct amount_word *out);
 
-	/* Rounded down; 0 where there is none, or where more is asked. */
-	void (*percent_free)(const struct amount_word *in, int32_t percent[64]);
-	/* 100 where more is asked. */
+	/* Percents, rounded down: 0 where there is none; of what is free, 0 where more is
+	 * asked, and of what is used, 100 there. */
 	void (*percent_used)(const struct amount_word *in, int32_t percent[64]);
-	/* Where there is any. */
-	void (*weigh)(const struct amount_word *in, const int32_t percent[64],
-	              int32_t weight, struct amount_means *out);
+	/* Added, with their weight, where there is any. */
+	void (*weigh_free)(const struct amount_word *in, int32_t weight,
+	                   struct amount_means *out);
+	void (*weigh_used)(const struct amount_word *in, int32_t weight,
+	                   struct amount_means *out);
 	/* Rounded down; 0 where nothing was weighed. */
 	void (*mean)(const struct amount_means *in, int64_t score[64]);
 

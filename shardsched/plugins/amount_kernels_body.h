@@ -104,40 +104,45 @@ KERNEL static uint64_t NAME(load64)(const int64_t *restrict alloc,
 	return all;
 }
 
-KERNEL static void NAME(percent_free)(const struct amount_word *restrict in,
-                                      int32_t *restrict percent)
+KERNEL static inline int32_t NAME(free_of)(double alloc, double asked)
 {
-	EACH
-	{
-		double part = (in->alloc[i] - in->asked[i]) * 100;
-		double quotient = part / in->alloc[i];
+	double part = (alloc - asked) * 100;
+	double quotient = part / alloc;
 
-		percent[i] = (int32_t)(part > 0 ? quotient : 0);
-	}
+	return (int32_t)(part > 0 ? quotient : 0);
+}
+
+KERNEL static inline int32_t NAME(used_of)(double alloc, double asked)
+{
+	double part = asked < alloc ? asked : alloc;
+	double quotient = part * 100 / alloc;
+
+	return (int32_t)(part > 0 ? quotient : 0);
 }
 
 KERNEL static void NAME(percent_used)(const struct amount_word *restrict in,
                                       int32_t *restrict percent)
 {
-	EACH
-	{
-		double part = in->asked[i] < in->alloc[i] ? in->asked[i] : in->alloc[i];
-		double quotient = part * 100 / in->alloc[i];
-
-		percent[i] = (int32_t)(part > 0 ? quotient : 0);
-	}
+	EACH percent[i] = NAME(used_of)(in->alloc[i], in->asked[i]);
 }
 
-KERNEL static void NAME(weigh)(const struct amount_word *restrict in,
-                               const int32_t *restrict percent, int32_t weight,
-                               struct amount_means *restrict out)
+KERNEL static void NAME(weigh_free)(const struct amount_word *restrict in, int32_t weight,
+                                    struct amount_means *restrict out)
 {
 	EACH
 	{
-		int32_t here = in->alloc[i] > 0 ? weight : 0;
+		out->sum[i] += NAME(free_of)(in->alloc[i], in->asked[i]) * weight;
+		out->weights[i] += in->alloc[i] > 0 ? weight : 0;
+	}
+}
 
-		out->sum[i] += percent[i] * here;
-		out->weights[i] += here;
+KERNEL static void NAME(weigh_used)(const struct amount_word *restrict in, int32_t weight,
+                                    struct amount_means *restrict out)
+{
+	EACH
+	{
+		out->sum[i] += NAME(used_of)(in->alloc[i], in->asked[i]) * weight;
+		out->weights[i] += in->alloc[i] > 0 ? weight : 0;
 	}
 }
 
@@ -177,9 +182,9 @@ static const struct amount_kernels NAME(kernels) = {
 	.at_least = NAME(at_least),
 	.load32 = NAME(load32),
 	.load64 = NAME(load64),
-	.percent_free = NAME(percent_free),
 	.percent_used = NAME(percent_used),
-	.weigh = NAME(weigh),
+	.weigh_free = NAME(weigh_free),
+	.weigh_used = NAME(weigh_used),
 	.mean = NAME(mean),
 	.balance = NAME(balance),
 };

@@ -42,15 +42,18 @@ static void check(struct word *word)
 	{
 		static const int64_t none[64];
 		struct amount_word in;
-		int32_t free[64], used[64];
+		struct amount_means free = {0}, means = {0};
+		int32_t used[64];
 
 		T_TRUE(kernels->load64(word->alloc, word->asked, 0, &in) <
 		       (uint64_t)AMOUNT_SMALL);
-		kernels->percent_free(&in, free);
+		kernels->weigh_free(&in, 1, &free);
+		kernels->weigh_used(&in, 1, &means);
 		kernels->percent_used(&in, used);
 		for (uint32_t i = 0; i < 64; i++) {
-			T_EQ(free[i], free_of(word->alloc[i], word->asked[i]));
+			T_EQ(free.sum[i], free_of(word->alloc[i], word->asked[i]));
 			T_EQ(used[i], used_of(word->alloc[i], word->asked[i]));
+			T_EQ(means.sum[i], used[i]);
 		}
 		T_EQ(kernels->load64(none, none, 0, &in), 0);
 	}
@@ -236,21 +239,20 @@ T_CASE(weights_count_where_there_is_any)
 {
 	EACH_LEVEL(kernels)
 	{
-		int64_t alloc[64], used[64];
-		struct amount_means means = {0};
+		int64_t alloc[64], used[64] = {0};
+		struct amount_means free = {0}, in_use = {0};
 		struct amount_word in;
-		int32_t percents[64];
 
-		for (int i = 0; i < 64; i++) {
-			alloc[i] = i % 3;
-			used[i] = 0;
-			percents[i] = i;
-		}
+		for (int i = 0; i < 64; i++)
+			alloc[i] = i % 3 * 2;
 		(void)kernels->load64(alloc, used, 1, &in);
-		kernels->weigh(&in, percents, 7, &means);
+		kernels->weigh_free(&in, 7, &free);
+		kernels->weigh_used(&in, 9, &in_use);
 		for (int i = 0; i < 64; i++) {
-			T_EQ(means.weights[i], i % 3 > 0 ? 7 : 0);
-			T_EQ(means.sum[i], i % 3 > 0 ? 7 * i : 0);
+			T_EQ(free.weights[i], i % 3 > 0 ? 7 : 0);
+			T_EQ(free.sum[i], free_of(alloc[i], 1) * 7);
+			T_EQ(in_use.weights[i], i % 3 > 0 ? 9 : 0);
+			T_EQ(in_use.sum[i], used_of(alloc[i], 1) * 9);
 		}
 	}
 }

@@ -105,6 +105,7 @@ void amount_asks_make(const struct plugin_call *call, const struct amount_list *
                       bool nonzero, struct amount_asks *out)
 {
 	out->snapshot = call->snapshot;
+	out->kernels = amount_kernels();
 	out->nonzero = nonzero;
 	out->count = 0;
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -173,7 +174,7 @@ static uint64_t load_rows(const struct amount_asks *asks, const struct amount_as
 		alloc[i] = amount.alloc;
 		used[i] = amount.asked;
 	}
-	return amount_kernels()->load64(alloc, used, ask->asked, out);
+	return asks->kernels->load64(alloc, used, ask->asked, out);
 }
 
 static uint64_t load(const struct amount_asks *asks, const struct amount_ask *ask,
@@ -185,13 +186,13 @@ static uint64_t load(const struct amount_asks *asks, const struct amount_ask *as
 	case AMOUNT_CPU:
 		if (hot->wide != 0)
 			break;
-		amount_kernels()->load32(
-			hot->cpu_alloc + slot,
-			(asks->nonzero ? hot->cpu_nonzero : hot->cpu_used) + slot,
-			ask->asked, out);
+		asks->kernels->load32(hot->cpu_alloc + slot,
+		                      (asks->nonzero ? hot->cpu_nonzero : hot->cpu_used) +
+		                              slot,
+		                      ask->asked, out);
 		return 0;
 	case AMOUNT_MEMORY:
-		return amount_kernels()->load64(
+		return asks->kernels->load64(
 			hot->memory_alloc + slot,
 			(asks->nonzero ? hot->memory_nonzero : hot->memory_used) + slot,
 			ask->asked, out);
@@ -200,8 +201,8 @@ static uint64_t load(const struct amount_asks *asks, const struct amount_ask *as
 	case AMOUNT_SCALAR: {
 		const struct scalar_column *column = &asks->snapshot->scalar[ask->column];
 
-		return amount_kernels()->load64(column->alloc + slot, column->used + slot,
-		                                ask->asked, out);
+		return asks->kernels->load64(column->alloc + slot, column->used + slot,
+		                             ask->asked, out);
 	}
 	}
 	return load_rows(asks, ask, slot, out);

@@ -39,6 +39,7 @@ struct amount_ask {
 
 struct amount_asks {
 	const struct snapshot *snapshot;
+	const struct amount_kernels *kernels;
 	bool nonzero; /* count as LeastAllocated does, else what is really requested */
 	uint32_t count;
 	struct amount_ask at[AMOUNTS_MAX];

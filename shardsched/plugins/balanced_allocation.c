@@ -102,7 +102,7 @@ static bool score_word(const struct amount_asks *asks, uint32_t slot, int64_t *s
 	if (asks->count != 2 || !amount_load(asks, 0, slot, &a) ||
 	    !amount_load(asks, 1, slot, &b))
 		return false;
-	amount_kernels()->balance(&a, &b, score);
+	asks->kernels->balance(&a, &b, score);
 	return true;
 }
 

@@ -116,7 +116,8 @@ static uint64_t room_by_rows(const struct plugin_call *call, uint32_t slot, uint
 	return bits;
 }
 
-static uint64_t room(const struct plugin_call *call, uint32_t slot, uint64_t bits)
+static uint64_t room(const struct plugin_call *call, const struct amount_kernels *kernels,
+                     uint32_t slot, uint64_t bits)
 {
 	const struct hot_columns *hot = &call->snapshot->hot;
 	const struct resources *need = call->spec->requests;
@@ -134,10 +135,10 @@ static uint64_t room(const struct plugin_call *call, uint32_t slot, uint64_t bit
 		.cpu = need->cpu_milli == 0 ? INT32_MIN : (int32_t)need->cpu_milli,
 		.memory = need->memory == 0 ? INT64_MIN : need->memory,
 	};
-	bits &= amount_kernels()->fits(&in);
+	bits &= kernels->fits(&in);
 	if (need->storage > 0 && bits != 0)
-		bits &= amount_kernels()->at_least(call->snapshot->storage_free + slot,
-		                                   need->storage);
+		bits &= kernels->at_least(call->snapshot->storage_free + slot,
+		                          need->storage);
 	return bits;
 }
 
@@ -166,12 +167,14 @@ static void filter_scalar(const struct plugin_call *call, const struct resource_
 
 static void filter(const struct plugin_call *call, struct node_span span)
 {
+	const struct amount_kernels *kernels = amount_kernels();
 	const struct resources *need = call->spec->requests;
 
 	SPAN_EACH_WORD(i, span)
 	{
 		if (span.bits[i] != 0)
-			span.bits[i] = room(call, (span.word + i) * 64, span.bits[i]);
+			span.bits[i] =
+				room(call, kernels, (span.word + i) * 64, span.bits[i]);
 	}
 	for (uint64_t i = 0; i < need->count; i++) {
 		if (need->row[i].amount > 0 &&

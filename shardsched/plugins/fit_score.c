@@ -64,29 +64,34 @@ static void each_exact(const struct fit_args *args, const struct amount_asks *as
 	}
 }
 
-static void weigh(const struct fit_args *args, const struct amount_word *in,
-                  int32_t weight, struct amount_means *out)
+/* What a curve makes of percents. */
+static void weigh_curve(const struct fit_args *args, const struct amount_asks *asks,
+                        const struct amount_word *in, int32_t weight,
+                        struct amount_means *out)
 {
-	const struct amount_kernels *kernels = amount_kernels();
 	int32_t percents[64];
 
+	asks->kernels->percent_used(in, percents);
+	for (uint32_t i = 0; i < 64; i++) {
+		int32_t one = in->alloc[i] > 0 ? args->curve[percents[i]] : 0;
+
+		out->sum[i] += one * weight;
+		out->weights[i] += one > 0 ? weight : 0;
+	}
+}
+
+static void weigh(const struct fit_args *args, const struct amount_asks *asks,
+                  const struct amount_word *in, int32_t weight, struct amount_means *out)
+{
 	switch (args->strategy) {
 	case FIT_LEAST_ALLOCATED:
-		kernels->percent_free(in, percents);
-		kernels->weigh(in, percents, weight, out);
+		asks->kernels->weigh_free(in, weight, out);
 		return;
 	case FIT_MOST_ALLOCATED:
-		kernels->percent_used(in, percents);
-		kernels->weigh(in, percents, weight, out);
+		asks->kernels->weigh_used(in, weight, out);
 		return;
 	case FIT_RATIO:
-		kernels->percent_used(in, percents);
-		for (uint32_t i = 0; i < 64; i++) {
-			int32_t one = in->alloc[i] > 0 ? args->curve[percents[i]] : 0;
-
-			out->sum[i] += one * weight;
-			out->weights[i] += one > 0 ? weight : 0;
-		}
+		weigh_curve(args, asks, in, weight, out);
 		return;
 	}
 }
@@ -102,14 +107,14 @@ static bool score_word(const struct fit_args *args, const struct amount_asks *as
 	for (uint32_t i = 0; i < asks->count; i++) {
 		if (!amount_load(asks, i, slot, &in))
 			return false;
-		weigh(args, &in, asks->at[i].weight, &means);
+		weigh(args, asks, &in, asks->at[i].weight, &means);
 	}
 	/* A mean rounded, not cut: of twice the sum and one half. */
 	for (uint32_t i = 0; args->strategy == FIT_RATIO && i < 64; i++) {
 		means.sum[i] = 2 * means.sum[i] + means.weights[i];
 		means.weights[i] *= 2;
 	}
-	amount_kernels()->mean(&means, score);
+	asks->kernels->mean(&means, score);
 	return true;
 }
 
