@@ -1,4 +1,14 @@
-#include "shardsched/preempt/inner.h"
+#include "shardsched/preempt/asks.h"
+
+int asks_plugin(const struct profile *profile)
+{
+	const struct profile_point *filters = &profile->at[POINT_FILTER];
+
+	for (uint8_t i = 0; i < filters->count; i++)
+		if (profile->table->row[filters->plugin[i]]->counts != NULL)
+			return filters->plugin[i];
+	return -1;
+}
 
 /* What is not asked for is not lacked, however little there is. */
 static int64_t at_least(int64_t amount)
@@ -19,7 +29,7 @@ static void add_scalar(struct asks *asks, const struct snapshot *snapshot,
 }
 
 void asks_init(struct asks *asks, const struct snapshot *snapshot,
-               const struct fw_class *class, int fit)
+               const struct fw_class *class, int plugin)
 {
 	const struct profile *profile = class->profile;
 	const struct resources *requests = class->view->spec->requests;
@@ -29,11 +39,12 @@ void asks_init(struct asks *asks, const struct snapshot *snapshot,
 	asks->storage = at_least(requests->storage);
 	asks->impossible = false;
 	asks->scalars = 0;
-	if (fit < 0)
+	if (plugin < 0)
 		return;
 	for (uint64_t i = 0; i < requests->count && !asks->impossible; i++)
-		if (profile->table->row[fit]->counts(snapshot->model, profile->args[fit],
-		                                     requests->row[i].name))
+		if (profile->table->row[plugin]->counts(snapshot->model,
+		                                        profile->args[plugin],
+		                                        requests->row[i].name))
 			add_scalar(asks, snapshot, &requests->row[i]);
 }
 
@@ -66,6 +77,27 @@ bool asks_fit(const struct asks *asks, const struct free_amounts *free)
 		if (asks->scalar[i].amount > free->scalar[i])
 			return false;
 	return true;
+}
+
+static int64_t times(int64_t least, int64_t free, int64_t most)
+{
+	int64_t count;
+
+	if (least == INT64_MIN)
+		return most;
+	count = free < least ? 0 : free / least;
+	return count < most ? count : most;
+}
+
+int64_t asks_times(const struct asks *asks, const struct free_amounts *free, int64_t most)
+{
+	most = times(1, free->pods, most);
+	most = times(asks->cpu_milli, free->cpu_milli, most);
+	most = times(asks->memory, free->memory, most);
+	most = times(asks->storage, free->storage, most);
+	for (uint32_t i = 0; i < asks->scalars; i++)
+		most = times(asks->scalar[i].amount, free->scalar[i], most);
+	return most;
 }
 
 void asks_give_scalars(const struct asks *asks, const struct resources *resources,

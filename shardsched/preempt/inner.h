@@ -16,32 +16,10 @@
 #ifndef SHARDSCHED_PREEMPT_INNER_H
 #define SHARDSCHED_PREEMPT_INNER_H
 
+#include "shardsched/preempt/asks.h"
 #include "shardsched/preempt/budgets.h"
 #include "shardsched/preempt/preempt.h"
 #include "shardsched/preempt/scratch.h"
-
-/* What the pod asks for, as the plugin counts that filters by amounts. */
-struct asks {
-	int64_t cpu_milli; /* INT64_MIN: none, as the two below */
-	int64_t memory;
-	int64_t storage;
-	bool impossible; /* no node has one of the scalars */
-	uint32_t scalars;
-	struct ask_scalar {
-		int64_t amount;
-		uint32_t name;
-		uint32_t column;
-	} scalar[SNAPSHOT_SCALARS_MAX];
-};
-
-/* Pods below a priority on a node: how many, and what they hold. */
-struct room {
-	int64_t cpu_milli;
-	int64_t memory;
-	int64_t storage;
-	uint32_t pods;
-	uint32_t zero;
-};
 
 /* Of all nodes, for one priority. */
 struct rooms {
@@ -103,33 +81,6 @@ uint32_t potential_find(struct preempt *preempt, const struct outcome *last);
 PL_NODISCARD bool rooms_ready(struct preempt *preempt);
 void rooms_done(struct preempt *preempt);
 const struct room *room_of(struct preempt *preempt, uint32_t slot);
-
-/* -- asks.c -------------------------------------------------------------------------- */
-
-/* fit: the plugin's index in the profile; -1: whatever is asked for does not matter. */
-void asks_init(struct asks *asks, const struct snapshot *snapshot,
-               const struct fw_class *class, int fit);
-
-/* What is free on a node, of what is asked for. */
-struct free_amounts {
-	int64_t pods;
-	int64_t cpu_milli;
-	int64_t memory;
-	int64_t storage;
-	int64_t scalar[SNAPSHOT_SCALARS_MAX];
-};
-
-/* Without these pods, whose scalars are still to be given back. */
-void asks_free(const struct asks *asks, const struct snapshot *snapshot, uint32_t slot,
-               const struct room *room, struct free_amounts *out);
-bool asks_fit(const struct asks *asks, const struct free_amounts *free);
-/* A pod goes, or comes back. */
-void asks_give_scalars(const struct asks *asks, const struct resources *resources,
-                       struct free_amounts *free);
-void asks_take(const struct asks *asks, const struct resources *resources,
-               struct free_amounts *free);
-void asks_give(const struct asks *asks, const struct resources *resources,
-               struct free_amounts *free);
 
 /* -- victims.c, order.c ----------------------------------------------------------------
  */

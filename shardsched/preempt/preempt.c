@@ -59,18 +59,6 @@ static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 	return false;
 }
 
-static int find_fit(const struct preempt *preempt)
-{
-	const struct profile *profile = cycle_class(preempt->cycle)->profile;
-	const struct profile_point *filters = &profile->at[POINT_FILTER];
-
-	for (uint8_t i = 0; i < filters->count; i++)
-		if (profile->table->row[filters->plugin[i]]->counts != NULL &&
-		    !cycle_skipped(preempt->cycle, filters->plugin[i], POINT_FILTER))
-			return filters->plugin[i];
-	return -1;
-}
-
 /* Those before it have let the node through, and do not look at pods; those behind it
  * have nothing to say about this pod. */
 static bool nothing_but_fit(const struct preempt *preempt)
@@ -107,7 +95,10 @@ static bool make_sets(struct preempt *preempt)
 
 static bool begin(struct preempt *preempt)
 {
-	preempt->fit = find_fit(preempt);
+	preempt->fit = asks_plugin(cycle_class(preempt->cycle)->profile);
+	if (preempt->fit >= 0 &&
+	    cycle_skipped(preempt->cycle, (unsigned)preempt->fit, POINT_FILTER))
+		preempt->fit = -1;
 	preempt->only_fit = nothing_but_fit(preempt);
 	asks_init(&preempt->asks, preempt->snapshot, cycle_class(preempt->cycle),
 	          preempt->fit);
