@@ -1,0 +1,192 @@
+#include "shardsched/gang/inner.h"
+
+enum { DOMAIN_MILLION = 1000000 };
+
+static struct gang_domain *domains_of(const struct gang *gang)
+{
+	return gang->domains.at;
+}
+
+/* By which groups domains are judged: those that take most room. */
+static void choose_groups(struct gang *gang)
+{
+	gang_measure(gang);
+	for (uint32_t n = 0; n < GANG_SURVEYED; n++) {
+		struct gang_group *most = NULL;
+
+		for (uint32_t i = 0; i < gang->group_count; i++) {
+			struct gang_group *group = &gang_groups(gang)[i];
+
+			if (group->surveyed)
+				continue;
+			if (most == NULL ||
+			    group->count * group->size > most->count * most->size)
+				most = group;
+		}
+		if (most == NULL)
+			return;
+		most->surveyed = true;
+	}
+}
+
+/* How many of a group have room on each node, by domain. */
+static void count_room(struct gang *gang, const struct gang_group *group,
+                       struct pl_bitset feasible)
+{
+	static const struct room nobody;
+	const struct snapshot *snapshot = gang->snapshot;
+	int fit = asks_plugin(group->class->profile);
+	struct asks asks;
+
+	asks_init(&asks, snapshot, group->class, fit);
+	PL_BITSET_EACH (slot, snapshot->live) {
+		struct gang_domain *domain = &domains_of(gang)[gang->column->value[slot]];
+		struct free_amounts free;
+		uint64_t times = group->count;
+
+		if (fit >= 0) {
+			asks_free(&asks, snapshot, (uint32_t)slot, &nobody, &free);
+			times = asks.impossible ? 0
+			                        : (uint64_t)asks_times(&asks, &free,
+			                                               group->count);
+		}
+		domain->any += times;
+		if (slot < feasible.bits && pl_bitset_has(feasible, slot))
+			domain->good += times;
+	}
+}
+
+static bool survey(struct gang *gang, struct gang_group *group)
+{
+	struct pl_bitset feasible = cycle_feasible(gang->cycle);
+
+	if (group->surveyed)
+		count_room(gang, group,
+		           group->feasible > 0 ? feasible : gang->snapshot->live);
+	for (uint32_t i = 1; i < gang->column->domains_end; i++) {
+		struct gang_domain *domain = &domains_of(gang)[i];
+
+		if (!group->surveyed) {
+			domain->most += group->count;
+			continue;
+		}
+		domain->most += domain->any < group->count ? domain->any : group->count;
+		domain->load +=
+			domain->good == 0
+				? DOMAIN_MILLION * (uint64_t)group->count
+				: DOMAIN_MILLION * (uint64_t)group->count / domain->good;
+		domain->any = 0;
+		domain->good = 0;
+	}
+	return true;
+}
+
+static bool survey_all(struct gang *gang)
+{
+	size_t count = gang->column->domains_end;
+
+	if (!scratch_grow(&gang->domains, count + 1, sizeof(struct gang_domain)))
+		return gang_fails(gang, PL_NOMEM, "domains for a gang");
+	memset(gang->domains.at, 0, (count + 1) * sizeof(struct gang_domain));
+	choose_groups(gang);
+	return gang_ask_groups(gang, survey);
+}
+
+static uint32_t text_of(const struct gang *gang, uint32_t domain)
+{
+	return gang->column->domain[domain].text;
+}
+
+/* tight: of those that hold all the one with the least room beyond; else the most. */
+static bool is_better(const struct gang *gang, bool tight, uint32_t a, uint32_t b)
+{
+	const struct gang_domain *one = &domains_of(gang)[a], *two = &domains_of(gang)[b];
+	const struct model *model = gang->snapshot->model;
+	bool one_can = one->most >= gang->need, two_can = two->most >= gang->need;
+	bool one_all = one->load <= DOMAIN_MILLION, two_all = two->load <= DOMAIN_MILLION;
+
+	if (one_can != two_can)
+		return one_can;
+	if (tight && one_all && two_all && one->load != two->load)
+		return one->load > two->load;
+	if (one->load != two->load)
+		return one->load < two->load;
+	return pl_span_cmp(model_text(model, text_of(gang, a)),
+	                   model_text(model, text_of(gang, b))) < 0;
+}
+
+/* 0: there is none left. */
+static uint32_t next_domain(struct gang *gang, bool tight)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < gang->column->domains_end; i++) {
+		if (gang->column->domain[i].nodes == 0 || domains_of(gang)[i].tried)
+			continue;
+		if (best == 0 || is_better(gang, tight, i, best))
+			best = i;
+	}
+	if (best != 0)
+		domains_of(gang)[best].tried = true;
+	return best;
+}
+
+static bool try_domain(struct gang *gang, uint32_t domain, bool (*holds)(struct gang *))
+{
+	const struct snapshot *snapshot = gang->snapshot;
+	uint32_t capacity = snapshot->capacity;
+	struct pl_bitset only;
+	bool held;
+
+	if (!scratch_grow(&gang->words, pl_bitset_words(capacity), sizeof(uint64_t)))
+		return gang_fails(gang, PL_NOMEM, "nodes of a domain");
+	only = pl_bitset_init(gang->words.at, capacity);
+	for (uint32_t i = 0; i < snapshot->slots; i++)
+		if (gang->column->value[i] == domain)
+			pl_bitset_add(only, i);
+	gang->out->domain = text_of(gang, domain);
+	cycle_only(gang->cycle, only);
+	held = holds(gang);
+	cycle_only(gang->cycle, (struct pl_bitset){0});
+	return held;
+}
+
+static bool try_best(struct gang *gang, bool (*holds)(struct gang *))
+{
+	uint32_t most = gang->opts->domains_max, domain;
+
+	most = most == 0 ? GANG_DOMAINS : most;
+	most = most > GANG_DOMAINS_MOST ? GANG_DOMAINS_MOST : most;
+	if (!survey_all(gang))
+		return false;
+	for (uint32_t i = 0; i < most && !gang->stop; i++) {
+		domain = next_domain(gang, i % 2 == 0);
+		/* One is tried in any case, to tell what is missing. */
+		if (domain == 0 || (i > 0 && domains_of(gang)[domain].most < gang->need))
+			return false;
+		if (try_domain(gang, domain, holds))
+			return true;
+	}
+	return false;
+}
+
+bool gang_try_domains(struct gang *gang, bool (*holds)(struct gang *gang))
+{
+	enum pl_code code = label_column_open(gang->snapshot, gang->topology_key,
+	                                      &gang->column, gang->err);
+	uint32_t fixed;
+	bool held = false;
+
+	if (code != PL_OK)
+		return gang_fails(gang, code, NULL);
+	gang->out->domains = gang->column->domains;
+	fixed = gang->opts->domain == 0
+	                ? 0
+	                : label_column_find(gang->column, gang->opts->domain);
+	if (fixed != 0)
+		held = try_domain(gang, fixed, holds);
+	else if (gang->opts->domain == 0)
+		held = try_best(gang, holds);
+	label_column_close(gang->snapshot, gang->column);
+	return held;
+}
