@@ -25,7 +25,7 @@
 	/* X(plugin_volume_binding, true) */      \
 	/* X(plugin_volume_zone, true) */         \
 	/* X(plugin_pod_topology_spread, true) */ \
-	/* X(plugin_inter_pod_affinity, true) */  \
+	X(plugin_inter_pod_affinity, true)        \
 	X(plugin_default_preemption, true)        \
 	X(plugin_balanced_allocation, true)       \
 	X(plugin_image_locality, true)            \

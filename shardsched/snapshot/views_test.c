@@ -70,6 +70,38 @@ T_CASE(pods_are_counted_by_node_and_domain)
 	end();
 }
 
+T_CASE(many_domains_that_change_at_once_are_looked_through_once)
+{
+	struct matcher *matcher;
+	struct tally *tally;
+	struct pod asks;
+	char name[128];
+
+	begin();
+	asks = pod_from(POD_OF("x", ANTI(TERM("x", "zone"))));
+	for (unsigned i = 0; i < 40; i++) {
+		(void)snprintf(name, sizeof name,
+		               "{'metadata':{'name':'n%u','labels':{'zone':'%u'}}}", i,
+		               i % 20);
+		(void)put_node(name);
+	}
+	tally = tally_of(&asks, &matcher);
+	for (unsigned i = 0; i < 20; i++)
+		if (i != 7)
+			(void)put_pod(i, POD_OF("x", ""));
+	T_TRUE(tally_nodes(tally) == NULL);
+	tally_settle(&snapshot, tally);
+	T_EQ(tally_nodes(tally)[0],
+	     UINT64_C(0xffffffffff) & ~(UINT64_C(1) << 7) & ~(UINT64_C(1) << 27));
+	tally_close(&snapshot, tally);
+	matcher_close(&snapshot, matcher);
+	pod_drop(&model, &asks);
+	for (unsigned i = 0; i < 20; i++)
+		if (i != 7)
+			snapshot_pod_remove(&snapshot, snapshot.row[i].first_pod);
+	end();
+}
+
 T_CASE(terminating_pods_count_for_terms_and_not_for_spreading)
 {
 	struct pod pod;

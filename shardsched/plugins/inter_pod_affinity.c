@@ -1,0 +1,385 @@
+/*
+ * InterPodAffinity: near the pods that a pod wants to be near, away from those that it
+ * wants to be away from, and from those that want to be away from it.
+ *
+ * Nothing is counted here: each rule's tally knows the nodes in domains with pods that
+ * it finds, as a set, so a filter is an operation on words a rule. Sets that are being
+ * changed by a probe are not settled again for the few nodes that it asks about: these
+ * are looked up by their domain.
+ */
+#include "shardsched/plugins/inter_pod_affinity.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+
+enum { HARD_WEIGHT_DEFAULT = 1, HARD_WEIGHT_MOST = 100 };
+
+/* -- configuration ------------------------------------------------------------------- */
+
+static enum pl_code args_parse(struct model *model, struct pl_json json, void *args_,
+                               struct pl_err *err)
+{
+	static const char *const known[] = {"apiVersion", "kind", "hardPodAffinityWeight",
+	                                    "ignorePreferredTermsOfExistingPods", NULL};
+	static const struct pl_json_range range = {0, HARD_WEIGHT_MOST};
+	struct inter_pod_args *args = args_;
+	int64_t weight = HARD_WEIGHT_DEFAULT;
+	enum pl_code code;
+
+	(void)model;
+	*args = (struct inter_pod_args){.hard_weight = HARD_WEIGHT_DEFAULT};
+	if (json.node == NULL)
+		return PL_OK;
+	code = pl_json_only(json, known, err);
+	if (code == PL_OK)
+		code = pl_json_int_in(json, "hardPodAffinityWeight", PL_JSON_OPTIONAL,
+		                      range, &weight, err);
+	if (code == PL_OK)
+		code = pl_json_bool(json, "ignorePreferredTermsOfExistingPods",
+		                    PL_JSON_OPTIONAL, &args->ignore_others, err);
+	args->hard_weight = (int32_t)weight;
+	return code;
+}
+
+/* -- a class ----------------------------------------------------------------------------
+ */
+
+static void close_class(struct snapshot *snapshot, const struct plugin_call *call)
+{
+	struct inter_pod_own *own = call->own;
+	uint32_t count = own->affinity + own->anti + own->soft;
+
+	while (count > 0)
+		tally_close(snapshot, own->at[--count].tally);
+	free(own->at);
+	*own = (struct inter_pod_own){0};
+}
+
+static bool has_tally(const struct inter_pod_tally *at, uint32_t count,
+                      const struct tally *tally)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (at[i].tally == tally)
+			return true;
+	return false;
+}
+
+/* All of the terms together, by the topology of each. */
+static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *spec,
+                                  struct inter_pod_own *own, struct pl_err *err)
+{
+	const struct spec_term *row = spec_affinity(spec);
+	uint32_t count = spec->affinity.count;
+	const struct pod_term **term;
+	struct matcher *matcher;
+	enum pl_code code;
+
+	if (count == 0)
+		return PL_OK;
+	term = pl_malloc(count * sizeof *term);
+	if (term == NULL)
+		return pl_err_set(err, PL_NOMEM, "terms of pod affinity");
+	for (uint32_t i = 0; i < count; i++)
+		term[i] = row[i].term;
+	code = matcher_open_terms(snapshot, term, count, &matcher, err);
+	free(term);
+	if (code != PL_OK)
+		return code;
+	for (uint32_t i = 0; i < count && code == PL_OK; i++) {
+		struct tally *tally;
+
+		code = tally_open(snapshot, matcher, row[i].term->topology_key, &tally,
+		                  err);
+		if (code == PL_OK && has_tally(own->at, own->affinity, tally))
+			tally_close(snapshot, tally);
+		else if (code == PL_OK)
+			own->at[own->affinity++].tally = tally;
+	}
+	matcher_close(snapshot, matcher);
+	return code;
+}
+
+static enum pl_code open_term(struct snapshot *snapshot, const struct pod_term *term,
+                              struct tally **out, struct pl_err *err)
+{
+	struct matcher *matcher;
+	enum pl_code code = matcher_open_terms(snapshot, &term, 1, &matcher, err);
+
+	if (code != PL_OK)
+		return code;
+	code = tally_open(snapshot, matcher, term->topology_key, out, err);
+	matcher_close(snapshot, matcher);
+	return code;
+}
+
+/* Each term alone; at: the first that is free, counts up. */
+static enum pl_code open_terms(struct snapshot *snapshot, const struct spec_term *row,
+                               uint32_t rows, int sign, struct inter_pod_tally *at,
+                               uint32_t *count, struct pl_err *err)
+{
+	for (uint32_t i = 0; i < rows; i++) {
+		enum pl_code code;
+
+		code = open_term(snapshot, row[i].term, &at[*count].tally, err);
+		if (code != PL_OK)
+			return code;
+		at[(*count)++].weight = sign * row[i].weight;
+	}
+	return PL_OK;
+}
+
+static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_call *call,
+                               struct pl_err *err)
+{
+	const struct spec *spec = call->spec;
+	struct inter_pod_own *own = call->own;
+	size_t most = (size_t)spec->affinity.count + spec->anti_affinity.count +
+	              spec->soft_affinity.count + spec->soft_anti_affinity.count;
+	enum pl_code code;
+
+	if (most == 0)
+		return PL_OK;
+	own->at = pl_calloc(most, sizeof *own->at);
+	if (own->at == NULL)
+		return pl_err_set(err, PL_NOMEM, "terms about other pods");
+	code = open_affinity(snapshot, spec, own, err);
+	if (code == PL_OK)
+		code = open_terms(snapshot, spec_anti_affinity(spec),
+		                  spec->anti_affinity.count, 1, own->at + own->affinity,
+		                  &own->anti, err);
+	if (code == PL_OK)
+		code = open_terms(snapshot, spec_soft_affinity(spec),
+		                  spec->soft_affinity.count, 1,
+		                  own->at + own->affinity + own->anti, &own->soft, err);
+	if (code == PL_OK)
+		code = open_terms(snapshot, spec_soft_anti_affinity(spec),
+		                  spec->soft_anti_affinity.count, -1,
+		                  own->at + own->affinity + own->anti, &own->soft, err);
+	if (code != PL_OK)
+		close_class(snapshot, call);
+	return code;
+}
+
+/* A pod that comes can only help those that want to be near one. */
+static bool hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	const struct inter_pod_own *own = call->own;
+
+	return event->kind != QUEUE_EV_POD_ADDED || own->affinity > 0;
+}
+
+/* -- filter -----------------------------------------------------------------------------
+ */
+
+/* What keeps others away, and did already: nothing on a node, no refusal. */
+static bool keeps_away(const struct carrier *carrier)
+{
+	return carrier->kind == CARRIER_ANTI && carrier->inside > 0;
+}
+
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	const struct inter_pod_own *own = call->own;
+	const struct spec_view *view = call->view;
+	bool needed = own->affinity + own->anti > 0;
+
+	(void)narrow;
+	if (!view_is_settled(call->snapshot)) {
+		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+		return VERDICT_ERROR;
+	}
+	for (uint32_t i = 0; i < own->affinity + own->anti; i++)
+		tally_settle(call->snapshot, own->at[i].tally);
+	for (uint32_t i = 0; i < view->concerns_count; i++) {
+		if (!keeps_away(view->concerns[i]))
+			continue;
+		carrier_settle(call->snapshot, view->concerns[i]);
+		needed = true;
+	}
+	return needed ? VERDICT_SUCCESS : VERDICT_SKIP;
+}
+
+/* Those of the word's nodes, of which bits are asked about, that are in a domain with
+ * pods. */
+static uint64_t with_pods(const struct label_column *column, const uint32_t *in_domain,
+                          uint32_t word, uint64_t bits)
+{
+	const uint32_t *value = column->value + (size_t)word * 64;
+	uint64_t found = 0;
+
+	for (; bits != 0; bits &= bits - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(bits);
+
+		found |= (uint64_t)(in_domain[value[i]] != 0) << i;
+	}
+	return found;
+}
+
+static void refuse_tally(const struct tally *tally, struct node_span span)
+{
+	const uint64_t *nodes = tally_nodes(tally);
+
+	if (nodes != NULL) {
+		SPAN_EACH_WORD(i, span)
+		span.bits[i] &= ~nodes[span.word + i];
+		return;
+	}
+	SPAN_EACH_WORD(i, span)
+	span.bits[i] &=
+		~with_pods(tally->column, tally->in_domain, span.word + i, span.bits[i]);
+}
+
+static void require_tally(const struct tally *tally, struct node_span span)
+{
+	const uint64_t *nodes = tally_nodes(tally);
+
+	if (nodes != NULL) {
+		SPAN_EACH_WORD(i, span)
+		span.bits[i] &= nodes[span.word + i];
+		return;
+	}
+	SPAN_EACH_WORD(i, span)
+	span.bits[i] &=
+		with_pods(tally->column, tally->in_domain, span.word + i, span.bits[i]);
+}
+
+static void refuse_carrier(const struct carrier *carrier, struct node_span span)
+{
+	const uint64_t *nodes = carrier_nodes(carrier);
+
+	if (nodes != NULL) {
+		SPAN_EACH_WORD(i, span)
+		span.bits[i] &= ~nodes[span.word + i];
+		return;
+	}
+	SPAN_EACH_WORD(i, span)
+	span.bits[i] &= ~with_pods(carrier->column, carrier->in_domain, span.word + i,
+	                           span.bits[i]);
+}
+
+static void require_label(const struct label_column *column, struct node_span span)
+{
+	SPAN_EACH_WORD(i, span)
+	{
+		const uint32_t *value = column->value + (size_t)(span.word + i) * 64;
+
+		for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
+			unsigned bit = (unsigned)__builtin_ctzll(left);
+
+			if (value[bit] == 0)
+				span.bits[i] &= ~(UINT64_C(1) << bit);
+		}
+	}
+}
+
+/* The first of a group that wants to be together has nobody to be near: no pod is found
+ * in any domain, and it would be found itself. */
+static bool is_first(const struct plugin_call *call)
+{
+	const struct inter_pod_own *own = call->own;
+
+	for (uint32_t i = 0; i < own->affinity; i++)
+		if (tally_inside(own->at[i].tally) > 0)
+			return false;
+	return matcher_finds(call->snapshot, own->at[0].tally->matcher, call->spec);
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_tally *anti = inter_pod_anti(own);
+	const struct spec_view *view = call->view;
+	bool first = own->affinity > 0 && is_first(call);
+
+	for (uint32_t i = 0; i < own->affinity; i++)
+		if (first)
+			require_label(own->at[i].tally->column, span);
+		else
+			require_tally(own->at[i].tally, span);
+	for (uint32_t i = 0; i < own->anti; i++)
+		if (tally_inside(anti[i].tally) > 0)
+			refuse_tally(anti[i].tally, span);
+	for (uint32_t i = 0; i < view->concerns_count; i++)
+		if (keeps_away(view->concerns[i]))
+			refuse_carrier(view->concerns[i], span);
+}
+
+static bool is_near(const struct plugin_call *call, uint32_t slot)
+{
+	const struct inter_pod_own *own = call->own;
+	bool near = true;
+
+	for (uint32_t i = 0; i < own->affinity; i++) {
+		const struct tally *tally = own->at[i].tally;
+		uint32_t domain = tally->column->value[slot];
+
+		if (domain == 0)
+			return false;
+		near = near && tally->in_domain[domain] > 0;
+	}
+	return near || is_first(call);
+}
+
+static bool is_away(const struct plugin_call *call, uint32_t slot)
+{
+	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_tally *anti = inter_pod_anti(own);
+
+	for (uint32_t i = 0; i < own->anti; i++)
+		if (anti[i].tally->in_domain[anti[i].tally->column->value[slot]] > 0)
+			return false;
+	return true;
+}
+
+static bool is_welcome(const struct plugin_call *call, uint32_t slot)
+{
+	const struct spec_view *view = call->view;
+
+	for (uint32_t i = 0; i < view->concerns_count; i++) {
+		const struct carrier *carrier = view->concerns[i];
+
+		if (keeps_away(carrier) &&
+		    carrier->in_domain[carrier->column->value[slot]] > 0)
+			return false;
+	}
+	return true;
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	if (!is_near(call, slot))
+		verdict_add(say, VERDICT_UNRESOLVABLE,
+		            &(struct reason){.code = REASON_POD_AFFINITY});
+	else if (!is_away(call, slot))
+		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY});
+	else if (!is_welcome(call, slot))
+		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY_OTHERS});
+}
+
+const struct plugin plugin_inter_pod_affinity = {
+	.name = "InterPodAffinity",
+	.global = true,
+	.refusal = PLUGIN_REFUSES_MIXED,
+	.normal = PLUGIN_BY_ITSELF,
+	.weight = 2,
+	.events = QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
+                  QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_LABELS) |
+                  QUEUE_ON(NAMESPACE_LABELS),
+	.hint = hint,
+	.args_size = sizeof(struct inter_pod_args),
+	.args_parse = args_parse,
+	.own_size = sizeof(struct inter_pod_own),
+	.open = open_class,
+	.close = close_class,
+	.state_size = sizeof(struct inter_pod_state),
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+	.pre_score = inter_pod_pre_score,
+	.score = inter_pod_score,
+	.normalize = inter_pod_normalize,
+};

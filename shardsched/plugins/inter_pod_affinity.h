@@ -1,0 +1,66 @@
+/* What the two halves of InterPodAffinity share. */
+#ifndef SHARDSCHED_PLUGINS_INTER_POD_AFFINITY_H
+#define SHARDSCHED_PLUGINS_INTER_POD_AFFINITY_H
+
+#include "shardsched/plugins/plugins.h"
+
+struct inter_pod_args {
+	int32_t hard_weight; /* what required affinity of pods on nodes adds to a score */
+	bool ignore_others;  /* preferences of pods on nodes, by pods without any */
+};
+
+struct inter_pod_tally {
+	struct tally *tally;
+	int64_t weight; /* of a preference; below 0: rather not */
+};
+
+/* Of a class: the tallies of its own terms, required affinity (all terms together, by
+ * topology key), required anti-affinity, preferences. */
+struct inter_pod_own {
+	struct inter_pod_tally *at;
+	uint32_t affinity;
+	uint32_t anti;
+	uint32_t soft;
+};
+
+static inline const struct inter_pod_tally *
+inter_pod_anti(const struct inter_pod_own *own)
+{
+	return own->at + own->affinity;
+}
+
+static inline const struct inter_pod_tally *
+inter_pod_soft(const struct inter_pod_own *own)
+{
+	return own->at + own->affinity + own->anti;
+}
+
+/* Few domains: what each of them adds to a score. */
+struct inter_pod_table {
+	const struct label_column *column;
+	int64_t *score; /* by number */
+};
+
+/* Many domains: what one rule adds to each node of those that have any pods. */
+struct inter_pod_sparse {
+	const struct label_column *column;
+	const uint64_t *nodes;
+	const uint32_t *in_domain;
+	int64_t weight;
+};
+
+struct inter_pod_state {
+	struct inter_pod_table *table;
+	struct inter_pod_sparse *sparse;
+	uint32_t tables;
+	uint32_t sparses;
+};
+
+enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
+                                      struct pl_bitset feasible, struct verdict *say);
+void inter_pod_score(const struct plugin_call *call, struct node_span span,
+                     int64_t *score);
+void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasible,
+                         int64_t *score);
+
+#endif

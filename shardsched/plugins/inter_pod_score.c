@@ -1,0 +1,261 @@
+/*
+ * InterPodAffinity's score of a node: by its domains, what the pod's preferences find
+ * there, and what pods there that want it near, or away, add.
+ *
+ * Labels with few domains (zones) add up in a table by domain, one look at it a node.
+ * Those with many (host names) mostly have pods in few of them: only these nodes are
+ * looked at, rule by rule.
+ */
+#include <string.h>
+
+#include "shardsched/plugins/inter_pod_affinity.h"
+
+enum {
+	TABLE_DOMAINS_MAX = 512, /* and more rules than that make a table worth it */
+	SHARES_MAX = 4096,       /* different scores worth a table */
+};
+
+/* One rule's part in the score. */
+struct part {
+	const struct label_column *column;
+	const uint32_t *in_domain;
+	const struct tally *tally; /* or */
+	const struct carrier *carrier;
+	int64_t weight;
+};
+
+static int64_t weight_of(const struct inter_pod_args *args, const struct carrier *carrier)
+{
+	switch (carrier->kind) {
+	case CARRIER_ANTI:
+		return 0;
+	case CARRIER_AFFINITY:
+		return args->hard_weight;
+	case CARRIER_SOFT:
+		return carrier->weight;
+	case CARRIER_SOFT_ANTI:
+		return -carrier->weight;
+	}
+	PL_UNREACHABLE("no such carrier");
+}
+
+static struct inter_pod_table *table_of(struct inter_pod_state *state,
+                                        const struct label_column *column)
+{
+	for (uint32_t i = 0; i < state->tables; i++)
+		if (state->table[i].column == column)
+			return &state->table[i];
+	return NULL;
+}
+
+static bool add_to_table(const struct plugin_call *call, const struct part *part)
+{
+	struct inter_pod_state *state = call->state;
+	struct inter_pod_table *table = table_of(state, part->column);
+	uint32_t domains = part->column->domains_end;
+
+	if (table == NULL) {
+		table = &state->table[state->tables];
+		table->column = part->column;
+		table->score =
+			pl_arena_zalloc(call->arena, domains, sizeof *table->score);
+		if (table->score == NULL)
+			return false;
+		state->tables++;
+	}
+	for (uint32_t i = 1; i < domains; i++)
+		table->score[i] += part->weight * part->in_domain[i];
+	return true;
+}
+
+static bool add(const struct plugin_call *call, const struct part *part)
+{
+	struct inter_pod_state *state = call->state;
+	const uint64_t *nodes;
+
+	if (part->column->domains_end <= TABLE_DOMAINS_MAX)
+		return add_to_table(call, part);
+	if (part->tally != NULL) {
+		tally_settle(call->snapshot, part->tally);
+		nodes = tally_nodes(part->tally);
+	} else {
+		carrier_settle(call->snapshot, part->carrier);
+		nodes = carrier_nodes(part->carrier);
+	}
+	state->sparse[state->sparses++] = (struct inter_pod_sparse){
+		.column = part->column,
+		.nodes = nodes,
+		.in_domain = part->in_domain,
+		.weight = part->weight,
+	};
+	return true;
+}
+
+static bool add_own(const struct plugin_call *call)
+{
+	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_tally *soft = inter_pod_soft(own);
+
+	for (uint32_t i = 0; i < own->soft; i++) {
+		const struct tally *tally = soft[i].tally;
+		struct part part = {tally->column, tally->in_domain, tally, NULL,
+		                    soft[i].weight};
+
+		if (tally_inside(tally) > 0 && !add(call, &part))
+			return false;
+	}
+	return true;
+}
+
+static bool add_others(const struct plugin_call *call)
+{
+	for (uint32_t i = 0; i < call->view->concerns_count; i++) {
+		const struct carrier *carrier = call->view->concerns[i];
+		struct part part = {carrier->column, carrier->in_domain, NULL, carrier,
+		                    weight_of(call->args, carrier)};
+
+		if (carrier->inside > 0 && part.weight != 0 && !add(call, &part))
+			return false;
+	}
+	return true;
+}
+
+enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
+                                      struct pl_bitset feasible, struct verdict *say)
+{
+	const struct inter_pod_args *args = call->args;
+	const struct inter_pod_own *own = call->own;
+	struct inter_pod_state *state = call->state;
+	size_t most = (size_t)own->soft + call->view->concerns_count;
+	bool done;
+
+	(void)feasible;
+	if (most == 0 || (args->ignore_others && own->soft == 0))
+		return VERDICT_SKIP;
+	state->table = pl_arena_alloc(call->arena, most * sizeof *state->table);
+	state->sparse = pl_arena_alloc(call->arena, most * sizeof *state->sparse);
+	done = state->table != NULL && state->sparse != NULL && add_own(call) &&
+	       add_others(call);
+	if (!done) {
+		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+		return VERDICT_ERROR;
+	}
+	return state->tables + state->sparses > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
+}
+
+static void add_table(const struct inter_pod_table *table, uint32_t word, int64_t *score)
+{
+	const uint32_t *value = table->column->value + (size_t)word * 64;
+	const int64_t *by_domain = table->score;
+
+	for (unsigned i = 0; i < 64; i++)
+		score[i] += by_domain[value[i]];
+}
+
+static void add_sparse(const struct inter_pod_sparse *sparse, uint32_t word,
+                       uint64_t bits, int64_t *score)
+{
+	const uint32_t *value = sparse->column->value + (size_t)word * 64;
+
+	for (bits &= sparse->nodes[word]; bits != 0; bits &= bits - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(bits);
+
+		score[i] += sparse->weight * sparse->in_domain[value[i]];
+	}
+}
+
+void inter_pod_score(const struct plugin_call *call, struct node_span span,
+                     int64_t *score)
+{
+	const struct inter_pod_state *state = call->state;
+
+	SPAN_EACH_WORD(i, span)
+	{
+		int64_t *at = score + (size_t)i * 64;
+
+		if (span.bits[i] == 0)
+			continue;
+		for (unsigned j = 0; j < 64; j++)
+			at[j] = 0;
+		for (uint32_t j = 0; j < state->tables; j++)
+			add_table(&state->table[j], span.word + i, at);
+		for (uint32_t j = 0; j < state->sparses; j++)
+			add_sparse(&state->sparse[j], span.word + i, span.bits[i], at);
+	}
+}
+
+static int64_t share(int64_t above, int64_t range)
+{
+	return (int64_t)((double)PLUGIN_SCORE_MAX * ((double)above / (double)range));
+}
+
+struct range {
+	int64_t low, high;
+};
+
+static void widen(struct range *range, int64_t score)
+{
+	range->low = score < range->low ? score : range->low;
+	range->high = score > range->high ? score : range->high;
+}
+
+static struct range find_range(struct pl_bitset feasible, const int64_t *score)
+{
+	struct range range = {INT64_MAX, INT64_MIN};
+
+	for (size_t word = 0; word < pl_bitset_words(feasible.bits); word++) {
+		const int64_t *at = score + word * 64;
+		uint64_t left = feasible.word[word];
+
+		for (unsigned i = 0; i < 64 && left == UINT64_MAX; i++)
+			widen(&range, at[i]);
+		for (left = left == UINT64_MAX ? 0 : left; left != 0; left &= left - 1)
+			widen(&range, at[__builtin_ctzll(left)]);
+	}
+	return range;
+}
+
+/* Divisions are dear, and most nodes are like others: what a score above the lowest
+ * becomes is worked out once. */
+struct shares {
+	int64_t low, range;
+	uint8_t known[SHARES_MAX + 1]; /* one more than it is; 0: not yet */
+};
+
+static int64_t share_of(struct shares *shares, int64_t score)
+{
+	int64_t above = score - shares->low;
+	uint8_t *known;
+
+	if (shares->range > SHARES_MAX)
+		return share(above, shares->range);
+	known = &shares->known[above];
+	if (*known == 0)
+		*known = (uint8_t)(share(above, shares->range) + 1);
+	return *known - 1;
+}
+
+/* From the lowest, 0, to the highest, 100; when all are alike, 0. */
+void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasible,
+                         int64_t *score)
+{
+	struct range range = find_range(feasible, score);
+	struct shares shares;
+	bool alike = range.low >= range.high;
+
+	(void)call;
+	if (!alike) {
+		shares.low = range.low;
+		shares.range = range.high - range.low;
+		memset(shares.known, 0, sizeof shares.known);
+	}
+	for (size_t word = 0; word < pl_bitset_words(feasible.bits); word++) {
+		int64_t *at = score + word * 64;
+
+		for (uint64_t left = feasible.word[word]; left != 0; left &= left - 1) {
+			unsigned i = (unsigned)__builtin_ctzll(left);
+
+			at[i] = alike ? 0 : share_of(&shares, at[i]);
+		}
+	}
+}
