@@ -34,7 +34,14 @@ PL_NODISCARD enum pl_code fw_class_open(struct snapshot *snapshot,
                                         const struct profile *profile,
                                         const struct spec *spec, struct fw_class **out,
                                         struct pl_err *err);
+/* NULL does nothing; nothing may be kept of it any more (classes_forget). */
 void fw_class_close(struct snapshot *snapshot, struct fw_class *class);
+/* A call of a plugin outside of a cycle, for hint, say. pod is for the caller to set. */
+void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot,
+                   unsigned plugin, struct plugin_call *out);
+/* PreEnqueue: true: the pod is not to be queued, and why. */
+bool fw_class_gated(const struct fw_class *class, const struct snapshot *snapshot,
+                    const struct pod_self *pod, struct verdict *say);
 
 /* Nanoseconds for measuring, from whoever has a clock; never asked by what decides,
  * but to tell that a plugin took too long. */
@@ -96,6 +103,9 @@ void cycle_refused(struct cycle *cycle, unsigned plugin, struct pl_bitset set);
 /* The first refusal of that node in order, nominated pods of no lower priority
  * counted as kube-scheduler does. */
 void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *say);
+
+/* After CYCLE_NONE: PostFilters in order, until one made room (SUCCESS) or failed. */
+enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *say);
 
 /* -- what if: between snapshot_probe and snapshot_probe_end ------------------------- */
 

@@ -45,7 +45,7 @@
 	  "node(s) didn't match pod anti-affinity rules")                                  \
 	X(POD_ANTI_AFFINITY_OTHERS, "pod.anti-affinity.others",                            \
 	  "node(s) didn't satisfy existing pods anti-affinity rules")                      \
-	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                         \
+	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
 	X(OVERRAN, "overran", "the plugin took too long")
 

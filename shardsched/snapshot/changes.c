@@ -34,3 +34,8 @@ void snapshot_probe_end(struct snapshot *snapshot)
 	PL_ASSERT(snapshot->inner->lifted == 0 && snapshot->inner->probe_balance == 0);
 	snapshot->inner->probing = false;
 }
+
+bool snapshot_probing(const struct snapshot *snapshot)
+{
+	return snapshot->inner->probing;
+}

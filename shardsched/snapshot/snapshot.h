@@ -223,6 +223,8 @@ bool snapshot_changed_since(const struct snapshot *snapshot, uint64_t changes,
 
 void snapshot_probe(struct snapshot *snapshot);
 void snapshot_probe_end(struct snapshot *snapshot);
+/* Between the two: what is kept by node cannot be mended. */
+bool snapshot_probing(const struct snapshot *snapshot);
 
 /* -- columns that somebody asked for ---------------------------------------------- */
 

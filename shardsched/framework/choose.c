@@ -1,0 +1,98 @@
+/* The highest total, and which of those that have it. */
+#include "shardsched/framework/cycle_int.h"
+
+static int32_t choose_highest(struct cycle *cycle)
+{
+	struct cycle_memory *memory = &cycle->memory;
+	int32_t highest = 0;
+
+	for (uint32_t block = 0; block < cycle->blocks; block++) {
+		struct node_span span = cycle_block(cycle, block);
+
+		memory->best[block] = -1;
+		if (memory->left[block] == 0)
+			continue;
+		memory->best[block] = cycle->ops->max(
+			cycle->base + (size_t)span.word * 64, span.bits, span.words);
+		if (memory->best[block] > highest)
+			highest = memory->best[block];
+	}
+	return highest;
+}
+
+static uint32_t choose_count(struct cycle *cycle, int32_t highest)
+{
+	struct cycle_memory *memory = &cycle->memory;
+	uint32_t ties = 0;
+
+	for (uint32_t block = 0; block < cycle->blocks; block++) {
+		struct node_span span = cycle_block(cycle, block);
+
+		memory->ties[block] = 0;
+		if (memory->best[block] == highest)
+			memory->ties[block] =
+				cycle->ops->equal(cycle->base + (size_t)span.word * 64,
+			                          span.bits, span.words, highest);
+		ties += memory->ties[block];
+	}
+	return ties;
+}
+
+/* The one of that index among those of a block, in the order of slots. */
+static uint32_t choose_in(const struct cycle *cycle, struct node_span span,
+                          int32_t highest, uint32_t index)
+{
+	SPAN_EACH_WORD(i, span)
+	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
+		uint32_t slot = (span.word + i) * 64 + (uint32_t)__builtin_ctzll(left);
+
+		if (cycle->base[slot] == highest && index-- == 0)
+			return slot;
+	}
+	PL_UNREACHABLE("there are so many");
+}
+
+/* The word in which it is: most have nothing to say about it. */
+static uint32_t choose_word(const struct cycle *cycle, struct node_span span,
+                            int32_t highest, uint32_t index)
+{
+	for (; span.words > 0; span.words--, span.word++, span.bits++) {
+		uint32_t count = cycle->ops->equal(cycle->base + (size_t)span.word * 64,
+		                                   span.bits, 1, highest);
+
+		if (index < count)
+			break;
+		index -= count;
+	}
+	return choose_in(cycle, span, highest, index);
+}
+
+static void choose_kept(struct cycle *cycle, uint64_t draw)
+{
+	const struct cycle_cache *cache = cycle->opts.cache;
+	struct stage_best best = {.slot = SNAPSHOT_NONE};
+
+	cache->best(cache->ctx, cycle->class, draw, &best);
+	cycle->base = cycle->kept->total;
+	cycle->out->node = best.slot;
+	cycle->out->total = best.total;
+	cycle->out->best = best.ties;
+}
+
+void choose(struct cycle *cycle, uint64_t draw)
+{
+	int32_t highest = 0;
+	uint32_t index = 0, block = 0;
+
+	if (cycle->whole) {
+		choose_kept(cycle, draw);
+		return;
+	}
+	highest = choose_highest(cycle);
+	cycle->out->best = choose_count(cycle, highest);
+	index = stage_pick(draw, cycle->out->best);
+	while (index >= cycle->memory.ties[block])
+		index -= cycle->memory.ties[block++];
+	cycle->out->node = choose_word(cycle, cycle_block(cycle, block), highest, index);
+	cycle->out->total = (int64_t)highest + cycle->bonus;
+}

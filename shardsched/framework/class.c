@@ -1,0 +1,144 @@
+/* Pods of one spec under one profile: one block with what its plugins keep of them. */
+#include <stdlib.h>
+
+#include "shardsched/framework/cycle.h"
+#include "store/base/alloc.h"
+
+enum { OWN_ALIGN = 16 };
+
+static size_t aligned(size_t size)
+{
+	return (size + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN;
+}
+
+void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot,
+                   unsigned plugin, struct plugin_call *out)
+{
+	*out = (struct plugin_call){
+		.snapshot = snapshot,
+		.spec = class->view->spec,
+		.view = class->view,
+		.args = class->profile->args[plugin],
+		.own = class->own[plugin],
+	};
+}
+
+/* Those of the mask, last first. */
+static void plugins_close(struct snapshot *snapshot, struct fw_class *class,
+                          uint64_t plugins)
+{
+	while (plugins != 0) {
+		unsigned i = 63 - (unsigned)__builtin_clzll(plugins);
+		const struct plugin *row = class->profile->table->row[i];
+		struct plugin_call call;
+
+		plugins &= ~(UINT64_C(1) << i);
+		fw_class_call(class, snapshot, i, &call);
+		if (row->close != NULL)
+			row->close(snapshot, &call);
+	}
+}
+
+static enum pl_code plugins_open(struct snapshot *snapshot, struct fw_class *class,
+                                 struct pl_err *err)
+{
+	uint64_t enabled = class->profile->enabled;
+
+	for (uint64_t left = enabled; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		const struct plugin *row = class->profile->table->row[i];
+		struct plugin_call call;
+		enum pl_code code = PL_OK;
+
+		fw_class_call(class, snapshot, i, &call);
+		if (row->open != NULL)
+			code = row->open(snapshot, &call, err);
+		if (code != PL_OK) {
+			plugins_close(snapshot, class,
+			              enabled & ((left & (0 - left)) - 1));
+			return code;
+		}
+	}
+	return PL_OK;
+}
+
+static struct fw_class *class_make(const struct profile *profile)
+{
+	size_t size = aligned(sizeof(struct fw_class));
+	struct fw_class *class = NULL;
+	char *at = NULL;
+
+	for (uint64_t left = profile->enabled; left != 0; left &= left - 1)
+		size += aligned(profile->table->row[__builtin_ctzll(left)]->own_size);
+	class = pl_calloc(1, size);
+	if (class == NULL)
+		return NULL;
+	class->profile = profile;
+	at = (char *)class + aligned(sizeof *class);
+	for (uint64_t left = profile->enabled; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		size_t own = profile->table->row[i]->own_size;
+
+		class->own[i] = own == 0 ? NULL : at;
+		at += aligned(own);
+	}
+	return class;
+}
+
+enum pl_code fw_class_open(struct snapshot *snapshot, const struct profile *profile,
+                           const struct spec *spec, struct fw_class **out,
+                           struct pl_err *err)
+{
+	struct fw_class *class = class_make(profile);
+	enum pl_code code = PL_OK;
+
+	if (class == NULL)
+		return pl_err_set(err, PL_NOMEM, "a class of pods: out of memory");
+	code = view_open(snapshot, spec, &class->view, err);
+	if (code != PL_OK)
+		goto fail_view;
+	code = plugins_open(snapshot, class, err);
+	if (code != PL_OK)
+		goto fail_open;
+	*out = class;
+	return PL_OK;
+fail_open:
+	view_close(snapshot, class->view);
+fail_view:
+	free(class);
+	return code;
+}
+
+void fw_class_close(struct snapshot *snapshot, struct fw_class *class)
+{
+	if (class == NULL)
+		return;
+	PL_ASSERT(class->cache == NULL);
+	plugins_close(snapshot, class, class->profile->enabled);
+	view_close(snapshot, class->view);
+	free(class);
+}
+
+bool fw_class_gated(const struct fw_class *class, const struct snapshot *snapshot,
+                    const struct pod_self *pod, struct verdict *say)
+{
+	const struct profile_point *at = &class->profile->at[POINT_PRE_ENQUEUE];
+
+	for (unsigned i = 0; i < at->count; i++) {
+		unsigned plugin = at->plugin[i];
+		enum verdict_code code = VERDICT_SUCCESS;
+		struct plugin_call call;
+
+		verdict_clear(say);
+		fw_class_call(class, snapshot, plugin, &call);
+		call.pod = pod;
+		code = class->profile->table->row[plugin]->pre_enqueue(&call, say);
+		if (code == VERDICT_SUCCESS)
+			continue;
+		say->code = code;
+		say->plugin = (int)plugin;
+		return true;
+	}
+	verdict_clear(say);
+	return false;
+}

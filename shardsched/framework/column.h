@@ -1,0 +1,55 @@
+/*
+ * What a cycle does to columns, a word of 64 slots at a time, and nothing else: written
+ * so that the compiler makes vectors of it, once for any machine and once for those that
+ * have wider ones.
+ *
+ * Where only some bits of a word are set, what stands in its other places may be
+ * anything and is not looked at; where a column is written, all 64 are. Totals are below
+ * 2^30 and never negative.
+ */
+#ifndef SHARDSCHED_FRAMEWORK_COLUMN_H
+#define SHARDSCHED_FRAMEWORK_COLUMN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 100 * raw / max and a weight, for 0 <= raw <= max. max > 0. */
+struct column_scale {
+	uint32_t max;
+	uint32_t factor; /* 100 / max, shifted by COLUMN_SHIFT, rounded up */
+	int32_t weight;
+	int32_t offset; /* added to each */
+};
+
+/* raw * factor >> shift is exact while max is below COLUMN_EXACT. */
+enum { COLUMN_SHIFT = 24, COLUMN_EXACT = 4096 };
+
+struct column_ops {
+	/* gone: in before and not in after. Gives how many. */
+	uint32_t (*drop)(uint64_t *gone, const uint64_t *before, const uint64_t *after,
+	                 uint32_t words);
+	uint32_t (*count)(const uint64_t *bits, uint32_t words);
+	/* to = from + weight * score; from may be to. NULL: 0 */
+	void (*add)(int32_t *to, const int32_t *from, const int64_t *score,
+	            uint32_t words, int32_t weight);
+	/* to = score, which fits. Gives the highest of the bits; 0: there is none. */
+	int32_t (*narrow)(int32_t *to, const int64_t *score, const uint64_t *bits,
+	                  uint32_t words);
+	int32_t (*max)(const int32_t *column, const uint64_t *bits, uint32_t words);
+	/* How many of the bits have that value. */
+	uint32_t (*equal)(const int32_t *column, const uint64_t *bits, uint32_t words,
+	                  int32_t value);
+	/* to += offset + weight * (100 * raw / max) */
+	void (*scale)(int32_t *to, const int32_t *raw, uint32_t words,
+	              const struct column_scale *scale);
+};
+
+/* max > 0; down: what is counted is 100 less that. */
+struct column_scale column_scale(int32_t max, int32_t weight, bool down);
+
+/* Those that are best on this machine. */
+const struct column_ops *column_ops(void);
+/* Those that any machine has, for tests to compare. */
+const struct column_ops *column_ops_plain(void);
+
+#endif

@@ -1,0 +1,235 @@
+#include "shardsched/framework/cycle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shardsched/framework/cycle_int.h"
+#include "store/base/alloc.h"
+
+enum { ARENA_CHUNK = 1 << 14, ARENA_MAX = 1 << 29 };
+
+enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
+                       struct pl_err *err)
+{
+	struct cycle *cycle = pl_calloc(1, sizeof *cycle);
+
+	if (cycle == NULL)
+		return pl_err_set(err, PL_NOMEM, "a cycle: out of memory");
+	cycle->opts = *opts;
+	cycle->snapshot = opts->snapshot;
+	cycle->ops = column_ops();
+	cycle->out = &cycle->result;
+	for (unsigned i = 0; i < PLUGINS_MAX; i++)
+		cycle->call[i] = (struct plugin_call){.snapshot = cycle->snapshot,
+		                                      .pod = &cycle->pod,
+		                                      .arena = &cycle->arena};
+	pl_arena_init(&cycle->arena, ARENA_CHUNK, ARENA_MAX);
+	*out = cycle;
+	return PL_OK;
+}
+
+void cycle_free(struct cycle *cycle)
+{
+	if (cycle == NULL)
+		return;
+	strings_unref(&cycle->snapshot->model->strings, cycle->narrowed_text);
+	memory_done(&cycle->memory);
+	pl_arena_done(&cycle->arena);
+	free(cycle->state);
+	free(cycle->added);
+	free(cycle);
+}
+
+void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *say)
+{
+	struct outcome *out = cycle->out;
+
+	cycle->failed = true;
+	out->result = CYCLE_ERROR;
+	if (say != NULL) {
+		out->pre = *say;
+	} else {
+		verdict_clear(&out->pre);
+		verdict_add(&out->pre, VERDICT_ERROR,
+		            &(struct reason){.code = REASON_FAILED});
+	}
+	out->pre.code = VERDICT_ERROR;
+	out->pre.plugin = plugin;
+	if (plugin >= 0)
+		cycle->measure[plugin].failed++;
+}
+
+struct pl_bitset cycle_set(const struct cycle *cycle, uint64_t *word)
+{
+	return (struct pl_bitset){word, cycle->memory.capacity};
+}
+
+const uint64_t *cycle_candidates(const struct cycle *cycle)
+{
+	return cycle->out->narrowed ? cycle->memory.examined : cycle->snapshot->live.word;
+}
+
+/* -- a run -------------------------------------------------------------------------- */
+
+/* May what is kept of the class be used? */
+static bool use_kept(const struct cycle *cycle)
+{
+	const struct cycle_opts *opts = &cycle->opts;
+
+	return opts->cache != NULL && !opts->no_cache && !opts->keep_scores &&
+	       cycle->in_order && !snapshot_probing(cycle->snapshot) &&
+	       (cycle->class->view->spec->flags & SPEC_BY_NAME) == 0;
+}
+
+/* Where others make room for the pod, it is tried first. */
+static bool try_nominated(struct cycle *cycle)
+{
+	uint32_t slot = cycle->pod.nominated;
+
+	if (slot >= cycle->snapshot->slots ||
+	    (cycle_candidates(cycle)[slot / 64] >> slot % 64 & 1) == 0 ||
+	    nominated_filter(cycle, slot) >= 0 || cycle->failed)
+		return false;
+	filter_only(cycle, slot);
+	return true;
+}
+
+static bool filter_others(struct cycle *cycle)
+{
+	const struct cycle_cache *cache = cycle->opts.cache;
+	bool done = nominated_hold(cycle);
+
+	if (done && use_kept(cycle))
+		cycle->kept =
+			cache->bring(cache->ctx, cycle, cycle->class, &cycle->local);
+	if (done && !cycle->failed)
+		done = cycle->kept != NULL ? filter_kept(cycle) : filter_all(cycle);
+	nominated_let_go(cycle);
+	return done && !cycle->failed;
+}
+
+static bool filter(struct cycle *cycle)
+{
+	if (try_nominated(cycle))
+		return score_block(cycle, cycle->pod.nominated / CYCLE_BLOCK);
+	return !cycle->failed && filter_others(cycle);
+}
+
+static void tell_refusers(struct cycle *cycle)
+{
+	for (unsigned i = 0; i < cycle->filters; i++)
+		if (cycle->out->refused[cycle->filter[i]] != 0)
+			cycle->out->refused_by |= UINT64_C(1) << cycle->filter[i];
+}
+
+static void run_once(struct cycle *cycle, struct fw_class *class,
+                     const struct pod_self *pod, uint64_t draw, bool timed)
+{
+	measure_begin(cycle, timed);
+	if (!prepare(cycle, class, pod) || !filter(cycle))
+		return;
+	tell_refusers(cycle);
+	if (cycle->out->feasible == 0 || !score_all(cycle))
+		return;
+	choose(cycle, draw);
+	cycle->out->result = CYCLE_NODE;
+}
+
+void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod,
+               uint64_t draw, struct outcome *out)
+{
+	struct pod_self self = *pod;
+
+	run_once(cycle, class, &self, draw, measure_due(cycle));
+	if (cycle->slow && !cycle->failed) {
+		cycle->suspect = CYCLE_SAMPLED;
+		run_once(cycle, class, &self, draw, true);
+	}
+	if (cycle->failed)
+		cycle->ready = false;
+	measure_end(cycle);
+	*out = *cycle->out;
+}
+
+/* -- about it ------------------------------------------------------------------------ */
+
+struct pl_bitset cycle_feasible(const struct cycle *cycle)
+{
+	struct pl_bitset own = cycle_set(cycle, cycle->memory.feasible);
+
+	if (cycle->whole && cycle->ready)
+		return (struct pl_bitset){cycle->kept->feasible.word, own.bits};
+	/* What an earlier run left there is not meant. */
+	if (!cycle->ready && own.word != NULL)
+		pl_bitset_clear(own);
+	return own;
+}
+
+struct pl_bitset cycle_examined(const struct cycle *cycle)
+{
+	return cycle_set(cycle, cycle->out->narrowed ? cycle->memory.examined
+	                                             : cycle->snapshot->live.word);
+}
+
+bool cycle_skipped(const struct cycle *cycle, unsigned plugin, enum point point)
+{
+	return (cycle->skipped[point] >> plugin & 1) != 0;
+}
+
+const int64_t *cycle_totals(struct cycle *cycle)
+{
+	struct pl_bitset feasible = cycle_feasible(cycle);
+
+	if (cycle->memory.shown == NULL)
+		cycle->memory.shown = pl_calloc(cycle->memory.capacity + 1,
+		                                sizeof *cycle->memory.shown);
+	if (cycle->memory.shown == NULL || cycle->base == NULL)
+		return cycle->memory.shown;
+	PL_BITSET_EACH (slot, feasible)
+		cycle->memory.shown[slot] = (int64_t)cycle->base[slot] + cycle->bonus;
+	return cycle->memory.shown;
+}
+
+const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin)
+{
+	const struct profile_point *at = NULL;
+
+	if (!cycle->opts.keep_scores || !cycle->ready ||
+	    cycle_skipped(cycle, plugin, POINT_SCORE))
+		return NULL;
+	at = &cycle->profile->at[POINT_SCORE];
+	for (unsigned i = 0; i < at->count; i++)
+		if (at->plugin[i] == plugin)
+			return cycle->memory.scores[plugin];
+	return NULL;
+}
+
+void cycle_lend(struct cycle *cycle, void *lent)
+{
+	cycle->lent = lent;
+}
+
+void *cycle_lent(const struct cycle *cycle)
+{
+	return cycle->lent;
+}
+
+void cycle_only(struct cycle *cycle, struct pl_bitset only)
+{
+	cycle->only = only;
+}
+
+struct snapshot *cycle_snapshot(struct cycle *cycle)
+{
+	return cycle->snapshot;
+}
+
+const struct fw_class *cycle_class(const struct cycle *cycle)
+{
+	return cycle->class;
+}
+
+const struct pod_self *cycle_pod(const struct cycle *cycle)
+{
+	return &cycle->pod;
+}

@@ -1,0 +1,207 @@
+#include "shardsched/framework/framework_rig.h"
+#include "store/base/fault.h"
+
+static const char plain_pod[] = "{'metadata':{'name':'p','namespace':'a'},'spec':{"
+				"'priority':5}}";
+static const struct pod_self self = {.nominated = SNAPSHOT_NONE};
+
+static struct cycle *cycle;
+static struct outcome out;
+
+static void run_begin(const struct cycle_opts *opts, uint32_t nodes)
+{
+	struct cycle_opts own = *opts;
+
+	rig_begin(nodes, "{}", plain_pod);
+	own.snapshot = &snapshot;
+	T_OK(cycle_new(&own, &cycle, &err), &err);
+}
+
+static void run_end(void)
+{
+	cycle_free(cycle);
+	rig_end();
+}
+
+static const struct cycle_opts none = {.clock = NULL};
+
+T_CASE(without_nodes_nothing_is_feasible)
+{
+	run_begin(&none, 0);
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NONE);
+	T_EQ(out.feasible, 0);
+	T_EQ(out.refused_by, 0);
+	run_end();
+}
+
+T_CASE(the_first_that_refuses_a_node_is_counted)
+{
+	struct verdict say;
+
+	run_begin(&none, 12);
+	fake[0] = (struct fake){.refuses_mod = 3};
+	fake[1] = (struct fake){.refuses_mod = 2};
+	fake[4] = (struct fake){.refuses_mod = 5, .refuses_rest = 1};
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NODE);
+	T_EQ(out.refused[0], 4); /* 0 3 6 9 */
+	T_EQ(out.refused[1], 4); /* 2 4 8 10 */
+	T_EQ(out.refused[4], 2); /* 1 11 */
+	T_EQ(out.feasible, 2);   /* 5 7 */
+	T_EQ(out.refused_by, 1 << 0 | 1 << 1 | 1 << 4);
+	cycle_why(cycle, 6, &say);
+	T_EQ(say.code, VERDICT_UNSCHEDULABLE);
+	T_EQ(say.plugin, 0);
+	cycle_why_plugin(cycle, 1, 6, &say);
+	T_EQ(say.plugin, 1);
+	cycle_why(cycle, 5, &say);
+	T_EQ(say.code, VERDICT_SUCCESS);
+	run_end();
+}
+
+T_CASE(filters_are_asked_only_while_somebody_is_left)
+{
+	run_begin(&none, 100);
+	fake[0] = (struct fake){.refuses_mod = 1};
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NONE);
+	T_EQ(out.refused[0], 100);
+	T_EQ(fake[0].asked, 1);
+	T_EQ(fake[2].asked, 0);
+	run_end();
+}
+
+T_CASE(of_equal_ones_the_draw_chooses_in_the_order_of_slots)
+{
+	run_begin(&none, 8);
+	fake[0] = (struct fake){.refuses_mod = 2};
+	for (uint64_t quarter = 0; quarter < 4; quarter++) {
+		cycle_run(cycle, class, &self, quarter << 62, &out);
+		T_EQ(out.best, 4);
+		T_EQ(out.node, 1 + 2 * quarter);
+		cycle_run(cycle, class, &self, (quarter << 62) + (UINT64_MAX >> 2), &out);
+		T_EQ(out.node, 1 + 2 * quarter);
+	}
+	run_end();
+}
+
+T_CASE(what_a_pre_filter_skips_is_not_asked)
+{
+	run_begin(&none, 8);
+	fake[0] = (struct fake){.refuses_mod = 1, .pre_filter = VERDICT_SKIP};
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.feasible, 8);
+	T_TRUE(cycle_skipped(cycle, 0, POINT_FILTER));
+	T_TRUE(!cycle_skipped(cycle, 1, POINT_FILTER));
+	run_end();
+}
+
+T_CASE(a_pre_filter_refuses_the_pod)
+{
+	struct verdict say;
+
+	run_begin(&none, 8);
+	fake[1].pre_filter = VERDICT_UNRESOLVABLE;
+	fake[2].pre_filter = VERDICT_ERROR;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NONE);
+	T_EQ(out.pre.code, VERDICT_UNRESOLVABLE);
+	T_EQ(out.pre.plugin, 1);
+	T_EQ(out.pre.reason[0].code, REASON_AFFINITY_NAMES);
+	T_EQ(out.refused_by, 1 << 1);
+	T_EQ(fake[0].asked, 0);
+	T_TRUE(pl_bitset_empty(cycle_feasible(cycle)));
+	cycle_why(cycle, 3, &say);
+	T_EQ(say.plugin, 1);
+	run_end();
+}
+
+T_CASE(sets_to_which_pre_filters_narrow_are_cut)
+{
+	run_begin(&none, 13);
+	fake[0].narrow_mod = 2;
+	fake[1].narrow_mod = 3;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_TRUE(out.narrowed);
+	T_EQ(out.feasible, 3); /* 0 6 12 */
+	T_EQ(pl_bitset_count(cycle_examined(cycle)), 3);
+	T_EQ(out.refused_by, 0);
+	run_end();
+}
+
+T_CASE(sets_without_a_node_in_common_refuse_the_pod)
+{
+	struct pl_buf text;
+
+	run_begin(&none, 8);
+	pl_buf_init(&text, 1000);
+	fake[3].narrow_mod = 1;
+	fake[2].narrow_mod = 8;
+	cycle_only(cycle, pl_bitset_init((uint64_t[8]){0}, snapshot.capacity));
+	T_EQ(snapshot.capacity, 512);
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NONE);
+	T_EQ(out.pre.code, VERDICT_UNSCHEDULABLE);
+	T_EQ(out.pre.plugin, -1);
+	T_OK(reason_print(&model.strings, &out.pre.reason[0], &text), NULL);
+	T_SPAN(pl_buf_span(&text), pl_span_str("node(s) didn't satisfy plugin Two"));
+	pl_buf_done(&text);
+	run_end();
+}
+
+T_CASE(scores_are_normalised_and_weighed)
+{
+	struct cycle_opts keep = {.keep_scores = true};
+
+	run_begin(&keep, 4);
+	fake[0].score_mod = 50; /* 0 7 14 21 */
+	fake[2].score_mod = 50; /* by max: 0 33 66 100 */
+	fake[3].score_mod = 50; /* down: 100 67 34 0 */
+	fake[4].score_mod = 50; /* half: 0 3 7 10 */
+	fake[5].score_mod = 15; /* 0 7 14 6, by max: 0 50 100 42 */
+	fake[1].pre_score = VERDICT_SKIP;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NODE);
+	T_EQ(cycle_scores(cycle, 0)[3], 21);
+	T_TRUE(cycle_scores(cycle, 1) == NULL);
+	T_EQ(cycle_scores(cycle, 2)[1], 33);
+	T_EQ(cycle_scores(cycle, 3)[1], 67);
+	T_EQ(cycle_scores(cycle, 4)[3], 10);
+	T_EQ(cycle_scores(cycle, 5)[3], 42);
+	T_EQ(cycle_totals(cycle)[0], 5 * 100);
+	T_EQ(cycle_totals(cycle)[1], 7 + 2 * 33 + 5 * 67 + 7 * 3 + 50);
+	T_EQ(cycle_totals(cycle)[3], 21 + 2 * 100 + 7 * 10 + 42);
+	T_EQ(out.node, 0);
+	T_EQ(out.total, 500);
+	run_end();
+}
+
+T_CASE(what_fails_ends_the_cycle_with_its_name)
+{
+	run_begin(&none, 4);
+	fake[1].pre_filter = VERDICT_ERROR;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_ERROR);
+	T_EQ(out.pre.plugin, 1);
+	T_EQ(out.pre.code, VERDICT_ERROR);
+	fake[1].pre_filter = VERDICT_SUCCESS;
+	fake[2].pre_score = VERDICT_ERROR;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_ERROR);
+	T_EQ(out.pre.plugin, 2);
+	/* Nobody is left to be scored. */
+	fake[0].refuses_mod = 1;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NONE);
+	fake[0].refuses_mod = 0;
+	fake[2].pre_score = VERDICT_SUCCESS;
+	fake[5].pre_score = VERDICT_ERROR;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_ERROR);
+	T_EQ(out.pre.plugin, 5);
+	fake[5].pre_score = VERDICT_SUCCESS;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NODE);
+	run_end();
+}

@@ -1,0 +1,240 @@
+/*
+ * Plugins for tests, which do what the test says, on a real snapshot.
+ *
+ * FAKES rows; what each does stands in fake[i], by slot: what a real one would work out,
+ * a fake one takes from the slot's number.
+ */
+#ifndef SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
+#define SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
+
+#include "shardsched/framework/stages.h"
+#include "shardsched/snapshot/snapshot_rig.h"
+#include "store/base/rng.h"
+
+enum { FAKES = 6, FAKE_SORT = FAKES, FAKE_BIND, FAKE_ROWS };
+
+struct fake {
+	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
+	uint32_t score_mod;                 /* slot * 7 % mod; 0: 0 */
+	enum verdict_code pre_filter, pre_score;
+	uint32_t narrow_mod; /* only slots that are 0 modulo it; 0: all */
+	/* Refuses nodes on which that many pods are, as long as it follows moves. */
+	uint32_t pods_max;
+	uint64_t takes_ns; /* of the clock, each time its filter is asked */
+	unsigned asked;    /* filter calls */
+	int moved;         /* the sum of deltas */
+};
+
+static struct fake fake[FAKES];
+static uint64_t fake_now_ns;
+static struct profiles profiles;
+static struct fw_class *class;
+
+static inline bool fake_refuses(unsigned n, const struct snapshot *on, uint32_t slot)
+{
+	const struct fake *is = &fake[n];
+
+	if (is->refuses_mod != 0 && slot % is->refuses_mod == is->refuses_rest)
+		return true;
+	return is->pods_max != 0 && on->row[slot].pods >= is->pods_max;
+}
+
+static inline int64_t fake_score(unsigned n, uint32_t slot)
+{
+	return fake[n].score_mod == 0 ? 0 : (int64_t)slot * 7 % fake[n].score_mod;
+}
+
+static inline void fake_filter(unsigned n, const struct plugin_call *call,
+                               struct node_span span)
+{
+	fake[n].asked++;
+	fake_now_ns += fake[n].takes_ns;
+	SPAN_EACH_WORD(i, span)
+	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+		if (fake_refuses(n, call->snapshot, (span.word + i) * 64 + bit))
+			span.bits[i] &= ~(UINT64_C(1) << bit);
+	}
+}
+
+static inline void fake_why(unsigned n, const struct plugin_call *call, uint32_t slot,
+                            struct verdict *say)
+{
+	if (fake_refuses(n, call->snapshot, slot))
+		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		            &(struct reason){.code = REASON_FIT_CPU, .detail = n});
+}
+
+static inline void fake_scores(unsigned n, struct node_span span, int64_t *score)
+{
+	SPAN_EACH_WORD(i, span)
+	for (uint32_t bit = 0; bit < 64; bit++) /* at others: something absurd */
+		score[i * 64 + bit] = (span.bits[i] >> bit & 1) != 0
+		                              ? fake_score(n, (span.word + i) * 64 + bit)
+		                              : INT64_MAX - bit;
+}
+
+static inline enum verdict_code fake_pre_filter(unsigned n,
+                                                const struct plugin_call *call,
+                                                struct plugin_narrow *narrow,
+                                                struct verdict *say)
+{
+	const struct snapshot *on = call->snapshot;
+
+	if (fake[n].pre_filter != VERDICT_SUCCESS)
+		verdict_add(say, fake[n].pre_filter,
+		            &(struct reason){.code = REASON_AFFINITY_NAMES});
+	if (fake[n].narrow_mod == 0)
+		return fake[n].pre_filter;
+	T_OK(pl_bitset_make(call->arena, on->capacity, &narrow->only), NULL);
+	for (uint32_t slot = 0; slot < on->slots; slot += fake[n].narrow_mod)
+		pl_bitset_add(narrow->only, slot);
+	return fake[n].pre_filter;
+}
+
+#define FAKE_FUNCTIONS(n)                                                              \
+	static void why_##n(const struct plugin_call *call, uint32_t slot,             \
+	                    struct verdict *say)                                       \
+	{                                                                              \
+		fake_why(n, call, slot, say);                                          \
+	}                                                                              \
+	static void score_##n(const struct plugin_call *call, struct node_span span,   \
+	                      int64_t *score)                                          \
+	{                                                                              \
+		(void)call;                                                            \
+		fake_scores(n, span, score);                                           \
+	}                                                                              \
+	static enum verdict_code pre_filter_##n(const struct plugin_call *call,        \
+	                                        struct plugin_narrow *narrow,          \
+	                                        struct verdict *say)                   \
+	{                                                                              \
+		return fake_pre_filter(n, call, narrow, say);                          \
+	}                                                                              \
+	static enum verdict_code pre_score_##n(const struct plugin_call *call,         \
+	                                       struct pl_bitset set,                   \
+	                                       struct verdict *say)                    \
+	{                                                                              \
+		(void)call, (void)set, (void)say;                                      \
+		return fake[n].pre_score;                                              \
+	}                                                                              \
+	static void moved_##n(const struct plugin_call *call, uint32_t slot,           \
+	                      const struct spec_view *view, uint32_t flags, int delta) \
+	{                                                                              \
+		(void)call, (void)slot, (void)view, (void)flags;                       \
+		fake[n].moved += delta;                                                \
+	}
+
+/* The second one is asked node by node. */
+#define FAKE_FILTER(n)                                                                \
+	static void filter_##n(const struct plugin_call *call, struct node_span span) \
+	{                                                                             \
+		fake_filter(n, call, span);                                           \
+	}
+
+FAKE_FILTER(0)
+FAKE_FILTER(2)
+FAKE_FILTER(3)
+FAKE_FILTER(4)
+FAKE_FILTER(5)
+
+FAKE_FUNCTIONS(0)
+FAKE_FUNCTIONS(1)
+FAKE_FUNCTIONS(2)
+FAKE_FUNCTIONS(3)
+FAKE_FUNCTIONS(4)
+FAKE_FUNCTIONS(5)
+
+/* Half of it, rounded down. */
+static void fake_normalize(const struct plugin_call *call, struct pl_bitset feasible,
+                           int64_t *score)
+{
+	(void)call;
+	PL_BITSET_EACH (slot, feasible)
+		score[slot] /= 2;
+}
+
+static enum verdict_code fake_bind(const struct plugin_call *call, uint32_t slot,
+                                   struct verdict *say)
+{
+	(void)call, (void)slot, (void)say;
+	return VERDICT_SUCCESS;
+}
+
+static const enum queue_sort fake_sort = QUEUE_BY_PRIORITY;
+
+#define FAKE_ROW(n)                                                       \
+	.why = why_##n, .score = score_##n, .pre_filter = pre_filter_##n, \
+	.pre_score = pre_score_##n, .moved = moved_##n, .state_size = 24
+
+static const struct plugin fake_0 = {
+	.name = "Zero", .filter = filter_0, .weight = 1, FAKE_ROW(0)};
+static const struct plugin fake_1 = {.name = "One", .weight = 3, FAKE_ROW(1)};
+static const struct plugin fake_2 = {.name = "Two",
+                                     .filter = filter_2,
+                                     .weight = 2,
+                                     .normal = PLUGIN_BY_MAX,
+                                     FAKE_ROW(2)};
+static const struct plugin fake_3 = {.name = "Three",
+                                     .filter = filter_3,
+                                     .weight = 5,
+                                     .normal = PLUGIN_BY_MAX_DOWN,
+                                     FAKE_ROW(3)};
+static const struct plugin fake_4 = {.name = "Four",
+                                     .filter = filter_4,
+                                     .weight = 7,
+                                     .global = true,
+                                     .normal = PLUGIN_BY_ITSELF,
+                                     .normalize = fake_normalize,
+                                     FAKE_ROW(4)};
+static const struct plugin fake_5 = {.name = "Five",
+                                     .filter = filter_5,
+                                     .weight = 1,
+                                     .global = true,
+                                     .normal = PLUGIN_BY_MAX,
+                                     FAKE_ROW(5)};
+static const struct plugin fake_row_sort = {.name = "Sort", .sort = &fake_sort};
+static const struct plugin fake_row_bind = {.name = "Bind", .bind = fake_bind};
+
+static const struct plugin *const fake_rows[] = {&fake_0,        &fake_1,       &fake_2,
+                                                 &fake_3,        &fake_4,       &fake_5,
+                                                 &fake_row_sort, &fake_row_bind};
+static const struct plugin_table fake_table = {fake_rows, FAKE_ROWS, 0xff};
+
+static inline void put_nodes(uint32_t count)
+{
+	char text[200];
+
+	for (uint32_t i = 0; i < count; i++) {
+		(void)snprintf(text, sizeof text,
+		               "{'metadata':{'name':'n%u'},'status':{'capacity':{'cpu':"
+		               "'4','memory':'8Gi','pods':'110'}}}",
+		               i);
+		T_EQ(put_node(text), i);
+	}
+}
+
+/* Nodes, profiles of that configuration, a class of the first. */
+static inline void rig_begin(uint32_t nodes, const char *config, const char *pod_text)
+{
+	struct pod pod;
+	char room[4096];
+
+	memset(fake, 0, sizeof fake);
+	begin();
+	put_nodes(nodes);
+	T_OK(profiles_parse(&model, &fake_table, json_of(room, config), &profiles, &err),
+	     &err);
+	pod = pod_from(pod_text);
+	T_OK(fw_class_open(&snapshot, &profiles.at[0], pod.spec, &class, &err), &err);
+	pod_drop(&model, &pod);
+}
+
+static inline void rig_end(void)
+{
+	fw_class_close(&snapshot, class);
+	profiles_drop(&profiles);
+	end();
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* What if: pods leave their nodes and come back, and the plugins' states follow. */
+#include "shardsched/framework/cycle_int.h"
+
+void cycle_moved(struct cycle *cycle, const struct placed *pod, int delta)
+{
+	for (unsigned i = 0; i < cycle->filters; i++) {
+		unsigned plugin = cycle->filter[i];
+		const struct plugin *row = cycle->profile->table->row[plugin];
+
+		if (row->moved != NULL)
+			row->moved(&cycle->call[plugin], pod->node, pod->view, pod->flags,
+			           delta);
+	}
+}
+
+void cycle_lift(struct cycle *cycle, uint32_t placed)
+{
+	snapshot_pod_lift(cycle->snapshot, placed);
+	cycle_moved(cycle, &cycle->snapshot->placed[placed], -1);
+}
+
+void cycle_lower(struct cycle *cycle, uint32_t placed)
+{
+	snapshot_pod_lower(cycle->snapshot, placed);
+	cycle_moved(cycle, &cycle->snapshot->placed[placed], 1);
+}
+
+bool cycle_fits(struct cycle *cycle, uint32_t slot)
+{
+	bool fits = cycle->ready && nominated_filter(cycle, slot) < 0 && !cycle->failed;
+
+	/* Of the run it is not a failure. */
+	cycle->failed = false;
+	return fits;
+}
+
+enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *say)
+{
+	const struct profile_point *at = &cycle->profile->at[POINT_POST_FILTER];
+	enum verdict_code code = VERDICT_UNSCHEDULABLE;
+
+	verdict_clear(say);
+	for (unsigned i = 0; i < at->count; i++) {
+		unsigned plugin = at->plugin[i];
+
+		verdict_clear(say);
+		code = cycle->profile->table->row[plugin]->post_filter(
+			&cycle->call[plugin], cycle, say);
+		say->code = code;
+		say->plugin = (int)plugin;
+		if (code == VERDICT_SUCCESS || code == VERDICT_ERROR)
+			break;
+	}
+	return code;
+}
