@@ -75,13 +75,19 @@ static void set_bit(struct domain_counts *counts, uint32_t slot, bool on)
 		counts->bits[slot / 64] &= ~bit;
 }
 
+/* Twice is not at all (a probe that puts back what it took), unless nodes have moved in
+ * between. */
 static void put_off(struct domain_counts *counts, uint32_t domain)
 {
 	if (counts->pending_count > DOMAIN_COUNTS_PENDING)
 		return;
-	for (uint32_t i = 0; i < counts->pending_count; i++)
-		if (counts->pending[i] == domain)
-			return;
+	for (uint32_t i = 0; i < counts->pending_count; i++) {
+		if (counts->pending[i] != domain)
+			continue;
+		if (!counts->moved)
+			counts->pending[i] = counts->pending[--counts->pending_count];
+		return;
+	}
 	if (counts->pending_count < DOMAIN_COUNTS_PENDING)
 		counts->pending[counts->pending_count] = domain;
 	counts->pending_count++;
@@ -163,6 +169,7 @@ void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t fr
 		enter(counts, to, pods);
 	}
 	set_bit(counts, slot, counts->count[to] != 0);
+	counts->moved = counts->pending_count > 0;
 }
 
 static void mend_word(struct domain_counts *counts, uint32_t domain, uint32_t word)
@@ -213,4 +220,5 @@ void domain_counts_settle(struct domain_counts *counts, uint32_t slots)
 		for (uint32_t i = 0; i < counts->pending_count; i++)
 			mend(counts, counts->pending[i], words);
 	counts->pending_count = 0;
+	counts->moved = false;
 }

@@ -26,6 +26,7 @@ struct domain_counts {
 	uint32_t others;             /* pods on nodes without the label */
 	uint32_t pending_count;      /* more than fit: all is to be made anew */
 	uint32_t pending[DOMAIN_COUNTS_PENDING];
+	bool moved; /* nodes, while something was pending */
 };
 
 /* Nothing is counted yet. PL_NOMEM. */

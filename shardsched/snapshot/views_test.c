@@ -53,6 +53,12 @@ T_CASE(pods_are_counted_by_node_and_domain)
 	T_EQ(tally_nodes(tally)[0], 3);
 	snapshot_pod_remove(&snapshot, first);
 	T_TRUE(tally_nodes(tally) != NULL);
+	snapshot_probe(&snapshot);
+	snapshot_pod_lift(&snapshot, second);
+	T_TRUE(tally_nodes(tally) == NULL);
+	snapshot_pod_lower(&snapshot, second);
+	T_EQ(tally_nodes(tally)[0], 3);
+	snapshot_probe_end(&snapshot);
 	snapshot_pod_remove(&snapshot, second);
 	T_TRUE(tally_nodes(tally) == NULL);
 	change_node(c, "{'metadata':{'name':'c','labels':{'zone':'2'}}}");
