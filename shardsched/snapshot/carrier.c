@@ -181,7 +181,7 @@ enum pl_code carrier_take(struct snapshot *snapshot, const struct spec_term *ter
 	uint64_t key[3] = {term->term->item.id, (uint64_t)kind, (uint64_t)term->weight};
 	struct pl_map_node *node =
 		pl_map_get(&snapshot->inner->views->carriers, pl_span(key, sizeof key));
-	struct carrier_inner *carrier;
+	struct carrier_inner *carrier = NULL;
 	enum pl_code code;
 
 	if (node != NULL) {
