@@ -33,6 +33,8 @@ static bool reason_place(const struct reason *reason, const char *at, uint32_t *
 		*string = reason->subject;
 	else if (strncmp(at, "{v}", 3) == 0)
 		*string = reason->value;
+	else if (strncmp(at, "{d}", 3) == 0)
+		*string = reason->detail;
 	else
 		return false;
 	return true;

@@ -10,7 +10,8 @@
 #include "shardsched/model/strings.h"
 #include "store/base/buf.h"
 
-/* X(NAME, code, sentence): {s} is the subject's text, {v} the value's. Codes are for
+/* X(NAME, code, sentence): {s} is the subject's text, {v} the value's,
+ * {d} that of the detail where it is a string. Codes are for
  * machines and never change; new ones are added. */
 #define REASON_MAP(X)                                                                      \
 	X(NONE, "none", "")                                                                \
@@ -37,6 +38,30 @@
 	X(VOLUME_LIMIT, "volume.limit", "node(s) exceed max volume count")                 \
 	X(CLAIM_MISSING, "volume.claim.missing",                                           \
 	  "persistentvolumeclaim \"{s}\" not found")                                       \
+	X(CLAIM_WAITS, "volume.claim.waits",                                               \
+	  "waiting for ephemeral volume controller to create the persistentvolumeclaim "   \
+	  "\"{s}-{v}\"")                                                                   \
+	X(CLAIM_FOREIGN, "volume.claim.foreign",                                           \
+	  "PVC {s}/{v}-{d} was not created for pod {s}/{v} (pod is not owner)")            \
+	X(CLAIM_LOST, "volume.claim.lost",                                                 \
+	  "persistentvolumeclaim \"{s}\" bound to non-existent persistentvolume \"{v}\"")  \
+	X(CLAIM_DELETED, "volume.claim.deleted",                                           \
+	  "persistentvolumeclaim \"{s}\" is being deleted")                                \
+	X(CLAIM_UNBOUND, "volume.claim.unbound",                                           \
+	  "pod has unbound immediate PersistentVolumeClaims")                              \
+	X(CLAIM_CLASSLESS, "volume.claim.classless",                                       \
+	  "PersistentVolumeClaim had no pv name and storageClass name")                    \
+	X(VOLUME_MISSING, "volume.missing", "persistentvolume \"{s}\" not found")          \
+	X(VOLUME_NAMELESS, "volume.nameless", "PersistentVolume had no name")              \
+	X(VOLUME_CLASS_MISSING, "volume.class.missing",                                    \
+	  "storageclass.storage.k8s.io \"{s}\" not found")                                 \
+	X(VOLUME_GONE, "volume.gone",                                                      \
+	  "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")     \
+	X(VOLUME_NODE, "volume.node", "node(s) had volume node affinity conflict")         \
+	X(VOLUME_NONE, "volume.none",                                                      \
+	  "node(s) didn't find available persistent volumes to bind")                      \
+	X(VOLUME_SPACE, "volume.space", "node(s) did not have enough free storage")        \
+	X(VOLUME_ZONE, "volume.zone", "node(s) had no available volume zone")              \
 	X(SPREAD, "spread.skew", "node(s) didn't match pod topology spread constraints")   \
 	X(SPREAD_LABEL, "spread.label",                                                    \
 	  "node(s) didn't match pod topology spread constraints (missing required label)") \

@@ -40,13 +40,14 @@ enum draft_source {
 	DRAFT_AWS,
 	DRAFT_ISCSI,
 	DRAFT_RBD,
+	DRAFT_AZURE,
 	DRAFT_SOURCE_COUNT,
 };
 
 struct draft_volume {
 	struct pl_span name;
 	enum draft_source source;
-	struct pl_span id;     /* claimName, pdName, volumeID, iqn, image */
+	struct pl_span id;     /* claimName, pdName, volumeID, iqn, image, diskName */
 	struct pl_span pool;   /* rbd */
 	struct pl_span portal; /* iscsi */
 	struct draft_texts monitors;

@@ -89,6 +89,7 @@ static const struct {
 	{"awsElasticBlockStore", "volumeID", DRAFT_AWS},
 	{"iscsi", "iqn", DRAFT_ISCSI},
 	{"rbd", "image", DRAFT_RBD},
+	{"azureDisk", "diskName", DRAFT_AZURE},
 };
 
 static void take_template(struct reader *reader, struct pl_json volume,

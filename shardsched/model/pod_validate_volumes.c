@@ -85,6 +85,9 @@ static void check_source(struct validate *v, const struct draft_volume *volume)
 		want(v, "rbd", "monitors", volume->monitors.count > 0);
 		want(v, "rbd", "image", volume->id.len > 0);
 		break;
+	case DRAFT_AZURE:
+		want(v, "azureDisk", "diskName", volume->id.len > 0);
+		break;
 	case DRAFT_OTHER:
 	case DRAFT_SOURCE_COUNT:
 		break;

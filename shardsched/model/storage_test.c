@@ -76,6 +76,31 @@ T_CASE(a_volume_is_read)
 	end();
 }
 
+#define STORED(on)                                                                      \
+	"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"]," \
+	"\"capacity\":{\"storage\":\"1\"}," on "}}"
+
+T_CASE(a_volume_says_where_it_is_stored)
+{
+	struct volume volume;
+
+	begin();
+	READ(volume, STORED("\"local\":{\"path\":\"/d\"}"), &volume);
+	T_EQ(volume.source, VOLUME_ON_LOCAL);
+	T_EQ(volume.handle, 0);
+	volume_drop(&model, &volume);
+	READ(volume, STORED("\"awsElasticBlockStore\":{\"volumeID\":\"vol-1\"}"),
+	     &volume);
+	T_EQ(volume.source, VOLUME_ON_AWS);
+	T_EQ(volume.handle, id("vol-1"));
+	T_EQ(volume.driver, 0);
+	volume_drop(&model, &volume);
+	READ(volume, STORED("\"nfs\":{}"), &volume);
+	T_EQ(volume.source, VOLUME_ON_OTHER);
+	volume_drop(&model, &volume);
+	end();
+}
+
 T_CASE(a_claim_is_read)
 {
 	struct claim claim;

@@ -107,6 +107,36 @@ static struct shape take_shape(struct parse *parse, struct pl_json spec,
 	return shape;
 }
 
+static const struct {
+	const char *name;
+	const char *id; /* the member that names it */
+	enum volume_source source;
+} sources[] = {
+	{"csi", "volumeHandle", VOLUME_ON_CSI},
+	{"local", NULL, VOLUME_ON_LOCAL},
+	{"awsElasticBlockStore", "volumeID", VOLUME_ON_AWS},
+	{"gcePersistentDisk", "pdName", VOLUME_ON_GCE},
+	{"azureDisk", "diskName", VOLUME_ON_AZURE},
+};
+
+static void take_source(struct parse *parse, struct pl_json spec, struct volume *out)
+{
+	struct reader *reader = &parse->reader;
+
+	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+		struct pl_json from = reader_object(reader, spec, sources[i].name);
+		struct pl_span id = {0};
+
+		if (from.node == NULL || out->source != VOLUME_ON_OTHER)
+			continue;
+		out->source = (uint8_t)sources[i].source;
+		if (sources[i].id != NULL)
+			id = reader_text(reader, from, sources[i].id);
+		if (reader->code == PL_OK)
+			out->handle = maker_name(&parse->maker, id);
+	}
+}
+
 static void take_volume(struct parse *parse, struct pl_json spec, struct volume *out)
 {
 	struct reader *reader = &parse->reader;
@@ -117,7 +147,6 @@ static void take_volume(struct parse *parse, struct pl_json spec, struct volume 
 	struct pl_span claim_name = reader_text(reader, claim, "name");
 	struct pl_span claim_uid = reader_text(reader, claim, "uid");
 	struct pl_span driver = reader_text(reader, csi, "driver");
-	struct pl_span handle = reader_text(reader, csi, "volumeHandle");
 
 	if (reader->code != PL_OK)
 		return;
@@ -125,7 +154,7 @@ static void take_volume(struct parse *parse, struct pl_json spec, struct volume 
 	out->claim_name = maker_name(maker, claim_name);
 	out->claim_uid = maker_name(maker, claim_uid);
 	out->driver = maker_name(maker, driver);
-	out->handle = maker_name(maker, handle);
+	take_source(parse, spec, out);
 }
 
 static void make_volume(struct parse *parse, const struct shape *shape,

@@ -22,6 +22,17 @@ enum volume_phase {
 	VOLUME_OTHER,
 };
 
+/* Where it is stored, as far as somebody looks at it: limits of what can be attached,
+ * and where a local one is. */
+enum volume_source {
+	VOLUME_ON_OTHER,
+	VOLUME_ON_CSI,
+	VOLUME_ON_LOCAL, /* a disk of one machine */
+	VOLUME_ON_AWS,   /* awsElasticBlockStore: handle is its volumeID */
+	VOLUME_ON_GCE,   /* gcePersistentDisk: its pdName */
+	VOLUME_ON_AZURE, /* azureDisk: its diskName */
+};
+
 struct volume {
 	uint32_t name;
 	uint32_t uid;
@@ -35,8 +46,9 @@ struct volume {
 	uint32_t claim_name;
 	uint32_t claim_uid; /* 0: not said */
 	uint16_t modes;
-	uint8_t phase; /* enum volume_phase */
-	bool block;    /* volumeMode */
+	uint8_t phase;  /* enum volume_phase */
+	uint8_t source; /* enum volume_source */
+	bool block;     /* volumeMode */
 	bool deleted;
 };
 

@@ -17,13 +17,13 @@
 	X(plugin_node_affinity, true)             \
 	X(plugin_node_ports, true)                \
 	X(plugin_fit, true)                       \
-	/* X(plugin_volume_restrictions, true) */ \
-	/* X(plugin_ebs_limits, true) */          \
-	/* X(plugin_gce_pd_limits, true) */       \
-	/* X(plugin_node_volume_limits, true) */  \
-	/* X(plugin_azure_disk_limits, true) */   \
-	/* X(plugin_volume_binding, true) */      \
-	/* X(plugin_volume_zone, true) */         \
+	X(plugin_volume_restrictions, true)       \
+	X(plugin_ebs_limits, true)                \
+	X(plugin_gce_pd_limits, true)             \
+	X(plugin_node_volume_limits, true)        \
+	X(plugin_azure_disk_limits, true)         \
+	X(plugin_volume_binding, true)            \
+	X(plugin_volume_zone, true)               \
 	/* X(plugin_pod_topology_spread, true) */ \
 	X(plugin_inter_pod_affinity, true)        \
 	X(plugin_default_preemption, true)        \

@@ -238,6 +238,21 @@ enum pl_code assumed_add(struct catalog *catalog, struct assumed_pod pod,
 	return PL_OK;
 }
 
+bool assumed_holds(const struct catalog *catalog, struct assumed_pod pod)
+{
+	for (uint32_t i = 0;; i++) {
+		const struct assumed *it = get(catalog, pod, i);
+		const struct catalog_entry *entry;
+
+		if (it == NULL)
+			return true;
+		entry = entry_of(catalog, it);
+		if (entry == NULL || !is_so(it, entry) ||
+		    catalog_find_claim(catalog, it->claim) == NULL)
+			return false;
+	}
+}
+
 static void decision_free(struct catalog *catalog, struct assumed *it)
 {
 	pl_map_del(&catalog->inner->assumed, &it->by_pod);

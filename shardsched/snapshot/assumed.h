@@ -11,7 +11,9 @@
  * An object that is put without a decision while one is assumed keeps the assumption;
  * one that has a decision of its own ends it.
  *
- * Decisions belong to a pod. Pods that share a claim may assume the same about it.
+ * Decisions belong to a pod. Pods that share a claim may assume the same about it. Whoever
+ * binds the pod writes what assumed_get gives, and settles then: a volume's claimRef, or
+ * the claim's annotation volume.kubernetes.io/selected-node.
  */
 #ifndef SHARDSCHED_SNAPSHOT_ASSUMED_H
 #define SHARDSCHED_SNAPSHOT_ASSUMED_H
@@ -46,6 +48,9 @@ PL_NODISCARD enum pl_code assumed_add(struct catalog *catalog, struct assumed_po
                                       const struct assumed *decision, struct pl_err *err);
 void assumed_forget(struct catalog *catalog, struct assumed_pod pod);
 void assumed_settle(struct catalog *catalog, struct assumed_pod pod);
+
+/* Whether all that the pod decided is still so. */
+bool assumed_holds(const struct catalog *catalog, struct assumed_pod pod);
 
 /* The decisions of a pod, as they came; ordinals are dense. NULL: no more. */
 const struct assumed *assumed_get(const struct catalog *catalog, struct assumed_pod pod,

@@ -1,0 +1,19 @@
+/* Azure's disks: 16. */
+#include "shardsched/plugins/disk_limits.h"
+
+enum { AZURE_DISK_MOST = 16 };
+
+static int64_t most(struct pl_span machine)
+{
+	(void)machine;
+	return AZURE_DISK_MOST;
+}
+
+static const struct disk_rule rule = {
+	.kind = ATTACH_AZURE,
+	.draft = DRAFT_AZURE,
+	.scalar = "attachable-volumes-azure-disk",
+	.most = most,
+};
+
+DISK_LIMITS_ROW(plugin_azure_disk_limits, "AzureDiskLimits", rule);

@@ -1,0 +1,59 @@
+/*
+ * How many in-tree volumes of a cloud may be attached to a node: what its allocatable
+ * says, or what that cloud takes. Nodes that CSI knows leave it to NodeVolumeLimits.
+ *
+ * One implementation, a row for each cloud.
+ */
+#ifndef SHARDSCHED_PLUGINS_DISK_LIMITS_H
+#define SHARDSCHED_PLUGINS_DISK_LIMITS_H
+
+#include "shardsched/plugins/volume_attach.h"
+
+struct disk_rule {
+	enum attach_kind kind;
+	unsigned draft;     /* enum draft_source */
+	const char *scalar; /* allocatable resource */
+	/* Without that; the type of machine as its label says, perhaps empty. */
+	int64_t (*most)(struct pl_span machine);
+};
+
+struct disk_limits {
+	const struct disk_rule *rule;
+	struct attach_sight sight;
+	struct attach_load load;
+	uint32_t scalar, machine, machine_beta; /* 0: nobody has it */
+};
+
+enum verdict_code disk_limits_pre_filter(const struct disk_rule *rule,
+                                         const struct plugin_call *call,
+                                         struct verdict *say);
+void disk_limits_filter(const struct plugin_call *call, struct node_span span);
+void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdict *say);
+
+#define DISK_LIMITS_EVENTS                                                          \
+	(QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(NODE_ADDED) |        \
+	 QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(NODE_LABELS) | QUEUE_ON(PVC_ADDED) | \
+	 QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED))
+
+/* A row, of the rule of that name. */
+#define DISK_LIMITS_ROW(row, text, of)                                      \
+	static enum verdict_code pre_filter(const struct plugin_call *call, \
+	                                    struct plugin_narrow *narrow,   \
+	                                    struct verdict *say)            \
+	{                                                                   \
+		(void)narrow;                                               \
+		return disk_limits_pre_filter(&(of), call, say);            \
+	}                                                                   \
+	const struct plugin row = {                                         \
+		.name = text,                                               \
+		.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,                    \
+		.events = DISK_LIMITS_EVENTS,                               \
+		.hint = claims_hint,                                        \
+		.epoch = claims_epoch_of_all,                               \
+		.state_size = sizeof(struct disk_limits),                   \
+		.pre_filter = pre_filter,                                   \
+		.filter = disk_limits_filter,                               \
+		.why = disk_limits_why,                                     \
+	}
+
+#endif

@@ -1,0 +1,19 @@
+/* Google's persistent disks: 16. */
+#include "shardsched/plugins/disk_limits.h"
+
+enum { GCE_PD_MOST = 16 };
+
+static int64_t most(struct pl_span machine)
+{
+	(void)machine;
+	return GCE_PD_MOST;
+}
+
+static const struct disk_rule rule = {
+	.kind = ATTACH_GCE,
+	.draft = DRAFT_GCE,
+	.scalar = "attachable-volumes-gce-pd",
+	.most = most,
+};
+
+DISK_LIMITS_ROW(plugin_gce_pd_limits, "GCEPDLimits", rule);

@@ -1,0 +1,168 @@
+/*
+ * How many volumes of a CSI driver may be attached to a node: what its CSINode says, or
+ * its allocatable attachable-volumes-csi-<driver>. A node that says nothing takes any
+ * number.
+ */
+#include <string.h>
+
+#include "shardsched/plugins/volume_attach.h"
+
+#define LIMIT_PREFIX "attachable-volumes-csi-"
+
+/* A name of a resource has fewer bytes. Kubernetes shortens longer ones with a hash; no
+ * driver is known whose name is that long, and then CSINode tells. */
+enum { LIMIT_NAME_MAX = 63 };
+
+enum {
+	CSI_KINDS = 1 << DRAFT_CLAIM | 1 << DRAFT_EPHEMERAL | 1 << DRAFT_AWS |
+	            1 << DRAFT_GCE | 1 << DRAFT_AZURE | 1 << DRAFT_RBD,
+};
+
+/* What the pod would bring to nodes of one sort. */
+struct bring {
+	struct attach_sight sight;
+	struct attach_load load;
+	uint32_t *scalar; /* by driver: the allocatable resource; 0: nobody has it */
+	int64_t *most;    /* scratch */
+};
+
+struct limits {
+	struct bring plain;  /* nodes that CSI does not know */
+	struct bring by_csi; /* and those that it does */
+};
+
+static uint32_t scalar_of(const struct attach_sight *sight, uint32_t driver)
+{
+	struct pl_span text = attach_driver_text(sight, driver);
+	size_t prefix = sizeof LIMIT_PREFIX - 1;
+	char name[LIMIT_NAME_MAX];
+
+	if (prefix + text.len >= sizeof name)
+		return 0;
+	memcpy(name, LIMIT_PREFIX, prefix);
+	memcpy(name + prefix, text.at, text.len);
+	return strings_find(&sight->snapshot->model->strings,
+	                    pl_span(name, prefix + text.len));
+}
+
+static bool bring_make(const struct plugin_call *call, bool by_csi, struct bring *out)
+{
+	size_t most = call->spec->volumes.count;
+
+	attach_sight_init(&out->sight, call->snapshot, ATTACH_CSI);
+	out->sight.by_csi = by_csi;
+	out->scalar = pl_arena_zalloc(call->arena, most, sizeof *out->scalar);
+	out->most = pl_arena_zalloc(call->arena, most, sizeof *out->most);
+	if (out->scalar == NULL || out->most == NULL ||
+	    !attach_load_make(&out->sight, claims_of_call(call), call->arena, &out->load))
+		return false;
+	for (uint32_t i = 0; i < out->load.drivers; i++)
+		out->scalar[i] = scalar_of(&out->sight, out->load.count[i].driver);
+	return true;
+}
+
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	struct limits *limits = call->state;
+
+	(void)narrow;
+	if (!spec_has_volumes(call->spec, CSI_KINDS))
+		return VERDICT_SKIP;
+	if (bring_make(call, false, &limits->plain) &&
+	    bring_make(call, true, &limits->by_csi))
+		return VERDICT_SUCCESS;
+	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	return VERDICT_ERROR;
+}
+
+/* Below 0: it is not said. */
+static int64_t limit_of(const struct csi_node *node, uint32_t driver)
+{
+	for (uint32_t i = 0; node != NULL && i < node->count; i++)
+		if (node->limits[i].driver == driver)
+			return node->limits[i].volumes;
+	return -1;
+}
+
+static int64_t allocatable_of(const struct node_row *row, uint32_t scalar)
+{
+	const struct resources *all = row->node.allocatable;
+
+	for (uint64_t i = 0; scalar != 0 && all != NULL && i < all->count; i++)
+		if (all->row[i].name == scalar)
+			return all->row[i].amount;
+	return -1;
+}
+
+/* false: none of the drivers has a limit there. */
+static bool find_limits(const struct node_row *row, const struct csi_node *node,
+                        struct bring *bring)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < bring->load.drivers; i++) {
+		bring->most[i] = limit_of(node, bring->load.count[i].driver);
+		if (bring->most[i] < 0)
+			bring->most[i] = allocatable_of(row, bring->scalar[i]);
+		any |= bring->most[i] >= 0;
+	}
+	return any;
+}
+
+static bool refuses(const struct plugin_call *call, uint32_t slot)
+{
+	const struct node_row *row = &call->snapshot->row[slot];
+	const struct csi_node *node = catalog_find_csi_node(
+		&call->snapshot->catalog, (struct catalog_key){0, row->node.name, 0});
+	struct limits *limits = call->state;
+	struct bring *bring = node == NULL ? &limits->plain : &limits->by_csi;
+
+	if (!find_limits(row, node, bring))
+		return false;
+	attach_load_count(&bring->sight, &bring->load, slot, bring->most, call->arena);
+	for (uint32_t i = 0; i < bring->load.drivers; i++) {
+		const struct attach_count *count = &bring->load.count[i];
+
+		if (bring->most[i] >= 0 && count->fresh > 0 &&
+		    (int64_t)count->there + count->fresh > bring->most[i])
+			return true;
+	}
+	return false;
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	const struct limits *limits = call->state;
+
+	if (limits->plain.load.drivers == 0 && limits->by_csi.load.drivers == 0)
+		return;
+	SPAN_EACH_WORD(i, span)
+	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+		if (refuses(call, (span.word + i) * 64 + bit))
+			span.bits[i] &= ~(UINT64_C(1) << bit);
+	}
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	if (refuses(call, slot))
+		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		            &(struct reason){.code = REASON_VOLUME_LIMIT});
+}
+
+const struct plugin plugin_node_volume_limits = {
+	.name = "NodeVolumeLimits",
+	.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,
+	.events = QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(NODE_ADDED) |
+                  QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(PVC_ADDED) |
+                  QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED),
+	.hint = claims_hint,
+	.epoch = claims_epoch_of_all,
+	.state_size = sizeof(struct limits),
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+};

@@ -1,0 +1,105 @@
+/* Holding a node against a plan. */
+#include "shardsched/plugins/volume_plan.h"
+
+static bool reaches(const struct snapshot *snapshot, const struct node_row *row,
+                    const struct volume *volume)
+{
+	/* Without a name: a volume asks for labels, as kube-scheduler reads it. */
+	return volume->reachable == NULL ||
+	       node_selector_matches(&snapshot->model->strings, volume->reachable,
+	                             row->node.labels, 0);
+}
+
+static unsigned judge_bound(const struct snapshot *snapshot,
+                            const struct volume_plan *plan, const struct node_row *row)
+{
+	for (uint32_t i = 0; i < plan->bound_count; i++) {
+		if (plan->bound[i] == NULL)
+			return PLAN_GONE;
+		if (!reaches(snapshot, row, plan->bound[i]))
+			return PLAN_NODE;
+	}
+	return 0;
+}
+
+/* By a claim before that one. */
+static bool is_chosen(const struct volume_plan *plan, uint32_t before,
+                      const struct volume *volume)
+{
+	for (uint32_t i = 0; i < before; i++)
+		if (plan->open[i].chosen == volume)
+			return true;
+	return false;
+}
+
+static const struct volume *choose(const struct snapshot *snapshot,
+                                   const struct volume_plan *plan, uint32_t at,
+                                   const struct node_row *row)
+{
+	const struct plan_claim *it = &plan->open[at];
+	struct volume_walk walk;
+	uint32_t item;
+
+	for (uint32_t i = 0; i < it->bound_to_count; i++)
+		if (!is_chosen(plan, at, it->bound_to[i]))
+			return reaches(snapshot, row, it->bound_to[i]) ? it->bound_to[i]
+			                                               : NULL;
+	volume_walk_init(&walk, &it->open_index, row->node.labels);
+	while ((item = volume_walk_next(&walk, &it->open_index)) != UINT32_MAX)
+		if (!is_chosen(plan, at, it->open[item]) &&
+		    reaches(snapshot, row, it->open[item]))
+			return it->open[item];
+	return NULL;
+}
+
+static bool room_reaches(const struct snapshot *snapshot, const struct plan_claim *it,
+                         const struct node_row *row)
+{
+	struct volume_walk walk;
+	uint32_t item;
+
+	volume_walk_init(&walk, &it->room_index, row->node.labels);
+	while ((item = volume_walk_next(&walk, &it->room_index)) != UINT32_MAX)
+		if (selector_matches(&snapshot->model->strings, it->room[item]->nodes,
+		                     row->node.labels))
+			return true;
+	return false;
+}
+
+static unsigned judge_making(const struct snapshot *snapshot, const struct plan_claim *it,
+                             const struct node_row *row)
+{
+	if (!it->is_made)
+		return PLAN_NONE;
+	if (!plan_class_is_anywhere(it->class) &&
+	    !node_selector_matches(&snapshot->model->strings, it->class->topologies,
+	                           row->node.labels, 0))
+		return PLAN_NONE;
+	return it->is_tight && !room_reaches(snapshot, it, row) ? PLAN_SPACE : 0;
+}
+
+static unsigned judge_waiting(const struct snapshot *snapshot,
+                              const struct volume_plan *plan, const struct node_row *row)
+{
+	unsigned refusal = 0;
+
+	for (uint32_t i = 0; i < plan->placed_count; i++)
+		if (plan->placed[i].claim->selected_node != row->node.name)
+			return PLAN_NONE;
+	for (uint32_t i = 0; i < plan->open_count; i++)
+		plan->open[i].chosen = choose(snapshot, plan, i, row);
+	for (uint32_t i = 0; i < plan->placed_count && refusal == 0; i++)
+		refusal = judge_making(snapshot, &plan->placed[i], row);
+	for (uint32_t i = 0; i < plan->open_count && refusal == 0; i++)
+		if (plan->open[i].chosen == NULL)
+			refusal = judge_making(snapshot, &plan->open[i], row);
+	return refusal;
+}
+
+unsigned volume_plan_judge(const struct snapshot *snapshot,
+                           const struct volume_plan *plan, uint32_t slot)
+{
+	const struct node_row *row = &snapshot->row[slot];
+
+	return judge_bound(snapshot, plan, row) | judge_waiting(snapshot, plan, row);
+}

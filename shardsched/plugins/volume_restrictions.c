@@ -1,0 +1,216 @@
+/*
+ * A disk that only one machine, or only one pod, can write to is not used twice on a
+ * node; and a claim that says it is for one pod (ReadWriteOncePod) is not used twice at
+ * all: then all nodes are refused, wherever the other pod is.
+ */
+#include "shardsched/plugins/volume_claims.h"
+#include "shardsched/snapshot/claims.h"
+
+enum {
+	DISK_KINDS = 1 << DRAFT_GCE | 1 << DRAFT_AWS | 1 << DRAFT_ISCSI | 1 << DRAFT_RBD,
+};
+
+struct restrictions {
+	/* Of the pod's claims for one pod, those that others use; more or less while pods
+	 * are lifted and put back. */
+	int64_t taken;
+	bool disks;
+};
+
+/* -- claims for one pod ------------------------------------------------------------- */
+
+static bool is_for_one(const struct plugin_call *call, const struct spec_volume *volume)
+{
+	const struct claim *claim;
+
+	if (volume->kind != DRAFT_CLAIM)
+		return false;
+	claim = volume_claim(call->snapshot, claims_of_call(call), volume);
+	return claim != NULL && (claim->modes & VOLUME_RWOP) != 0;
+}
+
+static bool came_before(const struct spec_volume *volume, unsigned at)
+{
+	for (unsigned i = 0; i < at; i++)
+		if (volume[i].kind == DRAFT_CLAIM && volume[i].id == volume[at].id)
+			return true;
+	return false;
+}
+
+static int64_t count_taken(const struct plugin_call *call)
+{
+	const struct spec_volume *volume = spec_volumes(call->spec);
+	int64_t taken = 0;
+
+	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+		struct catalog_key key = {call->spec->namespace, volume[i].id, 0};
+
+		if (is_for_one(call, &volume[i]) && !came_before(volume, i))
+			taken += claims_users(&call->snapshot->catalog, key) > 0;
+	}
+	return taken;
+}
+
+/* The first claim that the pod names and that is not there. */
+static const struct spec_volume *find_missing(const struct plugin_call *call)
+{
+	const struct spec_volume *volume = spec_volumes(call->spec);
+
+	for (unsigned i = 0; i < call->spec->volumes.count; i++)
+		if (volume[i].kind == DRAFT_CLAIM &&
+		    volume_claim(call->snapshot, claims_of_call(call), &volume[i]) ==
+		            NULL)
+			return &volume[i];
+	return NULL;
+}
+
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	struct restrictions *state = call->state;
+	const struct spec_volume *missing;
+
+	(void)narrow;
+	if (call->spec->volumes.count == 0)
+		return VERDICT_SKIP;
+	missing = find_missing(call);
+	if (missing != NULL) {
+		verdict_add(say, VERDICT_UNRESOLVABLE,
+		            &(struct reason){.code = REASON_CLAIM_MISSING,
+		                             .subject = missing->id});
+		return VERDICT_UNRESOLVABLE;
+	}
+	state->disks = spec_has_volumes(call->spec, DISK_KINDS);
+	state->taken = count_taken(call);
+	return state->disks || state->taken > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
+}
+
+static void moved(const struct plugin_call *call, uint32_t slot,
+                  const struct spec_view *pod, uint32_t flags, int delta)
+{
+	const struct spec_volume *mine = spec_volumes(call->spec);
+	const struct spec_volume *its = spec_volumes(pod->spec);
+	struct restrictions *state = call->state;
+
+	(void)slot;
+	(void)flags;
+	if (pod->spec->namespace != call->spec->namespace)
+		return;
+	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+		if (!is_for_one(call, &mine[i]) || came_before(mine, i))
+			continue;
+		for (unsigned j = 0; j < pod->spec->volumes.count; j++)
+			if (its[j].kind == DRAFT_CLAIM && its[j].id == mine[i].id)
+				state->taken += delta;
+	}
+}
+
+/* -- disks ----------------------------------------------------------------------------
+ */
+
+static bool share_a_monitor(const struct spec *spec, const struct spec_volume *a,
+                            const struct spec *other, const struct spec_volume *b)
+{
+	const uint32_t *mine = spec_monitors(spec) + a->first;
+	const uint32_t *its = spec_monitors(other) + b->first;
+
+	for (uint32_t i = 0; i < a->monitors; i++)
+		for (uint32_t j = 0; j < b->monitors; j++)
+			if (mine[i] == its[j])
+				return true;
+	return false;
+}
+
+static bool conflict(const struct spec *spec, const struct spec_volume *a,
+                     const struct spec *other, const struct spec_volume *b)
+{
+	bool both_read = a->read_only != 0 && b->read_only != 0;
+
+	if (a->kind != b->kind || a->id != b->id)
+		return false;
+	switch (a->kind) {
+	case DRAFT_GCE:
+	case DRAFT_ISCSI:
+		return !both_read;
+	case DRAFT_AWS:
+		return true;
+	case DRAFT_RBD:
+		return !both_read && a->pool == b->pool &&
+		       share_a_monitor(spec, a, other, b);
+	default:
+		return false;
+	}
+}
+
+static bool specs_conflict(const struct spec *spec, const struct spec *other)
+{
+	const struct spec_volume *mine = spec_volumes(spec);
+	const struct spec_volume *its = spec_volumes(other);
+
+	for (unsigned i = 0; i < spec->volumes.count; i++)
+		for (unsigned j = 0; j < other->volumes.count; j++)
+			if (conflict(spec, &mine[i], other, &its[j]))
+				return true;
+	return false;
+}
+
+static bool node_conflicts(const struct plugin_call *call, uint32_t slot)
+{
+	const struct snapshot *snapshot = call->snapshot;
+	uint32_t at = snapshot->row[slot].first_pod;
+
+	for (; at != SNAPSHOT_NONE; at = snapshot->placed[at].next_on_node)
+		if (specs_conflict(call->spec, snapshot->placed[at].view->spec))
+			return true;
+	return false;
+}
+
+/* -- filter -----------------------------------------------------------------------------
+ */
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	const struct restrictions *state = call->state;
+	const uint64_t *with_volumes = call->snapshot->with_volumes.word + span.word;
+
+	SPAN_EACH_WORD(i, span)
+	{
+		if (state->taken > 0)
+			span.bits[i] = 0;
+		if (!state->disks)
+			continue;
+		for (uint64_t left = span.bits[i] & with_volumes[i]; left != 0;
+		     left &= left - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+			if (node_conflicts(call, (span.word + i) * 64 + bit))
+				span.bits[i] &= ~(UINT64_C(1) << bit);
+		}
+	}
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	const struct restrictions *state = call->state;
+
+	if (state->disks && node_conflicts(call, slot))
+		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		            &(struct reason){.code = REASON_DISK_CONFLICT});
+	else if (state->taken > 0)
+		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		            &(struct reason){.code = REASON_CLAIM_TAKEN});
+}
+
+const struct plugin plugin_volume_restrictions = {
+	.name = "VolumeRestrictions",
+	.refusal = PLUGIN_REFUSES_MIXED,
+	.events = QUEUE_ON(POD_REMOVED) | QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) |
+                  QUEUE_ON(NODE_ADDED),
+	.hint = claims_hint,
+	.epoch = claims_epoch,
+	.state_size = sizeof(struct restrictions),
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+	.moved = moved,
+};

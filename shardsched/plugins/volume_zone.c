@@ -1,0 +1,213 @@
+/*
+ * A volume whose labels name a zone or a region goes to nodes there only. A node that
+ * says nothing about zones or regions takes any: a cluster may have but one.
+ */
+#include "shardsched/plugins/volume_claims.h"
+
+static const char *const zone_keys[] = {"failure-domain.beta.kubernetes.io/zone",
+                                        "failure-domain.beta.kubernetes.io/region",
+                                        "topology.kubernetes.io/zone",
+                                        "topology.kubernetes.io/region"};
+enum { ZONE_KEYS = 4 };
+
+/* One label of one volume: a node has to have one of these values. */
+struct zone_rule {
+	uint32_t key;
+	uint32_t count;
+	const uint32_t *value;
+};
+
+struct zones {
+	uint32_t key[ZONE_KEYS]; /* 0: nobody has such a label */
+	uint32_t count;
+	struct zone_rule *rule;
+};
+
+static enum verdict_code refuse(struct verdict *say, enum reason_code code,
+                                uint32_t subject)
+{
+	verdict_add(say, VERDICT_UNRESOLVABLE,
+	            &(struct reason){.code = code, .subject = subject});
+	return VERDICT_UNRESOLVABLE;
+}
+
+static enum verdict_code fail(struct verdict *say)
+{
+	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	return VERDICT_ERROR;
+}
+
+/* The end of what begins there: two low lines, or the end of the text. */
+static size_t part_end(struct pl_span text, size_t at)
+{
+	while (at < text.len &&
+	       !(text.at[at] == '_' && at + 1 < text.len && text.at[at + 1] == '_'))
+		at++;
+	return at;
+}
+
+/* How many parts it has, between two low lines; 0: one of them is empty. */
+static uint32_t count_parts(struct pl_span text)
+{
+	uint32_t count = 0;
+
+	for (size_t at = 0;; at += 2) {
+		size_t end = part_end(text, at);
+
+		if (end == at)
+			return 0;
+		count++;
+		at = end;
+		if (at == text.len)
+			return count;
+	}
+}
+
+/* "a__b" is a set. One that cannot be read says nothing; false: no memory. */
+static bool add_rule(const struct plugin_call *call, struct zones *zones, uint32_t key,
+                     uint32_t text)
+{
+	const struct strings *strings = &call->snapshot->model->strings;
+	struct pl_span span = strings_get(strings, text);
+	uint32_t count = count_parts(span), i = 0;
+	uint32_t *value;
+
+	if (count == 0)
+		return true;
+	value = pl_arena_zalloc(call->arena, count, sizeof *value);
+	if (value == NULL)
+		return false;
+	for (size_t at = 0; i < count; at += 2) {
+		size_t end = part_end(span, at);
+
+		value[i++] = strings_find(strings, pl_span(span.at + at, end - at));
+		at = end;
+	}
+	zones->rule[zones->count++] = (struct zone_rule){key, count, value};
+	return true;
+}
+
+static bool add_rules(const struct plugin_call *call, struct zones *zones,
+                      const struct volume *volume)
+{
+	for (unsigned i = 0; i < ZONE_KEYS; i++) {
+		uint32_t text = zones->key[i] == 0
+		                        ? 0
+		                        : labels_get(volume->labels, zones->key[i]);
+
+		if (text != 0 && !add_rule(call, zones, zones->key[i], text))
+			return false;
+	}
+	return true;
+}
+
+/* A claim that has no volume: only one that waits for the pod may be so. */
+static enum verdict_code unbound(const struct plugin_call *call,
+                                 const struct claim *claim, struct verdict *say)
+{
+	const struct storage_class *class = claim_class(call->snapshot, claim);
+
+	if (strings_get(&call->snapshot->model->strings, claim->class).len == 0)
+		return refuse(say, REASON_CLAIM_CLASSLESS, 0);
+	if (class == NULL)
+		return refuse(say, REASON_VOLUME_CLASS_MISSING, claim->class);
+	return class->waits ? VERDICT_SUCCESS : refuse(say, REASON_VOLUME_NAMELESS, 0);
+}
+
+static enum verdict_code take_volume(const struct plugin_call *call,
+                                     const struct spec_volume *of, struct verdict *say)
+{
+	const struct claim *claim =
+		volume_claim(call->snapshot, claims_of_call(call), of);
+	const struct volume *volume;
+
+	if (claim == NULL)
+		return refuse(say, REASON_CLAIM_MISSING, of->id);
+	if (claim->volume == 0)
+		return unbound(call, claim, say);
+	volume = claim_volume(call->snapshot, claim);
+	if (volume == NULL)
+		return refuse(say, REASON_VOLUME_MISSING, claim->volume);
+	return add_rules(call, call->state, volume) ? VERDICT_SUCCESS : fail(say);
+}
+
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	const struct spec_volume *volume = spec_volumes(call->spec);
+	struct zones *zones = call->state;
+
+	(void)narrow;
+	if (!spec_has_volumes(call->spec, 1 << DRAFT_CLAIM))
+		return VERDICT_SKIP;
+	for (unsigned i = 0; i < ZONE_KEYS; i++)
+		zones->key[i] = strings_find(&call->snapshot->model->strings,
+		                             pl_span_str(zone_keys[i]));
+	zones->rule = pl_arena_zalloc(call->arena,
+	                              (size_t)call->spec->volumes.count * ZONE_KEYS,
+	                              sizeof *zones->rule);
+	if (zones->rule == NULL)
+		return fail(say);
+	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+		enum verdict_code code = VERDICT_SUCCESS;
+
+		if (volume[i].kind == DRAFT_CLAIM)
+			code = take_volume(call, &volume[i], say);
+		if (code != VERDICT_SUCCESS)
+			return code;
+	}
+	return zones->count == 0 ? VERDICT_SKIP : VERDICT_SUCCESS;
+}
+
+static bool holds(const struct zone_rule *rule, uint32_t value)
+{
+	for (uint32_t i = 0; i < rule->count && value != 0; i++)
+		if (rule->value[i] == value)
+			return true;
+	return false;
+}
+
+static bool refuses(const struct plugin_call *call, uint32_t slot)
+{
+	const struct zones *zones = call->state;
+	const struct labels *labels = call->snapshot->row[slot].node.labels;
+	bool says = false;
+
+	for (unsigned i = 0; i < ZONE_KEYS && !says; i++)
+		says = zones->key[i] != 0 && labels_get(labels, zones->key[i]) != 0;
+	for (uint32_t i = 0; says && i < zones->count; i++)
+		if (!holds(&zones->rule[i], labels_get(labels, zones->rule[i].key)))
+			return true;
+	return false;
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	SPAN_EACH_WORD(i, span)
+	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+		if (refuses(call, (span.word + i) * 64 + bit))
+			span.bits[i] &= ~(UINT64_C(1) << bit);
+	}
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	if (refuses(call, slot))
+		(void)refuse(say, REASON_VOLUME_ZONE, 0);
+}
+
+const struct plugin plugin_volume_zone = {
+	.name = "VolumeZone",
+	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
+	.events = QUEUE_ON(STORAGE_CLASS) | QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_LABELS) |
+                  QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) |
+                  QUEUE_ON(PV_CHANGED),
+	.hint = claims_hint,
+	.epoch = claims_epoch,
+	.state_size = sizeof(struct zones),
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+};
