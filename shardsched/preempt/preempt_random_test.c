@@ -1,0 +1,490 @@
+/*
+ * Random clusters that change, and on each a pod that may preempt: what comes out is
+ * compared with a model that really removes and adds pods and asks a fresh cycle each
+ * time, and with preemption made to ask plugins where it would add up. Wherever all of
+ * them agree victims are necessary, in the order in which they were given up.
+ */
+#include <stdlib.h>
+
+#include "shardsched/preempt/preempt_rig.h"
+
+enum { NODES = 7, PODS = 60, BUDGETS = 4, STEPS = 40 };
+
+static struct pl_rng rng;
+
+static uint32_t below(uint32_t bound)
+{
+	return (uint32_t)pl_rng_below(&rng, bound);
+}
+
+static bool chance(uint32_t percent)
+{
+	return pl_rng_chance(&rng, percent, 100);
+}
+
+static const char *pick(const char *const *words, uint32_t count)
+{
+	return words[below(count)];
+}
+
+static const char *const apps[] = {"a", "b", "c"};
+static const char *const keys[] = {"zone", "host"};
+
+static void put_random_node(int number)
+{
+	struct rig_text text = {{0}, 0};
+
+	rig_say(&text, "{'metadata':{'name':'n%d','labels':{'host':'n%d'", number,
+	        number);
+	if (chance(85))
+		rig_say(&text, ",'zone':'z%u'", below(3));
+	rig_say(&text, "}},'spec':{");
+	if (chance(10))
+		rig_say(&text, "'taints':[{'key':'t','effect':'NoSchedule'}]");
+	rig_say(&text,
+	        "},'status':{'allocatable':{'cpu':'%u','memory':'%uGi','pods':'%u'",
+	        1 + below(6), 2 + below(7), 1 + below(9));
+	if (chance(50))
+		rig_say(&text, ",'example.com/gpu':'%u'", below(5));
+	rig_say(&text, "}}}");
+	(void)put_node(text.at);
+}
+
+static void say_containers(struct rig_text *text, uint32_t most)
+{
+	rig_say(text,
+	        "'containers':[{'name':'c','image':'i','resources':{'requests':{"
+	        "'cpu':'%um'",
+	        chance(10) ? 0 : 250 * (1 + below(most)));
+	if (chance(40))
+		rig_say(text, ",'memory':'%uMi'", 512 * (1 + below(most)));
+	if (chance(20))
+		rig_say(text, ",'example.com/gpu':'%u'", 1 + below(2));
+	rig_say(text, "}}");
+	if (chance(15))
+		rig_say(text, ",'ports':[{'containerPort':80,'hostPort':%u}]",
+		        80 + below(2));
+	rig_say(text, "}]");
+}
+
+static void say_term(struct rig_text *text, const char *kind)
+{
+	rig_say(text,
+	        ",'affinity':{'%s':{'requiredDuringSchedulingIgnoredDuringExecution':[{"
+	        "'topologyKey':'%s','labelSelector':{'matchLabels':{'app':'%s'}}}]}}",
+	        kind, pick(keys, 2), pick(apps, 3));
+}
+
+static void say_rules(struct rig_text *text, uint32_t percent)
+{
+	uint32_t kind = below(4);
+
+	if (!chance(percent))
+		return;
+	if (kind < 2)
+		say_term(text, "podAntiAffinity");
+	else if (kind == 2)
+		say_term(text, "podAffinity");
+	else
+		rig_say(text,
+		        ",'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'%s',"
+		        "'whenUnsatisfiable':'DoNotSchedule','labelSelector':{"
+		        "'matchLabels':{'app':'%s'}}}]",
+		        pick(keys, 2), pick(apps, 3));
+}
+
+static struct pod random_pod(int number, int priority, uint32_t most, uint32_t rules)
+{
+	struct rig_text text = {{0}, 0};
+
+	rig_say(&text, "{'metadata':{'name':'p%d','namespace':'%s'", number,
+	        chance(70) ? "d" : "e");
+	if (chance(90))
+		rig_say(&text, ",'labels':{'app':'%s'}", pick(apps, 3));
+	if (chance(15))
+		rig_say(&text, ",'deletionTimestamp':'2024-01-01T00:00:00Z'");
+	rig_say(&text, "},'spec':{'priority':%d,", priority);
+	say_containers(&text, most);
+	say_rules(&text, rules);
+	rig_say(&text, "},'status':{");
+	if (chance(80))
+		rig_say(&text, "'startTime':'2024-01-01T00:00:0%uZ'", 1 + below(4));
+	rig_say(&text, "}}");
+	return pod_from(text.at);
+}
+
+/* -- the cluster ------------------------------------------------------------------- */
+
+static struct {
+	struct pod pod;
+	uint32_t slot, placed; /* SNAPSHOT_NONE: not there */
+} pods[PODS];
+
+static void put_on(uint32_t i, uint32_t slot)
+{
+	struct pod_on_node there = on_node(&pods[i].pod);
+
+	there.user = i;
+	there.started_ms = pods[i].pod.started_ms;
+	there.flags = pods[i].pod.deleted_ms != 0 ? PLACED_TERMINATING : 0;
+	pods[i].slot = slot;
+	T_OK(snapshot_pod_add(&snapshot, slot, &there, &pods[i].placed, &err), &err);
+}
+
+static void take_off(uint32_t i)
+{
+	snapshot_pod_remove(&snapshot, pods[i].placed);
+	pods[i].placed = SNAPSHOT_NONE;
+}
+
+static void replace(uint32_t i)
+{
+	static const int priorities[] = {-10, 0, 0, 5, 10, 100};
+
+	if (pods[i].placed != SNAPSHOT_NONE)
+		take_off(i);
+	pod_drop(&model, &pods[i].pod);
+	pods[i].pod = random_pod((int)i, priorities[below(6)], 6, 25);
+	if (chance(80))
+		put_on(i, below(snapshot.slots));
+}
+
+static void put_random_budget(void)
+{
+	struct rig_text text = {{0}, 0};
+
+	rig_say(&text,
+	        "{'metadata':{'name':'b%u','namespace':'%s'},'spec':{'selector':{"
+	        "'matchLabels':{",
+	        below(BUDGETS), chance(70) ? "d" : "e");
+	if (chance(80))
+		rig_say(&text, "'app':'%s'", pick(apps, 3));
+	rig_say(&text, "}}},'status':{'disruptionsAllowed':%u,'disruptedPods':{",
+	        below(3));
+	if (chance(30))
+		rig_say(&text, "'p%u':'2024-01-01T00:00:00Z'", below(PODS));
+	rig_say(&text, "}}}");
+	rig_budget(text.at);
+}
+
+static void nominate(int number)
+{
+	struct pod pod = random_pod(1000 + number, 50 + (int)below(100), 4, 10);
+	struct pod_on_node there = on_node(&pod);
+	uint32_t nomination;
+
+	T_OK(snapshot_nominate(&snapshot, below(snapshot.slots), &there, &nomination,
+	                       &err),
+	     &err);
+	pod_drop(&model, &pod);
+}
+
+/* -- the model --------------------------------------------------------------------- */
+
+struct found {
+	uint32_t slot;
+	uint32_t violations;
+	uint32_t count;
+	uint32_t victim[PODS]; /* index in pods */
+};
+
+struct founds {
+	uint32_t count;
+	struct found at[NODES];
+	bool tied[NODES];
+};
+
+static const struct pod *preemptor;
+
+static bool fits(uint32_t slot)
+{
+	struct pod_self self = rig_self(preemptor);
+	struct outcome outcome;
+
+	cycle_run(rig.cycle, rig_class(preemptor->spec), &self, 0, &outcome);
+	return outcome.result == CYCLE_NODE &&
+	       pl_bitset_has(cycle_feasible(rig.cycle), slot);
+}
+
+static int by_importance(const void *a_, const void *b_)
+{
+	uint32_t a = *(const uint32_t *)a_, b = *(const uint32_t *)b_;
+	const struct pod *one = &pods[a].pod, *two = &pods[b].pod;
+	uint64_t ones = (uint64_t)one->started_ms - 1,
+		 twos = (uint64_t)two->started_ms - 1;
+	struct pl_span space = model_text(&model, one->spec->namespace);
+
+	if (one->spec->priority != two->spec->priority)
+		return one->spec->priority > two->spec->priority ? -1 : 1;
+	if (ones != twos)
+		return ones < twos ? -1 : 1;
+	if (one->spec->namespace != two->spec->namespace)
+		return pl_span_cmp(space, model_text(&model, two->spec->namespace));
+	return pl_span_cmp(model_text(&model, one->name), model_text(&model, two->name));
+}
+
+static uint32_t lower_on(uint32_t slot, uint32_t *out)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < PODS; i++)
+		if (pods[i].placed != SNAPSHOT_NONE && pods[i].slot == slot &&
+		    pods[i].pod.spec->priority < preemptor->spec->priority)
+			out[count++] = i;
+	qsort(out, count, sizeof *out, by_importance);
+	return count;
+}
+
+/* Is some budget overdrawn when all up to this one go? */
+static bool is_ward(const uint32_t *victim, uint32_t which)
+{
+	const struct pod *pod = &pods[victim[which]].pod;
+	const struct budget *budget = NULL;
+	bool ward = false;
+
+	while ((budget = catalog_next_budget(&snapshot.catalog, budget)) != NULL) {
+		int32_t gone = 0;
+
+		if (budget->namespace != pod->spec->namespace ||
+		    !budget_protects(&model.strings, budget, pod->name,
+		                     pod->spec->labels))
+			continue;
+		for (uint32_t i = 0; i <= which; i++) {
+			const struct pod *other = &pods[victim[i]].pod;
+
+			gone += other->spec->namespace == budget->namespace &&
+			        budget_protects(&model.strings, budget, other->name,
+			                        other->spec->labels);
+		}
+		ward |= pod->spec->labels->count > 0 && gone > budget->allowed;
+	}
+	return ward;
+}
+
+static void try_node(uint32_t slot, struct founds *out)
+{
+	struct found *found = &out->at[out->count];
+	uint32_t lower[PODS], count = lower_on(slot, lower);
+	bool ward[PODS];
+
+	*found = (struct found){.slot = slot};
+	for (uint32_t i = 0; i < count; i++)
+		ward[i] = is_ward(lower, i);
+	for (uint32_t i = 0; i < count; i++)
+		take_off(lower[i]);
+	if (count == 0 || !fits(slot)) {
+		for (uint32_t i = 0; i < count; i++)
+			put_on(lower[i], slot);
+		return;
+	}
+	for (int wards = 1; wards >= 0; wards--)
+		for (uint32_t i = 0; i < count; i++) {
+			if (ward[i] != (wards == 1))
+				continue;
+			put_on(lower[i], slot);
+			if (fits(slot))
+				continue;
+			take_off(lower[i]);
+			found->victim[found->count++] = lower[i];
+			found->violations += (uint32_t)wards;
+		}
+	for (uint32_t i = 0; i < found->count; i++)
+		put_on(found->victim[i], slot);
+	out->count += found->count > 0;
+}
+
+/* kube-scheduler's criteria, one after the other: more is better. */
+static int64_t merit(const struct found *found, int criterion)
+{
+	int64_t sum = 0, oldest = INT64_MAX, most = INT32_MIN;
+
+	for (uint32_t i = 0; i < found->count; i++) {
+		const struct pod *pod = &pods[found->victim[i]].pod;
+		int64_t started = pod->started_ms == 0 ? INT64_MAX : pod->started_ms;
+
+		sum += (int64_t)pod->spec->priority + INT32_MAX + 1;
+		if (pod->spec->priority > most)
+			oldest = started;
+		else if (pod->spec->priority == most && started < oldest)
+			oldest = started;
+		most = pod->spec->priority > most ? pod->spec->priority : most;
+	}
+	switch (criterion) {
+	case 0:
+		return -(int64_t)found->violations;
+	case 1:
+		return -(int64_t)pods[found->victim[0]].pod.spec->priority;
+	case 2:
+		return -sum;
+	case 3:
+		return -(int64_t)found->count;
+	default:
+		return oldest;
+	}
+}
+
+static void find_tied(struct founds *out)
+{
+	for (uint32_t i = 0; i < out->count; i++)
+		out->tied[i] = true;
+	for (int criterion = 0; criterion < 5; criterion++) {
+		int64_t best = INT64_MIN;
+
+		for (uint32_t i = 0; i < out->count; i++)
+			if (out->tied[i] && merit(&out->at[i], criterion) > best)
+				best = merit(&out->at[i], criterion);
+		for (uint32_t i = 0; i < out->count; i++)
+			out->tied[i] &= merit(&out->at[i], criterion) == best;
+	}
+}
+
+static void naive(struct founds *out)
+{
+	bool candidate[NODES];
+	struct verdict say;
+
+	out->count = 0;
+	T_TRUE(!fits(0)); /* the run that is asked about */
+	for (uint32_t i = 0; i < snapshot.slots; i++) {
+		verdict_clear(&say);
+		cycle_why(rig.cycle, i, &say);
+		candidate[i] = say.code == VERDICT_UNSCHEDULABLE;
+	}
+	for (uint32_t i = 0; i < snapshot.slots; i++)
+		if (candidate[i])
+			try_node(i, out);
+	find_tied(out);
+}
+
+/* -- the real thing ------------------------------------------------------------------ */
+
+static const struct preempt_opts all = {.candidates_percent = 100, .keep_all = true};
+static struct outcome last;
+static uint32_t added_up, asked;
+
+static void real(bool never_adds, struct founds *out)
+{
+	struct pod_self self = rig_self(preemptor);
+	struct preempt_outcome told;
+
+	cycle_run(rig.cycle, rig_class(preemptor->spec), &self, 0, &last);
+	rig.preempt->never_adds = never_adds;
+	preempt_run(rig.preempt, rig.cycle, &last, &all, &told);
+	T_EQ(told.code == VERDICT_SUCCESS, told.candidates > 0);
+	out->count = told.candidates;
+	memset(out->tied, 0, sizeof out->tied);
+	for (uint32_t i = 0; i < told.tied_count; i++)
+		out->tied[told.tied[i]] = true;
+	for (uint32_t i = 0; i < told.candidates; i++) {
+		const struct preempt_candidate *from = &told.candidate[i];
+
+		out->at[i] =
+			(struct found){from->node, from->violations, from->count, {0}};
+		for (uint32_t k = 0; k < from->count; k++)
+			out->at[i].victim[k] =
+				(uint32_t)snapshot
+					.placed[told.all_victims[from->first + k]]
+					.user;
+	}
+	if (told.candidates > 0)
+		T_EQ(told.node, told.candidate[told.tied[0]].node);
+	if (rig.preempt->only_fit && told.candidates > 0)
+		added_up++;
+	else if (told.candidates > 0)
+		asked++;
+}
+
+static void same(const struct founds *got, const struct founds *want)
+{
+	T_EQ(got->count, want->count);
+	for (uint32_t i = 0; i < want->count; i++) {
+		T_EQ(got->at[i].slot, want->at[i].slot);
+		T_EQ(got->at[i].violations, want->at[i].violations);
+		T_EQ(got->at[i].count, want->at[i].count);
+		T_EQ(got->tied[i], want->tied[i]);
+		T_MEM(got->at[i].victim, want->at[i].victim,
+		      want->at[i].count * sizeof(uint32_t));
+	}
+}
+
+/* A number that changes when any pod is elsewhere or any sum is another. */
+static uint64_t whole(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < snapshot.slots; i++) {
+		const struct node_amounts *used = &snapshot.row[i].used;
+		uint64_t here = (uint64_t)used->cpu_milli * 3 +
+		                (uint64_t)used->memory * 5 + (uint64_t)used->pods;
+
+		for (uint32_t k = snapshot.row[i].first_pod; k != SNAPSHOT_NONE;
+		     k = snapshot.placed[k].next_on_node)
+			here += (snapshot.placed[k].user + 7) *
+			        (snapshot.placed[k].flags + 11);
+		sum = sum * 31 + here;
+	}
+	return sum;
+}
+
+static void step(int number)
+{
+	static const int priorities[] = {0, 5, 10, 50, 150};
+	struct pod pod =
+		random_pod(2000 + number, priorities[below(5)], 16, chance(50) ? 60 : 0);
+	struct founds got, slow, want;
+	uint64_t before;
+
+	for (uint32_t n = below(6); n > 0; n--)
+		replace(below(PODS));
+	preemptor = &pod;
+	{
+		struct pod_self self = rig_self(&pod);
+
+		cycle_run(rig.cycle, rig_class(pod.spec), &self, 0, &last);
+	}
+	if (last.result == CYCLE_NONE && last.pre.code == VERDICT_SUCCESS) {
+		before = whole();
+		real(false, &got);
+		real(true, &slow);
+		T_EQ(whole() == before, true);
+		snapshot_check(&snapshot);
+		same(&got, &slow);
+		naive(&want);
+		same(&got, &want);
+	}
+	rig_close_classes();
+	pod_drop(&model, &pod);
+}
+
+static void history(uint64_t seed, bool cached)
+{
+	uint32_t nodes;
+
+	pl_rng_init(&rng, seed);
+	rig_begin("", cached);
+	nodes = 2 + below(NODES - 1);
+	for (uint32_t i = 0; i < nodes; i++)
+		put_random_node((int)i);
+	memset(pods, 0, sizeof pods);
+	for (uint32_t i = 0; i < PODS; i++) {
+		pods[i].placed = SNAPSHOT_NONE;
+		if (i < nodes * 8)
+			replace(i);
+	}
+	for (uint32_t n = below(BUDGETS); n > 0; n--)
+		put_random_budget();
+	for (uint32_t n = chance(40) ? below(3) : 0; n > 0; n--)
+		nominate((int)n);
+	for (int i = 0; i < STEPS; i++)
+		step(i);
+	for (uint32_t i = 0; i < PODS; i++)
+		pod_drop(&model, &pods[i].pod);
+	rig_end();
+}
+
+T_CASE_SECONDS(random_histories_agree_with_a_model_that_really_removes_pods, 120)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++)
+		history(seed, seed % 2 == 0);
+	T_TRUE(added_up > 100 && asked > 100);
+}

@@ -1,0 +1,215 @@
+#include "shardsched/preempt/preempt_rig.h"
+
+#define NODE(name, cpu)                                                    \
+	"{'metadata':{'name':'" name "','labels':{'zone':'z'}},'status':{" \
+	"'allocatable':{'cpu':'" cpu "','memory':'64Gi','pods':'100'}}}"
+#define POD(name, spec)              \
+	"{'metadata':{'name':'" name \
+	"','namespace':'d','labels':{'app':'a'}},'spec':{" spec "}}"
+#define ASKS(cpu)                                                                    \
+	"'containers':[{'name':'c','image':'i','resources':{'requests':{'cpu':'" cpu \
+	"'}}}]"
+
+static struct preempt_outcome out;
+static struct outcome last;
+
+static void decide(const struct pod *pod, const struct preempt_opts *opts)
+{
+	struct pod_self self = rig_self(pod);
+
+	cycle_run(rig.cycle, rig_class(pod->spec), &self, opts->draw, &last);
+	T_EQ(last.result, CYCLE_NONE);
+	preempt_run(rig.preempt, rig.cycle, &last, opts, &out);
+}
+
+static const struct preempt_opts kube = {
+	.candidates_percent = 10, .candidates_least = 100, .keep_all = true};
+
+static void preempts(const char *json, const char *node, const char *victims)
+{
+	struct pod pod = pod_from(json);
+	struct rig_text told = {{0}, 0};
+
+	decide(&pod, &kube);
+	T_EQ(out.code, node == NULL ? VERDICT_UNSCHEDULABLE : VERDICT_SUCCESS);
+	if (node != NULL)
+		T_SPAN(model_text(&model, snapshot.row[out.node].node.name),
+		       pl_span_str(node));
+	for (uint32_t i = 0; i < out.victims; i++)
+		rig_say(&told, "%s" PL_SPAN_FMT, i == 0 ? "" : " ",
+		        PL_SPAN_ARG(
+				model_text(&model, snapshot.placed[out.victim[i]].name)));
+	T_STR(told.at, victims);
+	snapshot_check(&snapshot);
+	pod_drop(&model, &pod);
+}
+
+static void stands(uint32_t slot, const char *json)
+{
+	struct pod pod = pod_from(json);
+
+	(void)rig_stand(slot, &pod);
+	pod_drop(&model, &pod);
+}
+
+#define STANDS(slot, name, cpu, priority) \
+	stands(slot, POD(name, ASKS(cpu) ",'priority':" priority))
+#define STARTED(name, priority, time)                                    \
+	"{'metadata':{'name':'" name "','namespace':'d'},'spec':{" ASKS( \
+		"1") ",'priority':" priority                             \
+		     "},'status':{'startTime':'2024-01-01T00:00:" time "Z'}}"
+
+T_CASE(as_many_as_possible_come_back)
+{
+	uint32_t a;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "4"));
+	STANDS(a, "high", "1", "50");
+	STANDS(a, "mid", "1", "20");
+	STANDS(a, "low", "1", "10");
+	STANDS(a, "above", "1", "100");
+	preempts(POD("p", ASKS("2") ",'priority':100"), "a", "mid low");
+	preempts(POD("q", ASKS("1") ",'priority':100"), "a", "low");
+	preempts(POD("r", ASKS("1") ",'priority':15"), "a", "low");
+	preempts(POD("s", ASKS("1") ",'priority':10"), NULL, "");
+	preempts(POD("t", ASKS("4") ",'priority':100"), NULL, "");
+	preempts(POD("u", ASKS("1") ",'priority':100,'preemptionPolicy':'Never'"), NULL,
+	         "");
+	rig_end();
+}
+
+T_CASE(the_youngest_go_first)
+{
+	uint32_t a;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "3"));
+	stands(a, STARTED("old", "1", "01"));
+	stands(a, STARTED("young", "1", "03"));
+	stands(a, STARTED("middle", "1", "02"));
+	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "young");
+	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "middle young");
+	rig_end();
+}
+
+T_CASE(wards_of_a_budget_come_back_first)
+{
+	uint32_t a;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "3"));
+	STANDS(a, "high", "1", "5");
+	stands(a, "{'metadata':{'name':'ward','namespace':'d','labels':{'app':'w'}},"
+	          "'spec':{" ASKS("1") ",'priority':1}}");
+	stands(a, "{'metadata':{'name':'ward2','namespace':'d','labels':{'app':'w'}},"
+	          "'spec':{" ASKS("1") ",'priority':1}}");
+	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
+	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':1}}");
+	/* One ward may go, the second would overdraw the budget. */
+	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "ward");
+	T_EQ(out.violations, 0);
+	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "high ward");
+	T_EQ(out.violations, 0);
+	preempts(POD("r", ASKS("3") ",'priority':9"), "a", "ward2 high ward");
+	T_EQ(out.violations, 1);
+	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
+	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':0,"
+	           "'disruptedPods':{'ward2':'2024-01-01T00:00:00Z'}}}");
+	preempts(POD("s", ASKS("1") ",'priority':9"), "a", "ward2");
+	T_EQ(out.violations, 0);
+	rig_end();
+}
+
+T_CASE(the_better_node_is_chosen)
+{
+	uint32_t a, b, c;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "2"));
+	b = put_node(NODE("b", "2"));
+	c = put_node(NODE("c", "2"));
+	STANDS(a, "a1", "2", "7");
+	STANDS(b, "b1", "2", "3");
+	STANDS(c, "c1", "1", "3");
+	STANDS(c, "c2", "1", "3");
+	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "b1"); /* lowest sum */
+	T_EQ(out.candidates, 3);
+	T_EQ(out.tied_count, 1);
+	preempts(POD("q", ASKS("1") ",'priority':9"), "b", "b1"); /* by order: tied */
+	T_EQ(out.tied_count, 2);
+	rig_end();
+}
+
+T_CASE(who_has_a_nomination_waits_for_its_victims)
+{
+	uint32_t a;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "1"));
+	stands(a,
+	       "{'metadata':{'name':'going','namespace':'d',"
+	       "'deletionTimestamp':'2024-01-01T00:00:00Z'},'spec':{" ASKS(
+		       "1") "},'status':{'conditions':[{'type':'DisruptionTarget','status':'True',"
+	                    "'reason':'PreemptionByScheduler'}]}}");
+	preempts("{'metadata':{'name':'p','namespace':'d'},'spec':{" ASKS(
+			 "1") ",'priority':9},'status':{'nominatedNodeName':'a'}}",
+	         NULL, "");
+	preempts(POD("q", ASKS("1") ",'priority':9"), "a", "going");
+	rig_end();
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "1"));
+	stands(a, "{'metadata':{'name':'rolled','namespace':'d',"
+	          "'deletionTimestamp':'2024-01-01T00:00:00Z'},'spec':{" ASKS("1") "}}");
+	preempts("{'metadata':{'name':'p','namespace':'d'},'spec':{" ASKS(
+			 "1") ",'priority':9},'status':{'nominatedNodeName':'a'}}",
+	         "a", "rolled");
+	rig_end();
+}
+
+T_CASE(what_no_victim_cures_is_not_tried)
+{
+	uint32_t a;
+
+	rig_begin("", false);
+	a = put_node("{'metadata':{'name':'a'},'spec':{'taints':[{'key':'k','effect':"
+	             "'NoSchedule'}]},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+	STANDS(a, "low", "1", "1");
+	preempts(POD("p", ASKS("1") ",'priority':9"), NULL, "");
+	T_EQ(out.tried, 0);
+	preempts(
+		POD("q", ASKS("1") ",'priority':9,'tolerations':[{'operator':'Exists'}]"),
+		"a", "low");
+	T_EQ(out.tried, 1);
+	rig_end();
+}
+
+T_CASE(it_looks_no_further_than_it_has_to)
+{
+	struct preempt_opts opts = {.candidates_percent = 10, .candidates_least = 3};
+	uint32_t seen = 0;
+
+	rig_begin("", false);
+	for (int i = 0; i < 100; i++) {
+		struct rig_text text = {{0}, 0};
+
+		rig_say(&text,
+		        "{'metadata':{'name':'n%d'},'status':{'allocatable':{'cpu':'1',"
+		        "'pods':'9'}}}",
+		        i);
+		STANDS(put_node(text.at), "low", "1", "1");
+	}
+	for (uint64_t draw = 0; draw < 100; draw++) {
+		struct pod pod = pod_from(POD("p", ASKS("1") ",'priority':9"));
+
+		opts.draw = draw;
+		decide(&pod, &opts);
+		T_EQ(out.tried, 10);
+		T_EQ(out.node, draw);
+		seen += out.candidates;
+		pod_drop(&model, &pod);
+	}
+	T_EQ(seen, 0); /* not told unless asked for */
+	rig_end();
+}
