@@ -53,6 +53,7 @@ void catalog_done(struct catalog *catalog);
  * there is none, catalog_drop_claim(catalog, key), and catalog_next_claim(catalog,
  * previous): in the order of adding, NULL first and last. A put that fails has dropped
  * the object. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): type is a type, name a name */
 #define CATALOG_DECLARE(kind, type, name, most)                                       \
 	PL_NODISCARD enum pl_code catalog_put_##name(struct catalog *catalog,         \
 	                                             type *name, struct pl_err *err); \
@@ -62,6 +63,7 @@ void catalog_done(struct catalog *catalog);
 	const type *catalog_next_##name(const struct catalog *catalog,                \
 	                                const type *previous);
 CATALOG_KIND_MAP(CATALOG_DECLARE)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Budgets, workloads, claims of one namespace: catalog_next_in_budget(catalog,
  * namespace, previous). */

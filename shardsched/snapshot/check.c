@@ -1,8 +1,7 @@
 /* Everything that is kept up as nodes and pods come and go, counted from scratch. */
 #include "shardsched/snapshot/inner.h"
 
-/* -- nodes ----------------------------------------------------------------------------
- */
+/* -- nodes ------------------------------------------------------------------------ */
 
 struct sums {
 	struct node_amounts used;
@@ -123,8 +122,7 @@ static void check_nodes(const struct snapshot *snapshot)
 	PL_ASSERT(nodes + idle == snapshot->slots);
 }
 
-/* -- pods ------------------------------------------------------------------------------
- */
+/* -- pods ------------------------------------------------------------------------- */
 
 static void check_pods(const struct snapshot *snapshot)
 {
@@ -295,4 +293,5 @@ void snapshot_check(const struct snapshot *snapshot)
 	check_images(snapshot);
 	label_columns_check(snapshot);
 	views_check(snapshot);
+	catalog_check(&snapshot->catalog);
 }

@@ -6,10 +6,14 @@ static int32_t narrow(int64_t amount)
 	return amount >= INT32_MAX ? INT32_MAX : (int32_t)amount;
 }
 
+static bool uses_wide(const struct hot_columns *hot, uint32_t slot)
+{
+	return hot->cpu_used[slot] == INT32_MAX || hot->cpu_nonzero[slot] == INT32_MAX;
+}
+
 static bool is_wide(const struct hot_columns *hot, uint32_t slot)
 {
-	return hot->cpu_alloc[slot] == INT32_MAX || hot->cpu_used[slot] == INT32_MAX ||
-	       hot->cpu_nonzero[slot] == INT32_MAX;
+	return hot->cpu_alloc[slot] == INT32_MAX || uses_wide(hot, slot);
 }
 
 static void show_storage(struct snapshot *snapshot, uint32_t slot)
@@ -36,7 +40,7 @@ void hot_show_used(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];
 	struct hot_columns *hot = &snapshot->hot;
-	bool was = is_wide(hot, slot);
+	bool was = uses_wide(hot, slot), is;
 
 	hot->cpu_used[slot] = narrow(row->used.cpu_milli);
 	hot->cpu_nonzero[slot] = narrow(row->nonzero_cpu_milli);
@@ -44,5 +48,7 @@ void hot_show_used(struct snapshot *snapshot, uint32_t slot)
 	hot->memory_used[slot] = row->used.memory;
 	hot->memory_nonzero[slot] = row->nonzero_memory;
 	show_storage(snapshot, slot);
-	hot->wide += (uint32_t)is_wide(hot, slot) - (uint32_t)was;
+	is = uses_wide(hot, slot);
+	if (is != was && hot->cpu_alloc[slot] != INT32_MAX)
+		hot->wide += (uint32_t)is - (uint32_t)was;
 }

@@ -66,7 +66,7 @@ struct snapshot_inner {
 	struct views *views; /* of view.c */
 };
 
-/* -- memory ------------------------------------------------------------------------ */
+/* -- memory ----------------------------------------------------------------------- */
 
 /* A zeroed column of bytes, aligned to 64; NULL. Freed by column_free only. */
 void *column_alloc(size_t bytes);
@@ -89,12 +89,12 @@ static inline uint32_t number_hash(uint32_t number)
 	return hash ^ hash >> 16;
 }
 
-/* -- changes ------------------------------------------------------------------------ */
+/* -- changes ---------------------------------------------------------------------- */
 
 /* A node, or what is on it, is not what it was. */
 void snapshot_touch(struct snapshot *snapshot, uint32_t slot);
 
-/* -- slots, amounts ------------------------------------------------------------------ */
+/* -- slots, amounts --------------------------------------------------------------- */
 
 /* Twice the capacity. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code snapshot_grow(struct snapshot *snapshot, struct pl_err *err);
@@ -106,7 +106,7 @@ void nodes_init(struct snapshot *snapshot);
 void hot_show_alloc(struct snapshot *snapshot, uint32_t slot);
 void hot_show_used(struct snapshot *snapshot, uint32_t slot);
 
-/* -- scalars.c ----------------------------------------------------------------------- */
+/* -- scalars.c -------------------------------------------------------------------- */
 
 /* Columns for all of these names, of which some may be there. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code scalars_ready(struct snapshot *snapshot,
@@ -128,8 +128,7 @@ bool scalars_grow(struct snapshot *snapshot, uint32_t capacity);
 void scalars_done(struct snapshot *snapshot);
 size_t scalars_memory(const struct snapshot *snapshot);
 
-/* -- ports.c, images.c ----------------------------------------------------------------
- */
+/* -- ports.c, images.c ------------------------------------------------------------ */
 
 PL_NODISCARD enum pl_code ports_ready(struct snapshot *snapshot, uint32_t count,
                                       struct pl_err *err);
@@ -141,7 +140,7 @@ PL_NODISCARD enum pl_code images_ready(struct image_counts *counts, uint64_t mor
 void images_add(struct image_counts *counts, const struct images *images);
 void images_remove(struct image_counts *counts, const struct images *images);
 
-/* -- views: view.c ------------------------------------------------------------------ */
+/* -- views: view.c ---------------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code views_init(struct snapshot *snapshot, struct pl_err *err);
 void views_done(struct snapshot *snapshot);
@@ -188,13 +187,13 @@ size_t views_memory(const struct snapshot *snapshot);
 /* Asserts everything against a count from scratch. */
 void views_check(const struct snapshot *snapshot);
 
-/* -- claims: claims.h --------------------------------------------------------------- */
+/* -- claims: claims.h ------------------------------------------------------------- */
 
 /* snapshot_pod_add calls claims_pod_add (it can fail: with what else can), and
  * snapshot_pod_remove claims_pod_remove. Lifting and lowering call neither: plugins
  * follow a probe by themselves, and what is lowered can not fail. */
 
-/* -- label columns ------------------------------------------------------------------ */
+/* -- label columns ---------------------------------------------------------------- */
 
 void label_columns_done(struct snapshot *snapshot);
 PL_NODISCARD enum pl_code label_columns_grow(struct snapshot *snapshot, uint32_t capacity,

@@ -37,7 +37,7 @@ uint32_t label_column_find(const struct label_column *column, uint32_t text)
 	return number;
 }
 
-/* -- numbers ------------------------------------------------------------------------- */
+/* -- numbers ---------------------------------------------------------------------- */
 
 static bool has_number(const struct label_column *column)
 {
@@ -103,8 +103,7 @@ static void part(struct label_column *column, uint32_t number)
 	column->domains--;
 }
 
-/* -- nodes come, change, go ------------------------------------------------------------
- */
+/* -- nodes come, change, go ------------------------------------------------------- */
 
 enum pl_code label_columns_ready(struct snapshot *snapshot, struct pl_err *err)
 {
@@ -159,8 +158,7 @@ enum pl_code label_columns_grow(struct snapshot *snapshot, uint32_t capacity,
 	return PL_OK;
 }
 
-/* -- opening and closing ----------------------------------------------------------------
- */
+/* -- opening and closing ---------------------------------------------------------- */
 
 static void free_column(struct snapshot *snapshot, struct label_column *column)
 {
@@ -285,6 +283,7 @@ enum pl_code label_column_open(struct snapshot *snapshot, uint32_t key,
 		snapshot->inner->columns.idle--;
 	if (code != PL_OK)
 		return code;
+	PL_ASSERT(column != NULL);
 	column->users++;
 	*out = column;
 	return PL_OK;

@@ -12,7 +12,7 @@ void nodes_init(struct snapshot *snapshot)
 	buckets_init(&snapshot->inner->by_name, snapshot, link_of);
 }
 
-/* -- finding ------------------------------------------------------------------------ */
+/* -- finding ---------------------------------------------------------------------- */
 
 static uint32_t find_from(const struct snapshot *snapshot, uint32_t id, uint32_t name)
 {
@@ -45,7 +45,7 @@ uint32_t snapshot_node_find(const struct snapshot *snapshot, uint32_t cluster,
 	return slot;
 }
 
-/* -- columns ------------------------------------------------------------------------ */
+/* -- columns ---------------------------------------------------------------------- */
 
 static void put(struct pl_bitset set, uint32_t slot, bool there)
 {
@@ -88,8 +88,7 @@ static void show(struct snapshot *snapshot, uint32_t slot)
 	show_amounts(snapshot, slot);
 }
 
-/* -- coming, changing, going ----------------------------------------------------------
- */
+/* -- coming, changing, going ------------------------------------------------------ */
 
 static void hold(struct model *model, const struct node *node)
 {

@@ -6,7 +6,7 @@
 
 enum { CAP_MIN = 256 };
 
-/* -- amounts ------------------------------------------------------------------------ */
+/* -- amounts ---------------------------------------------------------------------- */
 
 /* Whether the node's sums stay within SNAPSHOT_USED_MOST. */
 static bool is_countable(const struct snapshot *snapshot, uint32_t slot,
@@ -54,7 +54,7 @@ static void count_volumes(struct snapshot *snapshot, uint32_t slot,
 		pl_bitset_del(snapshot->with_volumes, slot);
 }
 
-/* -- chains ------------------------------------------------------------------------- */
+/* -- chains ----------------------------------------------------------------------- */
 
 static void link_pod(struct snapshot *snapshot, uint32_t placed)
 {
@@ -92,7 +92,7 @@ static void unlink_pod(struct snapshot *snapshot, uint32_t placed)
 	pod->view->pods--;
 }
 
-/* -- coming and going ---------------------------------------------------------------- */
+/* -- coming and going ------------------------------------------------------------- */
 
 static void enter(struct snapshot *snapshot, uint32_t placed)
 {

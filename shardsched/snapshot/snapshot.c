@@ -207,5 +207,6 @@ size_t snapshot_memory(const struct snapshot *snapshot)
 	       inner->placed.cap * sizeof(struct placed) +
 	       inner->nominations.cap * sizeof(struct nomination) +
 	       inner->ports.cap * sizeof(struct port_use) + scalars_memory(snapshot) +
-	       label_columns_memory(snapshot) + views_memory(snapshot);
+	       label_columns_memory(snapshot) + views_memory(snapshot) +
+	       catalog_memory(&snapshot->catalog);
 }

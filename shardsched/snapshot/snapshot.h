@@ -164,7 +164,7 @@ PL_NODISCARD enum pl_code snapshot_init(struct snapshot *snapshot, struct model 
 /* Gives back everything that it holds, nodes and pods included. */
 void snapshot_done(struct snapshot *snapshot);
 
-/* -- nodes --------------------------------------------------------------------- */
+/* -- nodes ------------------------------------------------------------------------ */
 
 /* Takes references of its own. PL_EXISTS: there is one of that cluster and name;
  * PL_LIMIT, PL_NOMEM: nothing changed. */
@@ -185,7 +185,7 @@ uint32_t snapshot_node_find(const struct snapshot *snapshot, uint32_t cluster,
 uint32_t snapshot_node_named(const struct snapshot *snapshot, uint32_t name,
                              uint32_t after);
 
-/* -- pods ---------------------------------------------------------------------- */
+/* -- pods ------------------------------------------------------------------------- */
 
 /* A pod as it is added: its spec, name and uid; flags. */
 struct pod_on_node {
@@ -214,7 +214,7 @@ PL_NODISCARD enum pl_code snapshot_nominate(struct snapshot *snapshot, uint32_t 
                                             uint32_t *nomination, struct pl_err *err);
 void snapshot_nominate_end(struct snapshot *snapshot, uint32_t nomination);
 
-/* -- what changed --------------------------------------------------------------- */
+/* -- what changed ----------------------------------------------------------------- */
 
 /* Calls fn for each slot that changed since, each at least once; false: it is too long
  * ago, and everything may have changed. */
@@ -234,7 +234,7 @@ uint32_t snapshot_scalar(const struct snapshot *snapshot, uint32_t name);
 /* Nodes that have that image. */
 uint32_t snapshot_image_nodes(const struct snapshot *snapshot, uint32_t image);
 
-/* -- namespaces -------------------------------------------------------------------- */
+/* -- namespaces ------------------------------------------------------------------- */
 
 /* As catalog_put_space and catalog_drop_space, which alone would not tell the rules that
  * select namespaces by their labels. PL_NOMEM: the catalog may have changed and the
