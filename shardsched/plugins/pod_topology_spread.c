@@ -1,0 +1,236 @@
+/*
+ * Pods of a kind spread evenly over domains: on a node whose domain would be ahead of
+ * the emptiest one by more than maxSkew, the pod may not be.
+ */
+#include "shardsched/plugins/pod_topology_spread.h"
+
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/plugins/words.h"
+
+enum verdict_code spread_fail(struct verdict *say)
+{
+	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	return VERDICT_ERROR;
+}
+
+/* -- what there is ------------------------------------------------------------------- */
+
+/* The least of all numbers but one; absent ones are above all. */
+static int32_t least_without(const struct spread_hard *hard, uint32_t number)
+{
+	int32_t least = SPREAD_ABSENT;
+
+	for (uint32_t i = 1; i < hard->end; i++) {
+		int32_t count = i == number ? SPREAD_ABSENT : hard->count[i];
+
+		least = count < least ? count : least;
+	}
+	return least;
+}
+
+static uint32_t domains_of(const struct spread_hard *hard)
+{
+	uint32_t domains = 0;
+
+	for (uint32_t i = 1; i < hard->end; i++)
+		domains += hard->count[i] != SPREAD_ABSENT;
+	return domains;
+}
+
+/* Number 0, of nodes that lack the key, is made one that is refused. */
+static bool hard_make(const struct plugin_call *call, const struct spread_rule *rule,
+                      struct spread_hard *out)
+{
+	const struct spread_own *own = call->own;
+
+	out->count = spread_count(call, &own->hard, rule, true);
+	if (out->count == NULL)
+		return false;
+	out->count[0] = SPREAD_ABSENT;
+	out->end = rule->column->domains_end;
+	out->domains = domains_of(out);
+	out->least = least_without(out, 0);
+	return true;
+}
+
+static enum verdict_code pre_filter(const struct plugin_call *call,
+                                    struct plugin_narrow *narrow, struct verdict *say)
+{
+	const struct spread_own *own = call->own;
+	struct spread_state *state = call->state;
+	struct pl_err err;
+
+	(void)narrow;
+	if (spread_refresh(call, &err) != PL_OK)
+		return spread_fail(say);
+	if (own->hard.count == 0)
+		return VERDICT_SKIP;
+	state->hard = pl_arena_zalloc(call->arena, own->hard.count, sizeof *state->hard);
+	if (state->hard == NULL)
+		return spread_fail(say);
+	for (uint32_t i = 0; i < own->hard.count; i++)
+		if (!hard_make(call, &own->hard.at[i], &state->hard[i]))
+			return spread_fail(say);
+	return VERDICT_SUCCESS;
+}
+
+/* How many pods may be in a domain so that there may be this one more. Without any
+ * domain, however many. */
+static int64_t most(const struct spread_rule *rule, const struct spread_hard *hard)
+{
+	int64_t least = hard->least;
+
+	if (hard->domains == 0)
+		return SPREAD_ABSENT;
+	if (rule->says.min_domains > 0 &&
+	    hard->domains < (uint32_t)rule->says.min_domains)
+		least = 0;
+	return rule->says.max_skew + least - rule->self;
+}
+
+/* -- filter ----------------------------------------------------------------------------
+ */
+
+/* By how much a domain is beyond the most. Where no node counts there are no pods. */
+static int64_t excess(const struct spread_hard *hard, uint32_t number, int64_t limit)
+{
+	int32_t count = hard->count[number];
+
+	return (count == SPREAD_ABSENT ? 0 : count) - limit;
+}
+
+/* Those of the word that one rule lets through. */
+static uint64_t hard_word(const struct spread_hard *hard, const uint32_t *value,
+                          int64_t limit, uint64_t bits)
+{
+	const int32_t *count = hard->count;
+	/* Numbers where no node counts are always looked at again. */
+	int32_t bound = limit >= SPREAD_ABSENT ? SPREAD_ABSENT - 1
+	                : limit < INT32_MIN    ? INT32_MIN
+	                                       : (int32_t)limit;
+	uint64_t beyond = 0, again;
+	uint8_t hit[64];
+
+	if (words_sparse(bits)) {
+		WORDS_EACH (bit, bits)
+			beyond |= (uint64_t)(count[value[bit]] > bound) << bit;
+	} else {
+		for (unsigned i = 0; i < 64; i++)
+			hit[i] = count[value[i]] > bound;
+		beyond = words_pack(hit) & bits;
+	}
+	again = beyond;
+	WORDS_EACH (bit, again)
+		if (value[bit] != 0 && count[value[bit]] == SPREAD_ABSENT &&
+		    excess(hard, value[bit], limit) <= 0)
+			beyond &= ~(UINT64_C(1) << bit);
+	return bits & ~beyond;
+}
+
+static void filter(const struct plugin_call *call, struct node_span span)
+{
+	const struct spread_own *own = call->own;
+	const struct spread_state *state = call->state;
+
+	for (uint32_t i = 0; i < own->hard.count; i++) {
+		const struct spread_rule *rule = &own->hard.at[i];
+		const uint32_t *value = rule->column->value + (size_t)span.word * 64;
+		int64_t limit = most(rule, &state->hard[i]);
+
+		SPAN_EACH_WORD(j, span)
+		if (span.bits[j] != 0)
+			span.bits[j] = hard_word(&state->hard[i], value + j * 64, limit,
+			                         span.bits[j]);
+	}
+}
+
+static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+{
+	const struct spread_own *own = call->own;
+	const struct spread_state *state = call->state;
+
+	for (uint32_t i = 0; i < own->hard.count; i++) {
+		const struct spread_rule *rule = &own->hard.at[i];
+		uint32_t number = rule->column->value[slot];
+		struct reason reason = {.code = REASON_SPREAD,
+		                        .subject = rule->says.topology_key,
+		                        .detail = rule->index};
+
+		if (number == 0) {
+			reason.code = REASON_SPREAD_LABEL;
+			verdict_add(say, VERDICT_UNRESOLVABLE, &reason);
+			return;
+		}
+		reason.lacks =
+			excess(&state->hard[i], number, most(rule, &state->hard[i]));
+		reason.value = rule->column->domain[number].text;
+		if (reason.lacks > 0) {
+			verdict_add(say, VERDICT_UNSCHEDULABLE, &reason);
+			return;
+		}
+	}
+}
+
+/* -- what if
+ * ------------------------------------------------------------------------------ */
+
+static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
+{
+	int32_t *count = &hard->count[number];
+
+	if (*count == SPREAD_ABSENT)
+		return;
+	if (hard->moved != number) {
+		hard->others =
+			*count > hard->least ? hard->least : least_without(hard, number);
+		hard->moved = number;
+	}
+	*count += delta;
+	hard->least = *count < hard->others ? *count : hard->others;
+}
+
+/* As kube-scheduler does it, a pod that terminates is taken away too, although it was
+ * not counted. */
+static void moved(const struct plugin_call *call, uint32_t slot,
+                  const struct spec_view *pod, uint32_t flags, int delta)
+{
+	const struct strings *strings = &call->snapshot->model->strings;
+	const struct spread_own *own = call->own;
+	struct spread_state *state = call->state;
+
+	(void)flags;
+	if (pod->spec->namespace != call->spec->namespace)
+		return;
+	for (uint32_t i = 0; i < own->hard.count; i++) {
+		const struct spread_rule *rule = &own->hard.at[i];
+
+		if (selector_matches(strings, rule->says.selector, pod->spec->labels) &&
+		    spread_counts(call, &own->hard, rule, slot))
+			hard_move(&state->hard[i], rule->column->value[slot], delta);
+	}
+}
+
+const struct plugin plugin_pod_topology_spread = {
+	.name = "PodTopologySpread",
+	.global = true,
+	.refusal = PLUGIN_REFUSES_MIXED,
+	.normal = PLUGIN_BY_ITSELF,
+	.weight = 2,
+	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_REMOVED) | QUEUE_ON(NODE_LABELS) |
+                  QUEUE_ON(NODE_TAINTS) | QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) |
+                  QUEUE_ON(POD_REMOVED) | QUEUE_ON(WORKLOAD) | QUEUE_ON(GROUP),
+	.args_size = sizeof(struct spread_args),
+	.args_parse = spread_args_parse,
+	.args_drop = spread_args_drop,
+	.own_size = sizeof(struct spread_own),
+	.open = spread_open,
+	.close = spread_close,
+	.state_size = sizeof(struct spread_state),
+	.pre_filter = pre_filter,
+	.filter = filter,
+	.why = why,
+	.moved = moved,
+	.pre_score = spread_pre_score,
+	.score = spread_score,
+	.normalize = spread_normalize,
+};

@@ -1,0 +1,124 @@
+#include "shardsched/plugins/pod_topology_spread.h"
+#include "shardsched/plugins/words.h"
+
+uint64_t spread_keys_word(const struct spread_rules *rules, uint32_t word, uint64_t bits)
+{
+	for (uint32_t i = 0; i < rules->count && bits != 0; i++) {
+		const uint32_t *value = rules->at[i].column->value + (size_t)word * 64;
+
+		bits &= ~words_equal(value, 0);
+	}
+	return bits;
+}
+
+static bool tolerated(const struct plugin_call *call, uint32_t slot)
+{
+	return taints_first_untolerated(call->snapshot->row[slot].node.taints,
+	                                call->spec->tolerations, TAINT_HARD) == NULL;
+}
+
+/* The nodes of that word which the rule counts, by its policies. */
+static uint64_t policy_word(const struct plugin_call *call,
+                            const struct spread_rule *rule, uint32_t word, uint64_t bits)
+{
+	const struct spread_own *own = call->own;
+	const struct snapshot *snapshot = call->snapshot;
+	uint64_t tainted;
+
+	if (rule->says.affinity && !node_match_is_everything(&own->match))
+		bits = node_match_word(&own->match, snapshot, word, bits);
+	if (!rule->says.taints)
+		return bits;
+	tainted = bits & snapshot->hard_taints.word[word];
+	WORDS_EACH (bit, tainted)
+		if (!tolerated(call, word * 64 + (uint32_t)bit))
+			bits &= ~(UINT64_C(1) << bit);
+	return bits;
+}
+
+bool spread_counts(const struct plugin_call *call, const struct spread_rules *rules,
+                   const struct spread_rule *rule, uint32_t slot)
+{
+	for (uint32_t i = 0; i < rules->count; i++)
+		if (rules->at[i].column->value[slot] == 0)
+			return false;
+	if (rule->says.affinity &&
+	    !node_match_slot(call->spec->node_selector, call->spec->required,
+	                     call->snapshot, slot))
+		return false;
+	return !rule->says.taints || tolerated(call, slot);
+}
+
+/* Whether each node that has the key counts. */
+static bool counts_all(const struct plugin_call *call, const struct spread_rules *rules,
+                       const struct spread_rule *rule, bool all_keys)
+{
+	const struct spread_own *own = call->own;
+
+	if (rule->says.affinity && !node_match_is_everything(&own->match))
+		return false;
+	if (rule->says.taints && !pl_bitset_empty(call->snapshot->hard_taints))
+		return false;
+	return !all_keys || rules->covered || rules->count == 1;
+}
+
+/* Texts of numbers that are free are 0: no node is in such a domain. */
+static void copy(const struct spread_rule *rule, int32_t *count)
+{
+	const struct label_column *column = rule->column;
+	const struct tally *tally = rule->tally;
+	uint32_t end = column->domains_end;
+
+	if (tally != NULL && end > 0)
+		memcpy(count, tally->in_domain, end * sizeof *count);
+	count[0] = tally == NULL ? 0 : (int32_t)tally->others;
+	if (column->domains + 1 < end)
+		for (uint32_t i = 1; i < end; i++)
+			if (column->domain[i].text == 0)
+				count[i] = SPREAD_ABSENT;
+}
+
+static void add_up(const struct plugin_call *call, const struct spread_rules *rules,
+                   const struct spread_rule *rule, bool all_keys, int32_t *count)
+{
+	const struct snapshot *snapshot = call->snapshot;
+	const uint32_t *found = rule->matcher == NULL ? NULL : rule->matcher->on_node;
+	const uint32_t *value = rule->column->value;
+	uint32_t words = (uint32_t)pl_bitset_words(snapshot->slots);
+
+	for (uint32_t i = 0; i < rule->column->domains_end; i++)
+		count[i] = SPREAD_ABSENT;
+	for (uint32_t word = 0; word < words; word++) {
+		uint64_t bits = snapshot->live.word[word];
+
+		if (all_keys)
+			bits = spread_keys_word(rules, word, bits);
+		bits = policy_word(call, rule, word, bits);
+		WORDS_EACH (bit, bits) {
+			size_t slot = (size_t)word * 64 + bit;
+			int32_t *in = &count[value[slot]];
+
+			*in = *in == SPREAD_ABSENT ? 0 : *in;
+			*in += found == NULL ? 0 : (int32_t)found[slot];
+		}
+	}
+}
+
+int32_t *spread_count(const struct plugin_call *call, const struct spread_rules *rules,
+                      const struct spread_rule *rule, bool all_keys)
+{
+	struct spread_own *own = call->own;
+	size_t end = rule->column->domains_end;
+	/* Number 0 is always there. */
+	int32_t *count = pl_arena_zalloc(call->arena, end + 1, sizeof *count);
+
+	if (count == NULL)
+		return NULL;
+	if (counts_all(call, rules, rule, all_keys)) {
+		copy(rule, count);
+	} else {
+		node_match_ready(&own->match, call->snapshot);
+		add_up(call, rules, rule, all_keys, count);
+	}
+	return count;
+}

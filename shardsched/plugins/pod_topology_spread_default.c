@@ -1,0 +1,171 @@
+/*
+ * The selector by which pods without rules of their own are spread: what all services
+ * that select the pod have in common with what its controller selects.
+ */
+#include "shardsched/model/reader.h"
+#include "shardsched/plugins/pod_topology_spread.h"
+
+/* The draft of it: pairs that must be equal, and rows. */
+struct parts {
+	const struct model *model;
+	struct pl_arena arena;
+	struct draft_pair *pair;
+	uint32_t pairs, pairs_max;
+	struct draft_requirements rows;
+	bool failed;
+};
+
+/* A key that comes again has the value that came last. */
+static void add_pair(struct parts *parts, uint32_t key, uint32_t value)
+{
+	struct draft_pair pair = {model_text(parts->model, key),
+	                          model_text(parts->model, value)};
+
+	for (uint32_t i = 0; i < parts->pairs; i++)
+		if (pl_span_eq(parts->pair[i].key, pair.key)) {
+			parts->pair[i] = pair;
+			return;
+		}
+	if (parts->pairs == parts->pairs_max) {
+		uint32_t max = parts->pairs_max * 2 + 16;
+		struct draft_pair *more =
+			pl_arena_zalloc(&parts->arena, max, sizeof *more);
+
+		if (more == NULL) {
+			parts->failed = true;
+			return;
+		}
+		if (parts->pairs > 0)
+			memcpy(more, parts->pair, parts->pairs * sizeof *more);
+		parts->pair = more;
+		parts->pairs_max = max;
+	}
+	parts->pair[parts->pairs++] = pair;
+}
+
+/* Of a map: each row is a key and its value. */
+static void add_map(struct parts *parts, const struct selector *map)
+{
+	for (uint32_t i = 0; i < map->count; i++)
+		if (map->row[i].op == SELECTOR_IN && map->row[i].count == 1)
+			add_pair(parts, map->row[i].key,
+			         *selector_values(map, &map->row[i]));
+}
+
+static struct pl_span word_of(uint32_t op)
+{
+	switch ((enum selector_op)op) {
+	case SELECTOR_IN:
+		return PL_SPAN_LIT("In");
+	case SELECTOR_NOT_IN:
+		return PL_SPAN_LIT("NotIn");
+	case SELECTOR_EXISTS:
+		return PL_SPAN_LIT("Exists");
+	case SELECTOR_NOT_EXISTS:
+		return PL_SPAN_LIT("DoesNotExist");
+	case SELECTOR_GT:
+	case SELECTOR_LT:
+	case SELECTOR_BAD:
+		break; /* not of pods, or invalid as a whole */
+	}
+	PL_UNREACHABLE("operator of a controller's selector");
+}
+
+static bool add_row(struct parts *parts, const struct selector *from,
+                    const struct selector_row *row)
+{
+	struct draft_requirement *out = &parts->rows.at[parts->rows.count];
+
+	*out = (struct draft_requirement){
+		.key = model_text(parts->model, row->key),
+		.op = word_of(row->op),
+		.values.count = row->count,
+		.values.at = pl_arena_zalloc(&parts->arena, row->count + 1U,
+	                                     sizeof *out->values.at)};
+	if (out->values.at == NULL)
+		return false;
+	for (uint32_t i = 0; i < row->count; i++)
+		out->values.at[i] =
+			model_text(parts->model, selector_values(from, row)[i]);
+	parts->rows.count++;
+	return true;
+}
+
+static void add_rows(struct parts *parts, const struct selector *from)
+{
+	if (from->flags != 0)
+		return;
+	parts->rows.at =
+		pl_arena_zalloc(&parts->arena, from->count + 1U, sizeof *parts->rows.at);
+	parts->failed = parts->failed || parts->rows.at == NULL;
+	for (uint32_t i = 0; i < from->count && !parts->failed; i++)
+		parts->failed = !add_row(parts, from, &from->row[i]);
+}
+
+static void add_services(struct parts *parts, const struct snapshot *snapshot,
+                         const struct spec *spec)
+{
+	const struct workload *one = NULL;
+
+	while ((one = catalog_next_in_workload(&snapshot->catalog, spec->namespace,
+	                                       one)) != NULL)
+		if (one->kind == WORKLOAD_SERVICE &&
+		    selector_matches(&snapshot->model->strings, one->selector,
+		                     spec->labels))
+			add_map(parts, one->selector);
+}
+
+static void add_controller(struct parts *parts, const struct snapshot *snapshot,
+                           const struct spec *spec)
+{
+	static const struct {
+		const char *kind;
+		enum workload_kind sort;
+	} known[] = {{"ReplicationController", WORKLOAD_REPLICATION_CONTROLLER},
+	             {"ReplicaSet", WORKLOAD_REPLICA_SET},
+	             {"StatefulSet", WORKLOAD_STATEFUL_SET}};
+	struct pl_span kind = model_text(parts->model, spec->owner_kind);
+	struct catalog_key key = {.namespace = spec->namespace, .name = spec->owner_name};
+	const struct workload *owner;
+
+	for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
+		if (!pl_span_eq(kind, pl_span_str(known[i].kind)))
+			continue;
+		key.sort = known[i].sort;
+		owner = catalog_find_workload(&snapshot->catalog, key);
+		if (owner == NULL)
+			return;
+		if (owner->kind == WORKLOAD_REPLICATION_CONTROLLER)
+			add_map(parts, owner->selector);
+		else
+			add_rows(parts, owner->selector);
+	}
+}
+
+enum pl_code spread_default_selector(struct snapshot *snapshot, const struct spec *spec,
+                                     const struct selector **out, struct pl_err *err)
+{
+	struct parts parts = {.model = snapshot->model};
+	const struct selector *made = NULL;
+	struct maker maker;
+
+	pl_arena_init(&parts.arena, 0, READER_ARENA_MAX);
+	add_services(&parts, snapshot, spec);
+	if (spec->owner_kind != 0)
+		add_controller(&parts, snapshot, spec);
+	maker_init(&maker, snapshot->model, &parts.arena);
+	if (!parts.failed && parts.pairs + parts.rows.count > 0)
+		made = selector_make(&maker, (struct draft_selector){
+						     .labels = {parts.pair, parts.pairs},
+						     .expressions = parts.rows,
+						     .set = true,
+					     });
+	pl_arena_done(&parts.arena);
+	if (parts.failed || maker.code != PL_OK) {
+		model_unref(snapshot->model, MODEL_SELECTORS, made);
+		return pl_err_set(err, parts.failed ? PL_NOMEM : maker.code,
+		                  "make the selector of default spreading");
+	}
+	*out = made;
+	return PL_OK;
+}

@@ -1,0 +1,268 @@
+/*
+ * Soft rules: each pod that a domain has counts against it, the more the more domains
+ * there are to choose from; then upside down, so that the emptiest gets 100.
+ */
+#include <math.h>
+
+#include "shardsched/plugins/pod_topology_spread.h"
+#include "shardsched/plugins/words.h"
+
+/* -- before ----------------------------------------------------------------------------
+ */
+
+/* Feasible nodes without all of the keys. */
+static bool find_ignored(const struct plugin_call *call, struct pl_bitset feasible)
+{
+	const struct spread_own *own = call->own;
+	struct spread_state *state = call->state;
+
+	state->ignored = (struct pl_bitset){0};
+	if (!own->all_keys || own->soft.covered)
+		return true;
+	if (pl_bitset_make(call->arena, feasible.bits, &state->ignored) != PL_OK)
+		return false;
+	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++) {
+		uint64_t bits = feasible.word[i];
+
+		state->ignored.word[i] =
+			bits & ~(bits == 0 ? 0 : spread_keys_word(&own->soft, i, bits));
+	}
+	return true;
+}
+
+static uint64_t scored_word(const struct spread_state *state, struct pl_bitset feasible,
+                            uint32_t word)
+{
+	return state->ignored.word == NULL
+	               ? feasible.word[word]
+	               : feasible.word[word] & ~state->ignored.word[word];
+}
+
+static uint32_t count_scored(const struct spread_state *state, struct pl_bitset feasible)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++)
+		count += (uint32_t)__builtin_popcountll(scored_word(state, feasible, i));
+	return count;
+}
+
+/* To kube-scheduler, the value of a label that is missing is the empty one: where nodes
+ * without the key take part, they share a domain with nodes that have it empty. */
+static uint32_t number_of_missing(const struct plugin_call *call,
+                                  const struct spread_rule *rule)
+{
+	uint32_t empty = strings_find(&call->snapshot->model->strings, PL_SPAN_LIT(""));
+
+	return empty == 0 ? 0 : label_column_find(rule->column, empty);
+}
+
+/* Domains with nodes that are scored. 0: out of memory, since there is such a node. */
+static uint32_t count_domains(const struct plugin_call *call, struct pl_bitset feasible,
+                              const struct spread_rule *rule, uint32_t missing)
+{
+	const struct spread_state *state = call->state;
+	const struct label_column *column = rule->column;
+	uint32_t found = 0, all = column->domains;
+	uint8_t *seen = pl_arena_zalloc(call->arena, column->domains_end + 1U, 1);
+
+	if (seen == NULL)
+		return 0;
+	all += rule->labelled < call->snapshot->nodes && missing == 0;
+	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits) && found < all; i++) {
+		const uint32_t *value = column->value + (size_t)i * 64;
+
+		WORDS_EACH (bit, scored_word(state, feasible, i)) {
+			uint32_t number = value[bit] == 0 ? missing : value[bit];
+
+			found += seen[number] == 0;
+			seen[number] = 1;
+		}
+	}
+	return found;
+}
+
+static double one_score(int32_t count, const struct spread_rule *rule, double weight)
+{
+	return count * weight + ((double)rule->says.max_skew - 1);
+}
+
+static bool fill_domains(const struct plugin_call *call, const struct spread_rule *rule,
+                         uint32_t missing, struct spread_soft *soft)
+{
+	const struct spread_own *own = call->own;
+	uint32_t end = rule->column->domains_end;
+	int32_t *count = spread_count(call, &own->soft, rule, own->all_keys);
+
+	soft->by_domain = pl_arena_zalloc(call->arena, end + 1U, sizeof(double));
+	if (count == NULL || soft->by_domain == NULL)
+		return false;
+	if (missing != 0 && !own->all_keys && count[0] != SPREAD_ABSENT)
+		count[missing] =
+			count[0] + (count[missing] == SPREAD_ABSENT ? 0 : count[missing]);
+	for (uint32_t i = 1; i < end; i++)
+		soft->by_domain[i] = one_score(count[i] == SPREAD_ABSENT ? 0 : count[i],
+		                               rule, soft->weight);
+	return true;
+}
+
+static bool soft_make(const struct plugin_call *call, struct pl_bitset feasible,
+                      const struct spread_rule *rule, uint32_t scored)
+{
+	const struct spread_own *own = call->own;
+	struct spread_state *state = call->state;
+	struct spread_soft *soft = &state->soft[rule - own->soft.at];
+	uint32_t missing = number_of_missing(call, rule), domains = scored;
+
+	if (!rule->hostname && scored > 0) {
+		domains = count_domains(call, feasible, rule, missing);
+		if (domains == 0)
+			return false;
+	}
+	soft->weight = log(domains + 2.0);
+	return rule->hostname || fill_domains(call, rule, missing, soft);
+}
+
+enum verdict_code spread_pre_score(const struct plugin_call *call,
+                                   struct pl_bitset feasible, struct verdict *say)
+{
+	const struct spread_own *own = call->own;
+	struct spread_state *state = call->state;
+	uint32_t scored;
+	struct pl_err err;
+
+	if (spread_refresh(call, &err) != PL_OK)
+		return spread_fail(say);
+	if (own->soft.count == 0)
+		return VERDICT_SKIP;
+	state->soft = pl_arena_zalloc(call->arena, own->soft.count, sizeof *state->soft);
+	if (state->soft == NULL || !find_ignored(call, feasible))
+		return spread_fail(say);
+	scored = count_scored(state, feasible);
+	for (uint32_t i = 0; i < own->soft.count; i++)
+		if (!soft_make(call, feasible, &own->soft.at[i], scored))
+			return spread_fail(say);
+	return VERDICT_SUCCESS;
+}
+
+/* -- the score
+ * --------------------------------------------------------------------------- */
+
+/* Half away from zero. */
+static int64_t rounded(double sum)
+{
+	int64_t whole = (int64_t)sum;
+	double rest = sum - (double)whole;
+
+	return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
+static void add_domains(const double *by_domain, const uint32_t *value, double sum[64])
+{
+	for (unsigned i = 0; i < 64; i++)
+		sum[i] += by_domain[value[i]];
+}
+
+/* Nodes without the key get nothing. */
+static void add_nodes(const struct spread_rule *rule, double weight, size_t first,
+                      double sum[64])
+{
+	const uint32_t *value = rule->column->value + first;
+	const uint32_t *on_node =
+		rule->matcher == NULL ? NULL : rule->matcher->on_node + first;
+
+	for (unsigned i = 0; i < 64; i++) {
+		int32_t count = on_node == NULL ? 0 : (int32_t)on_node[i];
+		double one = one_score(count, rule, weight);
+
+		sum[i] += value[i] == 0 ? 0 : one;
+	}
+}
+
+static void score_word(const struct plugin_call *call, uint32_t word, int64_t *out)
+{
+	const struct spread_own *own = call->own;
+	const struct spread_state *state = call->state;
+	double sum[64] = {0};
+
+	for (uint32_t i = 0; i < own->soft.count; i++) {
+		const struct spread_rule *rule = &own->soft.at[i];
+		const struct spread_soft *soft = &state->soft[i];
+		size_t first = (size_t)word * 64;
+
+		if (soft->by_domain != NULL)
+			add_domains(soft->by_domain, rule->column->value + first, sum);
+		else
+			add_nodes(rule, soft->weight, first, sum);
+	}
+	for (unsigned i = 0; i < 64; i++)
+		out[i] = rounded(sum[i]);
+}
+
+void spread_score(const struct plugin_call *call, struct node_span span, int64_t *out)
+{
+	SPAN_EACH_WORD(i, span)
+	if (span.bits[i] != 0)
+		score_word(call, span.word + i, out + (size_t)i * 64);
+}
+
+/* -- upside down
+ * ---------------------------------------------------------------------------- */
+
+struct extent {
+	int64_t low, high;
+};
+
+static struct extent extent_of(const struct spread_state *state,
+                               struct pl_bitset feasible, const int64_t *score)
+{
+	struct extent out = {INT64_MAX, 0};
+
+	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++)
+		WORDS_EACH (bit, scored_word(state, feasible, i)) {
+			int64_t one = score[i * 64 + bit];
+
+			out.low = one < out.low ? one : out.low;
+			out.high = one > out.high ? one : out.high;
+		}
+	return out;
+}
+
+/* Scores up to there can be divided as doubles: the half keeps quotients away from whole
+ * numbers by more than doubles are inexact. */
+enum { QUICK_MAX = 1 << 30 };
+
+static void normalize_word(struct extent extent, uint64_t bits, int64_t *score)
+{
+	int64_t top = extent.high + extent.low;
+	double part = PLUGIN_SCORE_MAX / (double)extent.high;
+	double half = 0.5 / PLUGIN_SCORE_MAX;
+
+	if (extent.high == 0) {
+		WORDS_EACH (bit, bits)
+			score[bit] = PLUGIN_SCORE_MAX;
+	} else if (top < QUICK_MAX && extent.low >= 0) {
+		WORDS_EACH (bit, bits)
+			score[bit] =
+				(int64_t)(((double)(top - score[bit]) + half) * part);
+	} else {
+		WORDS_EACH (bit, bits)
+			score[bit] = PLUGIN_SCORE_MAX * (top - score[bit]) / extent.high;
+	}
+}
+
+void spread_normalize(const struct plugin_call *call, struct pl_bitset feasible,
+                      int64_t *score)
+{
+	const struct spread_state *state = call->state;
+	struct extent extent = extent_of(state, feasible, score);
+
+	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++) {
+		if (feasible.word[i] == 0)
+			continue;
+		normalize_word(extent, scored_word(state, feasible, i), score + i * 64);
+		if (state->ignored.word != NULL)
+			WORDS_EACH (bit, state->ignored.word[i])
+				score[i * 64 + bit] = 0;
+	}
+}
