@@ -17,12 +17,19 @@ struct parts {
 
 /* -- no fields that nobody knows ------------------------------------------------- */
 
+/* What is absent has none. */
+static enum pl_code only(struct pl_json object, const char *const *known,
+                         struct pl_err *err)
+{
+	return object.node == NULL ? PL_OK : pl_json_only(object, known, err);
+}
+
 static enum pl_code check_rows(struct pl_json term, const char *name, struct pl_err *err)
 {
 	static const char *const known[] = {"key", "operator", "values", NULL};
 
 	PL_JSON_EACH (row, pl_json_member(term, name)) {
-		enum pl_code code = pl_json_only(row, known, err);
+		enum pl_code code = only(row, known, err);
 
 		if (code != PL_OK)
 			return code;
@@ -33,7 +40,7 @@ static enum pl_code check_rows(struct pl_json term, const char *name, struct pl_
 static enum pl_code check_term(struct pl_json term, struct pl_err *err)
 {
 	static const char *const known[] = {"matchExpressions", "matchFields", NULL};
-	enum pl_code code = pl_json_only(term, known, err);
+	enum pl_code code = only(term, known, err);
 
 	if (code == PL_OK)
 		code = check_rows(term, known[0], err);
@@ -43,7 +50,7 @@ static enum pl_code check_term(struct pl_json term, struct pl_err *err)
 static enum pl_code check_required(struct pl_json required, struct pl_err *err)
 {
 	static const char *const known[] = {"nodeSelectorTerms", NULL};
-	enum pl_code code = pl_json_only(required, known, err);
+	enum pl_code code = only(required, known, err);
 
 	PL_JSON_EACH (term, pl_json_member(required, known[0]))
 		if (code == PL_OK)
@@ -58,7 +65,7 @@ static enum pl_code check_preferred(struct pl_json list, struct pl_err *err)
 
 	PL_JSON_EACH (item, list) {
 		if (code == PL_OK)
-			code = pl_json_only(item, known, err);
+			code = only(item, known, err);
 		if (code == PL_OK)
 			code = check_term(pl_json_member(item, known[1]), err);
 	}
@@ -70,10 +77,10 @@ static enum pl_code check_known(struct pl_json json, struct pl_json added,
 {
 	static const char *const known[] = {"apiVersion", "kind", "addedAffinity", NULL};
 	static const char *const parts[] = {required_name, preferred_name, NULL};
-	enum pl_code code = pl_json_only(json, known, err);
+	enum pl_code code = only(json, known, err);
 
 	if (code == PL_OK)
-		code = pl_json_only(added, parts, err);
+		code = only(added, parts, err);
 	if (code == PL_OK)
 		code = check_required(pl_json_member(added, required_name), err);
 	return code == PL_OK ? check_preferred(pl_json_member(added, preferred_name), err)
