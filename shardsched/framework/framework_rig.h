@@ -11,7 +11,7 @@
 #include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
 
-enum { FAKES = 6, FAKE_SORT = FAKES, FAKE_BIND, FAKE_ROWS };
+enum { FAKES = 6, FAKE_FIRST_GLOBAL = 4, FAKE_SORT = FAKES, FAKE_BIND, FAKE_ROWS };
 
 struct fake {
 	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
@@ -20,6 +20,7 @@ struct fake {
 	uint32_t narrow_mod; /* only slots that are 0 modulo it; 0: all */
 	/* Refuses nodes on which that many pods are, as long as it follows moves. */
 	uint32_t pods_max;
+	uint32_t pods_min; /* likewise, where fewer are */
 	uint64_t takes_ns; /* of the clock, each time its filter is asked */
 	unsigned asked;    /* filter calls */
 	int moved;         /* the sum of deltas */
@@ -27,6 +28,7 @@ struct fake {
 
 static struct fake fake[FAKES];
 static uint64_t fake_now_ns;
+static bool fake_local; /* no global one is to be asked now */
 static struct profiles profiles;
 static struct fw_class *class;
 
@@ -36,7 +38,8 @@ static inline bool fake_refuses(unsigned n, const struct snapshot *on, uint32_t 
 
 	if (is->refuses_mod != 0 && slot % is->refuses_mod == is->refuses_rest)
 		return true;
-	return is->pods_max != 0 && on->row[slot].pods >= is->pods_max;
+	return (is->pods_max != 0 && on->row[slot].pods >= is->pods_max) ||
+	       on->row[slot].pods < is->pods_min;
 }
 
 static inline int64_t fake_score(unsigned n, uint32_t slot)
@@ -47,6 +50,7 @@ static inline int64_t fake_score(unsigned n, uint32_t slot)
 static inline void fake_filter(unsigned n, const struct plugin_call *call,
                                struct node_span span)
 {
+	T_TRUE(!fake_local || n < FAKE_FIRST_GLOBAL);
 	fake[n].asked++;
 	fake_now_ns += fake[n].takes_ns;
 	SPAN_EACH_WORD(i, span)
@@ -201,11 +205,12 @@ static const struct plugin *const fake_rows[] = {&fake_0,        &fake_1,       
                                                  &fake_row_sort, &fake_row_bind};
 static const struct plugin_table fake_table = {fake_rows, FAKE_ROWS, 0xff};
 
+/* Up to that many. */
 static inline void put_nodes(uint32_t count)
 {
 	char text[200];
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = snapshot.slots; i < count; i++) {
 		(void)snprintf(text, sizeof text,
 		               "{'metadata':{'name':'n%u'},'status':{'capacity':{'cpu':"
 		               "'4','memory':'8Gi','pods':'110'}}}",

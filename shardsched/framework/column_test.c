@@ -1,0 +1,168 @@
+#include "shardsched/framework/column.h"
+#include "shardsched/framework/stages.h"
+#include "store/base/rng.h"
+#include "tests/harness/t.h"
+
+enum { WORDS = 9, SLOTS = WORDS * 64 };
+
+static struct pl_rng rng;
+static uint64_t bits[WORDS], other[WORDS], gone[WORDS];
+static int64_t score[SLOTS];
+static int32_t from[SLOTS], to[SLOTS], raw[SLOTS];
+
+static bool has(const uint64_t *set, unsigned slot)
+{
+	return (set[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* Words of all kinds: full, empty, a few bits, any bits. */
+static uint64_t word(void)
+{
+	switch (pl_rng_below(&rng, 4)) {
+	case 0:
+		return UINT64_MAX;
+	case 1:
+		return 0;
+	case 2:
+		return UINT64_C(1) << pl_rng_below(&rng, 64);
+	default:
+		return pl_rng_next(&rng);
+	}
+}
+
+/* What stands at clear bits is anything. */
+static void fill(int64_t most)
+{
+	for (unsigned i = 0; i < WORDS; i++) {
+		bits[i] = word();
+		other[i] = bits[i] & word();
+	}
+	for (unsigned i = 0; i < SLOTS; i++) {
+		bool meant = has(bits, i);
+		uint64_t any = pl_rng_next(&rng);
+
+		score[i] = meant ? (int64_t)pl_rng_below(&rng, (uint64_t)most + 1)
+		                 : (int64_t)any;
+		raw[i] = meant ? (int32_t)score[i] : (int32_t)(uint32_t)any;
+		from[i] = meant ? (int32_t)pl_rng_below(&rng, 1 << 20)
+		                : (int32_t)(uint32_t)(any >> 32);
+	}
+}
+
+static void check_sets(const struct column_ops *ops)
+{
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < SLOTS; i++)
+		count += has(bits, i) && !has(other, i);
+	T_EQ(ops->drop(gone, bits, other, WORDS), count);
+	for (unsigned i = 0; i < WORDS; i++)
+		T_EQ(gone[i], bits[i] & ~other[i]);
+	T_EQ(ops->count(gone, WORDS), count);
+}
+
+static void check_add(const struct column_ops *ops, int32_t weight)
+{
+	ops->add(to, from, score, WORDS, weight);
+	for (unsigned i = 0; i < SLOTS; i++)
+		T_TRUE(!has(bits, i) || to[i] == from[i] + score[i] * weight);
+	memcpy(to, from, sizeof to);
+	ops->add(to, to, score, WORDS, weight);
+	for (unsigned i = 0; i < SLOTS; i++)
+		T_TRUE(!has(bits, i) || to[i] == from[i] + score[i] * weight);
+	ops->add(to, NULL, score, WORDS, weight);
+	for (unsigned i = 0; i < SLOTS; i++)
+		T_TRUE(!has(bits, i) || to[i] == score[i] * weight);
+}
+
+static int32_t check_max(const struct column_ops *ops)
+{
+	int32_t most = 0;
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (has(bits, i) && raw[i] > most)
+			most = raw[i];
+	for (unsigned i = 0; i < SLOTS; i++)
+		count += has(bits, i) && raw[i] == most;
+	T_EQ(ops->max(raw, bits, WORDS), most);
+	T_EQ(ops->equal(raw, bits, WORDS, most), count);
+	memset(to, 0, sizeof to);
+	T_EQ(ops->narrow(to, score, bits, WORDS), most);
+	for (unsigned i = 0; i < SLOTS; i++)
+		T_TRUE(!has(bits, i) || to[i] == raw[i]);
+	return most;
+}
+
+static void check_scale(const struct column_ops *ops, int32_t most, bool down)
+{
+	const struct stage_maxed maxed = {.down = down, .weight = 7};
+	struct column_scale scale = column_scale(most, 7, down);
+
+	memcpy(to, from, sizeof to);
+	ops->scale(to, raw, WORDS, &scale);
+	for (unsigned i = 0; i < SLOTS; i++)
+		T_TRUE(!has(bits, i) ||
+		       to[i] == from[i] + stage_weigh(&maxed, raw[i], most));
+	scale = column_scale(most, -7, down);
+	ops->scale(to, raw, WORDS, &scale);
+	for (unsigned i = 0; i < SLOTS; i++)
+		T_TRUE(!has(bits, i) || to[i] == from[i]);
+}
+
+static void check_all(const struct column_ops *ops)
+{
+	static const int64_t mosts[] = {0, 1, 7, 100, 4095, 4096, 100000, INT32_MAX};
+
+	pl_rng_init(&rng, t_seed());
+	for (unsigned round = 0; round < 400; round++) {
+		int32_t most = 0;
+
+		fill(100);
+		check_sets(ops);
+		check_add(ops, 1);
+		check_add(ops, 100000);
+		fill(mosts[round % 8]);
+		most = check_max(ops);
+		if (most != 0) {
+			check_scale(ops, most, false);
+			check_scale(ops, most, true);
+		}
+	}
+}
+
+T_CASE(vectors_of_any_machine)
+{
+	check_all(column_ops_plain());
+}
+
+T_CASE(vectors_of_this_machine)
+{
+	check_all(column_ops());
+}
+
+T_CASE(each_share_of_each_small_maximum_is_exact)
+{
+	const struct stage_maxed maxed = {.weight = 1};
+
+	for (int32_t most = 1; most < COLUMN_EXACT; most++) {
+		struct column_scale scale = column_scale(most, 1, false);
+
+		for (int32_t value = 0; value <= most; value++) {
+			uint64_t share = (uint64_t)value * scale.factor >> COLUMN_SHIFT;
+
+			if (share != (uint64_t)stage_weigh(&maxed, value, most))
+				T_EQ(share, stage_weigh(&maxed, value, most));
+		}
+	}
+}
+
+T_CASE(draws_are_fair_and_stay_below)
+{
+	T_EQ(stage_pick(0, 5), 0);
+	T_EQ(stage_pick(UINT64_MAX, 5), 4);
+	T_EQ(stage_pick(UINT64_MAX, UINT32_MAX), UINT32_MAX - 1);
+	T_EQ(stage_pick(UINT64_C(1) << 63, 2), 1);
+	T_EQ(stage_pick((UINT64_C(1) << 63) - 1, 2), 0);
+	T_EQ(stage_pick(UINT64_MAX, 1), 0);
+}

@@ -1,0 +1,267 @@
+/* What a cycle takes: memory, time; and what becomes of it when there is none. */
+#include "shardsched/framework/framework_rig.h"
+#include "tests/harness/torture.h"
+
+static const char plain_pod[] = "{'metadata':{'name':'p','uid':'u'},'spec':{'priority':"
+				"5}}";
+static const struct pod_self self = {.nominated = SNAPSHOT_NONE};
+
+static struct cycle *cycle;
+static struct outcome out;
+
+static uint64_t fake_clock(void *ctx)
+{
+	(void)ctx;
+	return fake_now_ns += 10;
+}
+
+static void run_begin(struct cycle_opts opts, uint32_t nodes)
+{
+	rig_begin(nodes, "{}", plain_pod);
+	fake_now_ns = 0;
+	opts.snapshot = &snapshot;
+	T_OK(cycle_new(&opts, &cycle, &err), &err);
+}
+
+static void run_end(void)
+{
+	cycle_free(cycle);
+	rig_end();
+}
+
+static void nominate(uint32_t slot, const char *text)
+{
+	struct pod pod = pod_from(text);
+	struct pod_on_node there = on_node(&pod);
+	uint32_t nomination = 0;
+
+	T_OK(snapshot_nominate(&snapshot, slot, &there, &nomination, &err), &err);
+	pod_drop(&model, &pod);
+}
+
+/* -- memory ------------------------------------------------------------------------- */
+
+T_CASE_SECONDS(after_the_first_ones_nothing_is_allocated, 60)
+{
+	run_begin((struct cycle_opts){.clock = fake_clock}, 5000);
+	fake[0] = (struct fake){.refuses_mod = 3, .score_mod = 50, .narrow_mod = 1};
+	fake[4] = (struct fake){.pods_max = 1, .score_mod = 9};
+	nominate(7, "{'metadata':{'name':'x'},'spec':{'priority':9}}");
+	for (unsigned i = 0; i < 3; i++)
+		cycle_run(cycle, class, &self, 0, &out);
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	for (unsigned i = 0; i < 40; i++)
+		cycle_run(cycle, class, &self, UINT64_C(1) << i, &out);
+	T_TRUE(!pl_fault_fired(PL_FAULT_ALLOC));
+	pl_fault_reset();
+	T_EQ(out.result, CYCLE_NODE);
+	T_EQ(out.refused[4], 1);
+	T_EQ(fake[4].moved, 0);
+	run_end();
+}
+
+T_CASE(a_cycle_grows_with_its_snapshot)
+{
+	run_begin((struct cycle_opts){.keep_scores = true}, 1);
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.feasible, 1);
+	put_nodes(1500);
+	cycle_run(cycle, class, &self, UINT64_MAX, &out);
+	T_EQ(out.feasible, 1500);
+	T_EQ(out.node, 1499);
+	T_EQ(cycle_totals(cycle)[1499], out.total);
+	run_end();
+}
+
+static enum pl_code tortured(void)
+{
+	struct cycle_opts opts = {.snapshot = &snapshot, .keep_scores = true};
+	enum pl_code code = cycle_new(&opts, &cycle, &err);
+
+	if (code != PL_OK)
+		return code;
+	cycle_run(cycle, class, &self, 0, &out);
+	if (out.result == CYCLE_ERROR) {
+		T_EQ(out.pre.code, VERDICT_ERROR);
+		T_EQ(out.pre.plugin, -1);
+		T_EQ(fake[4].moved, 0);
+		code = PL_NOMEM;
+		/* The next one has what it needs. */
+		cycle_run(cycle, class, &self, 0, &out);
+	}
+	T_EQ(out.result, CYCLE_NODE);
+	if (cycle_totals(cycle) == NULL)
+		code = PL_NOMEM;
+	cycle_free(cycle);
+	return code;
+}
+
+T_CASE(every_allocation_may_fail)
+{
+	rig_begin(10, "{}", plain_pod);
+	fake[0].narrow_mod = 0;
+	nominate(3, "{'metadata':{'name':'x'},'spec':{'priority':9}}");
+	t_torture(tortured, false);
+	rig_end();
+}
+
+T_CASE(a_class_may_fail_to_open)
+{
+	struct pod pod;
+
+	rig_begin(1, "{}", plain_pod);
+	pod = pod_from("{'metadata':{'name':'z'},'spec':{'priority':1}}");
+	for (uint64_t nth = 1;; nth++) {
+		struct fw_class *opened = NULL;
+		enum pl_code code = PL_OK;
+
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		code = fw_class_open(&snapshot, &profiles.at[0], pod.spec, &opened, &err);
+		if (!pl_fault_fired(PL_FAULT_ALLOC)) {
+			T_OK(code, &err);
+			fw_class_close(&snapshot, opened);
+			break;
+		}
+		T_EQ(code, PL_NOMEM);
+	}
+	pl_fault_reset();
+	pod_drop(&model, &pod);
+	rig_end();
+}
+
+/* -- nominations -------------------------------------------------------------------- */
+
+T_CASE(where_room_is_made_for_the_pod_it_goes)
+{
+	struct pod_self nominated = {.nominated = 5};
+
+	run_begin((struct cycle_opts){.clock = NULL}, 8);
+	fake[0].score_mod = 100;
+	cycle_run(cycle, class, &nominated, 0, &out);
+	T_TRUE(out.nominated);
+	T_EQ(out.node, 5);
+	T_EQ(out.feasible, 1);
+	T_EQ(out.total, 35 + 5 * 100); /* Three counts down */
+	T_EQ(fake[0].asked, 1);
+	/* It is not good any more: as any other pod. */
+	fake[2] = (struct fake){.refuses_mod = 8, .refuses_rest = 5};
+	cycle_run(cycle, class, &nominated, 0, &out);
+	T_TRUE(!out.nominated);
+	T_EQ(out.node, 7);
+	T_EQ(out.refused[2], 1);
+	/* Nor is it there. */
+	nominated.nominated = 400;
+	cycle_run(cycle, class, &nominated, 0, &out);
+	T_EQ(out.node, 7);
+	run_end();
+}
+
+static bool fits(uint32_t slot)
+{
+	bool does = false;
+
+	snapshot_probe(&snapshot);
+	does = cycle_fits(cycle, slot);
+	snapshot_probe_end(&snapshot);
+	return does;
+}
+
+T_CASE(a_pod_is_not_in_its_own_way)
+{
+	struct pod_self one = {.nominated = SNAPSHOT_NONE};
+
+	run_begin((struct cycle_opts){.clock = NULL}, 2);
+	fake[0].pods_max = 1;
+	nominate(0, "{'metadata':{'name':'p','uid':'u1'},'spec':{'priority':5}}");
+	nominate(1, "{'metadata':{'name':'q','uid':'u2'},'spec':{'priority':5}}");
+	one.uid = id("u1");
+	cycle_run(cycle, class, &one, 0, &out);
+	T_EQ(out.feasible, 1);
+	T_EQ(out.node, 0);
+	T_EQ(out.refused[0], 1);
+	T_TRUE(fits(0));
+	T_TRUE(!fits(1));
+	run_end();
+}
+
+T_CASE(what_if_is_followed_and_undone)
+{
+	uint32_t placed = 0;
+
+	run_begin((struct cycle_opts){.clock = NULL}, 2);
+	placed = put_pod(0, "{'metadata':{'name':'v'}}");
+	(void)put_pod(1, "{'metadata':{'name':'w'}}");
+	fake[4].pods_max = 1;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NONE);
+	snapshot_probe(&snapshot);
+	cycle_lift(cycle, placed);
+	T_EQ(fake[4].moved, -1);
+	T_TRUE(cycle_fits(cycle, 0));
+	T_TRUE(!cycle_fits(cycle, 1));
+	cycle_lower(cycle, placed);
+	T_TRUE(!cycle_fits(cycle, 0));
+	snapshot_probe_end(&snapshot);
+	T_EQ(fake[4].moved, 0);
+	run_end();
+}
+
+/* -- time ---------------------------------------------------------------------------- */
+
+T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
+{
+	struct plugin_figures figures;
+
+	run_begin((struct cycle_opts){.clock = fake_clock, .plugin_budget_ns = 1000}, 4);
+	for (unsigned i = 0; i < 3; i++) {
+		cycle_run(cycle, class, &self, 0, &out);
+		T_EQ(out.result, CYCLE_NODE);
+	}
+	/* Not a cycle that is timed: it is run again. */
+	fake[2].takes_ns = 5000;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_ERROR);
+	T_EQ(out.pre.plugin, 2);
+	T_EQ(out.pre.reason[0].code, REASON_OVERRAN);
+	cycle_figures(cycle, 2, &figures);
+	T_EQ(figures.overran, 1);
+	T_EQ(figures.failed, 1);
+	fake[2].takes_ns = 0;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.result, CYCLE_NODE);
+	run_end();
+}
+
+T_CASE(many_that_take_long_together_fail_nobody)
+{
+	run_begin((struct cycle_opts){.clock = fake_clock, .plugin_budget_ns = 1000}, 4);
+	for (unsigned i = 0; i < FAKES; i++)
+		fake[i].takes_ns = 700;
+	for (unsigned i = 0; i < 40; i++) {
+		cycle_run(cycle, class, &self, 0, &out);
+		T_EQ(out.result, CYCLE_NODE);
+	}
+	run_end();
+}
+
+T_CASE(what_plugins_take_is_estimated_from_some)
+{
+	struct plugin_figures figures;
+
+	run_begin((struct cycle_opts){.clock = fake_clock}, 4);
+	fake[0] = (struct fake){.takes_ns = 1000, .refuses_mod = 4};
+	fake[2] = (struct fake){.pre_filter = VERDICT_SKIP, .pre_score = VERDICT_SKIP};
+	for (unsigned i = 0; i < 160; i++)
+		cycle_run(cycle, class, &self, 0, &out);
+	cycle_figures(cycle, 0, &figures);
+	T_EQ(figures.runs, 160);
+	T_EQ(figures.refused, 160);
+	T_EQ(figures.failed, 0);
+	T_TRUE(figures.ns[POINT_FILTER] >= 160000 && figures.ns[POINT_FILTER] < 170000);
+	T_TRUE(figures.ns[POINT_SCORE] < 5000);
+	cycle_figures(cycle, 2, &figures);
+	T_EQ(figures.runs, 0);
+	T_EQ(figures.skips, 160);
+	run_end();
+}
