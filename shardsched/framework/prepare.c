@@ -290,10 +290,19 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->base = NULL;
 }
 
+/* Only after a change of a namespace that could not be followed at once. */
+static bool settle(struct cycle *cycle)
+{
+	if (view_settle(cycle->snapshot, NULL) == PL_OK)
+		return true;
+	cycle_fail(cycle, -1, NULL);
+	return false;
+}
+
 bool prepare(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod)
 {
 	run_begin(cycle, class, pod);
-	if (!memory_begin(cycle) || !states_make(cycle))
+	if (!settle(cycle) || !memory_begin(cycle) || !states_make(cycle))
 		return false;
 	calls_make(cycle);
 	if (!pre_filter(cycle) || !pre_score_local(cycle))
