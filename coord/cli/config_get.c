@@ -9,7 +9,7 @@
 #include "coord/cli/config_rows.h"
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
-#include "coord/cli/view.h"
+#include "coord/cli/scene.h"
 #include "store/base/num.h"
 #include "store/base/stamp.h"
 #include "store/base/yaml.h"
@@ -22,7 +22,7 @@ struct get {
 	bool named;
 	uint64_t version; /* 0: current */
 	const struct reach *reach;
-	struct view view;
+	struct scene scene;
 };
 
 static const struct option own[] = {
@@ -74,8 +74,8 @@ static struct config_heard hear(const struct get *get, enum config_name name,
 {
 	struct config_heard heard = {0};
 
-	for (const struct roster_entry *entry = roster_first(get->view.roster);
-	     entry != NULL; entry = roster_next(get->view.roster, entry)) {
+	for (const struct roster_entry *entry = roster_first(get->scene.roster);
+	     entry != NULL; entry = roster_next(get->scene.roster, entry)) {
 		heard.shards++;
 		if (!entry->garbled)
 			hear_one(&entry->member, name, version, &heard);
@@ -218,7 +218,7 @@ static enum pl_code get_run(void *ctx, const struct reach *reach, struct pl_err 
 {
 	struct get *get = ctx;
 	struct pl_buf out;
-	enum pl_code code = view_open(&get->view, reach->session, VIEW_ROSTER, err);
+	enum pl_code code = scene_open(&get->scene, reach->session, SCENE_ROSTER, err);
 
 	if (code != PL_OK)
 		return code;
@@ -228,7 +228,7 @@ static enum pl_code get_run(void *ctx, const struct reach *reach, struct pl_err 
 	if (code == PL_OK)
 		code = say_result(&out, err);
 	pl_buf_done(&out);
-	view_close(&get->view);
+	scene_close(&get->scene);
 	return code;
 }
 

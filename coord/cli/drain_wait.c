@@ -3,12 +3,12 @@
 #include <inttypes.h>
 
 #include "coord/cli/say.h"
-#include "coord/cli/view.h"
+#include "coord/cli/scene.h"
 
 enum { SAY_MS = 500 };
 
 struct waiting {
-	struct view view;
+	struct scene scene;
 	struct pl_span id;
 	uint32_t owned;
 	uint64_t said_ms;
@@ -20,10 +20,10 @@ struct waiting {
 static bool others_take_part(const struct waiting *w)
 {
 	const struct config_shards *wishes =
-		&config_watch_value(w->view.config, CONFIG_SHARDS)->shards;
+		&config_watch_value(w->scene.config, CONFIG_SHARDS)->shards;
 
-	for (const struct roster_entry *entry = roster_first(w->view.roster);
-	     entry != NULL; entry = roster_next(w->view.roster, entry))
+	for (const struct roster_entry *entry = roster_first(w->scene.roster);
+	     entry != NULL; entry = roster_next(w->scene.roster, entry))
 		if (!entry->garbled && entry->member.state == MEMBER_ACTIVE &&
 		    !config_drains(wishes, entry->member.id))
 			return true;
@@ -32,8 +32,8 @@ static bool others_take_part(const struct waiting *w)
 
 static void look(struct waiting *w)
 {
-	uint32_t owned = owners_owned(w->view.owners, w->id);
-	uint64_t now_ms = kv_now_ms(w->view.session->kv);
+	uint32_t owned = owners_owned(w->scene.owners, w->id);
+	uint64_t now_ms = kv_now_ms(w->scene.session->kv);
 	bool due = now_ms - w->said_ms >= SAY_MS || owned == 0;
 
 	if (owned != w->owned && due) {
@@ -45,11 +45,11 @@ static void look(struct waiting *w)
 	w->over = w->over || owned == 0;
 }
 
-static void on_note(void *ctx, const struct view_note *note)
+static void on_note(void *ctx, const struct scene_note *note)
 {
 	struct waiting *w = ctx;
 
-	if (note->what == VIEW_TROUBLE)
+	if (note->what == SCENE_TROUBLE)
 		say("%s; going on", note->err->msg);
 	else
 		look(w);
@@ -65,7 +65,7 @@ static void on_time_up(void *ctx)
 
 static enum pl_code wait_until(struct waiting *w, uint64_t wait_ms, struct pl_err *err)
 {
-	struct kv *kv = w->view.session->kv;
+	struct kv *kv = w->scene.session->kv;
 	struct pl_timer timer = {0};
 	enum pl_code code = pl_timer_init(&timer, kv_timers(kv), on_time_up, w);
 
@@ -78,7 +78,7 @@ static enum pl_code wait_until(struct waiting *w, uint64_t wait_ms, struct pl_er
 		say("no other shard takes part: its partitions stay where they are until "
 		    "one does");
 	while (!w->over)
-		(void)uv_run(&w->view.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&w->scene.session->loop, UV_RUN_ONCE);
 	pl_timer_done(&timer);
 	if (!w->time_up)
 		return PL_OK;
@@ -86,20 +86,20 @@ static enum pl_code wait_until(struct waiting *w, uint64_t wait_ms, struct pl_er
 	                  PL_SPAN_FMT " still owns %" PRIu32
 	                              " partitions; it goes on handing over, see placet "
 	                              "partitions --summary",
-	                  PL_SPAN_ARG(w->id), owners_owned(w->view.owners, w->id));
+	                  PL_SPAN_ARG(w->id), owners_owned(w->scene.owners, w->id));
 }
 
 enum pl_code drain_wait(struct store_session *session, struct pl_span id,
                         uint64_t wait_ms, struct pl_err *err)
 {
 	struct waiting waiting = {.id = id};
-	enum pl_code code = view_open(&waiting.view, session,
-	                              VIEW_ROSTER | VIEW_OWNERS | VIEW_CONFIG, err);
+	enum pl_code code = scene_open(&waiting.scene, session,
+	                               SCENE_ROSTER | SCENE_OWNERS | SCENE_CONFIG, err);
 
 	if (code != PL_OK)
 		return code;
-	view_follow(&waiting.view, on_note, &waiting);
+	scene_follow(&waiting.scene, on_note, &waiting);
 	code = wait_until(&waiting, wait_ms, err);
-	view_close(&waiting.view);
+	scene_close(&waiting.scene);
 	return code;
 }

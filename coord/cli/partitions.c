@@ -12,7 +12,7 @@ enum { OPT_SUMMARY = OPTIONS_OWN_FIRST };
 struct partitions {
 	bool summary;
 	uint32_t count;
-	struct view view;
+	struct scene scene;
 	struct live live;
 	struct targets targets;
 	bool with_targets; /* what is shown tells them */
@@ -52,7 +52,7 @@ static const struct options_spec spec = {
 
 static void put(struct partitions *ps, uint32_t partition)
 {
-	const struct owners_entry *entry = owners_of(ps->view.owners, partition);
+	const struct owners_entry *entry = owners_of(ps->scene.owners, partition);
 	struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
 	struct keys_text key;
 	struct output_row row;
@@ -85,8 +85,8 @@ static void put_each(struct partitions *ps)
 {
 	for (uint32_t p = 0; p < ps->count; p++)
 		put(ps, p);
-	for (size_t i = 0; i < owners_count(ps->view.owners); i++) {
-		const struct owners_entry *entry = owners_at(ps->view.owners, i);
+	for (size_t i = 0; i < owners_count(ps->scene.owners); i++) {
+		const struct owners_entry *entry = owners_at(ps->scene.owners, i);
 
 		if (is_stray(ps, entry))
 			put_stray(ps, entry);
@@ -95,7 +95,7 @@ static void put_each(struct partitions *ps)
 
 static void on_owner(struct partitions *ps, struct pl_span key)
 {
-	const struct owners_entry *entry = owners_get(ps->view.owners, key);
+	const struct owners_entry *entry = owners_get(ps->scene.owners, key);
 	struct keys_id id;
 
 	if (entry != NULL && is_stray(ps, entry))
@@ -120,7 +120,8 @@ static void on_share(void *ctx, const struct share *share)
 
 static void put_shares(struct partitions *ps)
 {
-	if (shares_count(&ps->view, ps->targets.assign, ps->count, on_share, ps) != PL_OK)
+	if (shares_count(&ps->scene, ps->targets.assign, ps->count, on_share, ps) !=
+	    PL_OK)
 		live_fail(&ps->live, PL_NOMEM, "count by shard");
 }
 
@@ -141,30 +142,30 @@ static bool refresh(struct partitions *ps)
 	bool changed = false;
 
 	if (ps->with_targets && ps->live.err.code == PL_OK)
-		(void)!targets_refresh(&ps->targets, &ps->view, &changed, &ps->live.err);
+		(void)!targets_refresh(&ps->targets, &ps->scene, &changed, &ps->live.err);
 	return changed;
 }
 
-static void on_note(void *ctx, const struct view_note *note)
+static void on_note(void *ctx, const struct scene_note *note)
 {
 	struct partitions *ps = ctx;
 
 	switch (note->what) {
-	case VIEW_ALL:
+	case SCENE_ALL:
 		(void)refresh(ps);
 		put_all(ps);
 		break;
-	case VIEW_SHARD:
+	case SCENE_SHARD:
 		if (refresh(ps))
 			put_all(ps);
 		break;
-	case VIEW_OWNER:
+	case SCENE_OWNER:
 		if (ps->summary)
 			put_all(ps);
 		else
 			on_owner(ps, note->name);
 		break;
-	case VIEW_TROUBLE:
+	case SCENE_TROUBLE:
 		say("placet partitions: %s; going on", note->err->msg);
 		break;
 	}
@@ -177,9 +178,9 @@ static enum pl_code show(struct partitions *ps, const struct options *options,
 	          options->format, options->watch);
 	(void)refresh(ps);
 	put_all(ps);
-	view_follow(&ps->view, on_note, ps);
+	scene_follow(&ps->scene, on_note, ps);
 	while (options->watch && ps->live.err.code == PL_OK)
-		(void)uv_run(&ps->view.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&ps->scene.session->loop, UV_RUN_ONCE);
 	if (ps->live.err.code != PL_OK)
 		*err = ps->live.err;
 	live_done(&ps->live);
@@ -196,13 +197,13 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 	code = targets_init(&ps->targets, ps->count, err);
 	if (code != PL_OK)
 		return code;
-	code = view_open(&ps->view, reach->session,
-	                 ps->with_targets ? VIEW_ROSTER | VIEW_OWNERS | VIEW_CONFIG
-	                                  : VIEW_OWNERS,
-	                 err);
+	code = scene_open(&ps->scene, reach->session,
+	                  ps->with_targets ? SCENE_ROSTER | SCENE_OWNERS | SCENE_CONFIG
+	                                   : SCENE_OWNERS,
+	                  err);
 	if (code == PL_OK) {
 		code = show(ps, reach->options, err);
-		view_close(&ps->view);
+		scene_close(&ps->scene);
 	}
 	targets_done(&ps->targets);
 	return code;

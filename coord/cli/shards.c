@@ -2,8 +2,8 @@
 #include "coord/cli/live.h"
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
+#include "coord/cli/scene.h"
 #include "coord/cli/shard_row.h"
-#include "coord/cli/view.h"
 #include "store/base/clock.h"
 
 static const struct options_spec spec = {
@@ -21,14 +21,14 @@ static const struct options_spec spec = {
 };
 
 struct shards {
-	struct view view;
+	struct scene scene;
 	struct live live;
 };
 
 static bool wanted_drained(const struct shards *shards, struct pl_span id)
 {
 	return config_drains(
-		&config_watch_value(shards->view.config, CONFIG_SHARDS)->shards, id);
+		&config_watch_value(shards->scene.config, CONFIG_SHARDS)->shards, id);
 }
 
 static void put(struct shards *shards, const struct roster_entry *entry)
@@ -46,31 +46,31 @@ static void put(struct shards *shards, const struct roster_entry *entry)
 static void put_all(struct shards *shards)
 {
 	live_begin(&shards->live);
-	for (const struct roster_entry *entry = roster_first(shards->view.roster);
-	     entry != NULL; entry = roster_next(shards->view.roster, entry))
+	for (const struct roster_entry *entry = roster_first(shards->scene.roster);
+	     entry != NULL; entry = roster_next(shards->scene.roster, entry))
 		put(shards, entry);
 	live_end(&shards->live);
 }
 
-static void on_note(void *ctx, const struct view_note *note)
+static void on_note(void *ctx, const struct scene_note *note)
 {
 	struct shards *shards = ctx;
 	const struct roster_entry *entry;
 
 	switch (note->what) {
-	case VIEW_ALL:
+	case SCENE_ALL:
 		put_all(shards);
 		break;
-	case VIEW_SHARD:
-		entry = roster_get(shards->view.roster, note->name);
+	case SCENE_SHARD:
+		entry = roster_get(shards->scene.roster, note->name);
 		if (entry == NULL)
 			live_gone(&shards->live, note->name);
 		else
 			put(shards, entry);
 		break;
-	case VIEW_OWNER:
+	case SCENE_OWNER:
 		break;
-	case VIEW_TROUBLE:
+	case SCENE_TROUBLE:
 		say("placet shards: %s; going on", note->err->msg);
 		break;
 	}
@@ -81,10 +81,10 @@ static void on_note(void *ctx, const struct view_note *note)
 static void say_absent(const struct shards *shards)
 {
 	const struct config_shards *wishes =
-		&config_watch_value(shards->view.config, CONFIG_SHARDS)->shards;
+		&config_watch_value(shards->scene.config, CONFIG_SHARDS)->shards;
 
 	for (uint32_t i = 0; i < wishes->drain_count; i++)
-		if (roster_get(shards->view.roster, wishes->drain[i]) == NULL)
+		if (roster_get(shards->scene.roster, wishes->drain[i]) == NULL)
 			say("note: " PL_SPAN_FMT " is not there, and is to be drained "
 			    "when it comes (placet shard undrain " PL_SPAN_FMT ")",
 			    PL_SPAN_ARG(wishes->drain[i]), PL_SPAN_ARG(wishes->drain[i]));
@@ -95,12 +95,12 @@ static enum pl_code show(struct shards *shards, const struct options *options,
 {
 	live_init(&shards->live, &shard_schema, options->format, options->watch);
 	put_all(shards);
-	if (roster_count(shards->view.roster) == 0)
+	if (roster_count(shards->scene.roster) == 0)
 		say("no shards");
 	say_absent(shards);
-	view_follow(&shards->view, on_note, shards);
+	scene_follow(&shards->scene, on_note, shards);
 	while (options->watch && shards->live.err.code == PL_OK)
-		(void)uv_run(&shards->view.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&shards->scene.session->loop, UV_RUN_ONCE);
 	if (shards->live.err.code != PL_OK)
 		*err = shards->live.err;
 	live_done(&shards->live);
@@ -110,14 +110,14 @@ static enum pl_code show(struct shards *shards, const struct options *options,
 static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
 {
 	struct shards shards;
-	enum pl_code code =
-		view_open(&shards.view, reach->session, VIEW_ROSTER | VIEW_CONFIG, err);
+	enum pl_code code = scene_open(&shards.scene, reach->session,
+	                               SCENE_ROSTER | SCENE_CONFIG, err);
 
 	(void)ctx;
 	if (code != PL_OK)
 		return code;
 	code = show(&shards, reach->options, err);
-	view_close(&shards.view);
+	scene_close(&shards.scene);
 	return code;
 }
 

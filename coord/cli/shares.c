@@ -17,15 +17,15 @@ static int by_id(const void *a, const void *b)
 	return pl_span_cmp(left->id, right->id);
 }
 
-static size_t meet(const struct view *view, struct met *out)
+static size_t meet(const struct scene *scene, struct met *out)
 {
 	size_t count = 0;
 
-	for (const struct roster_entry *entry = roster_first(view->roster); entry != NULL;
-	     entry = roster_next(view->roster, entry))
+	for (const struct roster_entry *entry = roster_first(scene->roster);
+	     entry != NULL; entry = roster_next(scene->roster, entry))
 		out[count++] = (struct met){.id = entry->member.id};
-	for (size_t i = 0; i < owners_count(view->owners); i++) {
-		const struct owners_entry *entry = owners_at(view->owners, i);
+	for (size_t i = 0; i < owners_count(scene->owners); i++) {
+		const struct owners_entry *entry = owners_at(scene->owners, i);
 
 		if (!entry->garbled)
 			out[count++] = (struct met){.id = pl_span_str(entry->owner.shard),
@@ -48,14 +48,14 @@ static void tell_shards(const struct assign *assign, const struct met *met, size
 	}
 }
 
-static void tell_rest(const struct view *view, uint32_t partitions, shares_fn *fn,
+static void tell_rest(const struct scene *scene, uint32_t partitions, shares_fn *fn,
                       void *ctx)
 {
 	struct share unowned = {.state = "free", .partitions = partitions};
 	struct share garbled = {.state = "garbled"};
 
-	for (size_t i = 0; i < owners_count(view->owners); i++) {
-		const struct owners_entry *entry = owners_at(view->owners, i);
+	for (size_t i = 0; i < owners_count(scene->owners); i++) {
+		const struct owners_entry *entry = owners_at(scene->owners, i);
 
 		garbled.partitions += entry->garbled;
 		if (entry->is_partition && entry->partition < partitions)
@@ -67,20 +67,20 @@ static void tell_rest(const struct view *view, uint32_t partitions, shares_fn *f
 		fn(ctx, &garbled);
 }
 
-enum pl_code shares_count(const struct view *view, const struct assign *assign,
+enum pl_code shares_count(const struct scene *scene, const struct assign *assign,
                           uint32_t partitions, shares_fn *fn, void *ctx)
 {
-	size_t room = roster_count(view->roster) + owners_count(view->owners);
+	size_t room = roster_count(scene->roster) + owners_count(scene->owners);
 	struct met *met = pl_calloc(room + 1, sizeof *met);
 	size_t count;
 
 	if (met == NULL)
 		return PL_NOMEM;
-	count = meet(view, met);
+	count = meet(scene, met);
 	PL_ASSERT(count <= room);
 	qsort(met, count, sizeof *met, by_id);
 	tell_shards(assign, met, count, fn, ctx);
-	tell_rest(view, partitions, fn, ctx);
+	tell_rest(scene, partitions, fn, ctx);
 	free(met);
 	return PL_OK;
 }

@@ -4,13 +4,13 @@
 
 #include "coord/assign/assign.h"
 #include "coord/cli/partition_row.h"
-#include "coord/cli/view.h"
+#include "coord/cli/scene.h"
 
 typedef void shares_fn(void *ctx, const struct share *share);
 
 /* Shards that are there or own something, by id; then what is free and what is
  * garbled, if anything is. PL_NOMEM. */
-PL_NODISCARD enum pl_code shares_count(const struct view *view,
+PL_NODISCARD enum pl_code shares_count(const struct scene *scene,
                                        const struct assign *assign, uint32_t partitions,
                                        shares_fn *fn, void *ctx);
 

@@ -40,17 +40,17 @@ void targets_done(struct targets *targets)
 }
 
 /* 0: has no part in it. */
-static uint32_t weight_of(const struct view *view, const struct roster_entry *entry)
+static uint32_t weight_of(const struct scene *scene, const struct roster_entry *entry)
 {
 	const struct config_value *shards, *weights;
 	uint64_t weight;
 
 	if (entry->garbled || entry->member.state != MEMBER_ACTIVE)
 		return 0;
-	shards = config_watch_value(view->config, CONFIG_SHARDS);
+	shards = config_watch_value(scene->config, CONFIG_SHARDS);
 	if (config_drains(&shards->shards, entry->member.id))
 		return 0;
-	weights = config_watch_value(view->config, CONFIG_WEIGHTS);
+	weights = config_watch_value(scene->config, CONFIG_WEIGHTS);
 	weight = (uint64_t)entry->member.weight *
 	         config_factor(&weights->weights, entry->member.id) / ASSIGN_WEIGHT_ONE;
 	if (weight == 0)
@@ -104,16 +104,16 @@ static void sweep(struct targets *targets, bool *changed)
 	}
 }
 
-enum pl_code targets_refresh(struct targets *targets, const struct view *view,
+enum pl_code targets_refresh(struct targets *targets, const struct scene *scene,
                              bool *changed, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	*changed = false;
 	targets->round++;
-	for (const struct roster_entry *entry = roster_first(view->roster);
-	     entry != NULL && code == PL_OK; entry = roster_next(view->roster, entry)) {
-		uint32_t weight = weight_of(view, entry);
+	for (const struct roster_entry *entry = roster_first(scene->roster);
+	     entry != NULL && code == PL_OK; entry = roster_next(scene->roster, entry)) {
+		uint32_t weight = weight_of(scene, entry);
 
 		if (weight > 0)
 			code = put(targets, &entry->member, weight, changed, err);

@@ -4,7 +4,7 @@
 #define COORD_CLI_TARGETS_H
 
 #include "coord/assign/assign.h"
-#include "coord/cli/view.h"
+#include "coord/cli/scene.h"
 #include "store/base/map.h"
 
 struct targets {
@@ -19,7 +19,7 @@ void targets_done(struct targets *targets);
 
 /* Only what is different is computed anew; *changed, if something was. */
 PL_NODISCARD enum pl_code targets_refresh(struct targets *targets,
-                                          const struct view *view, bool *changed,
+                                          const struct scene *scene, bool *changed,
                                           struct pl_err *err);
 
 #endif
