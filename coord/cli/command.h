@@ -26,6 +26,7 @@ extern const struct command config_diff_command;
 extern const struct command config_history_command;
 extern const struct command config_rollback_command;
 extern const struct command store_check_command;
+extern const struct command eval_command;
 extern const struct command store_restored_command;
 
 #endif

@@ -6,10 +6,13 @@
 #include "coord/cli/version.h"
 
 static const struct command *const commands[] = {
-	&shards_command,          &partitions_command,  &shard_drain_command,
-	&shard_undrain_command,   &shard_evict_command, &config_get_command,
-	&config_set_command,      &config_diff_command, &config_history_command,
-	&config_rollback_command, &store_check_command, &store_restored_command,
+	&shards_command,         &partitions_command,
+	&shard_drain_command,    &shard_undrain_command,
+	&shard_evict_command,    &config_get_command,
+	&config_set_command,     &config_diff_command,
+	&config_history_command, &config_rollback_command,
+	&store_check_command,    &store_restored_command,
+	&eval_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

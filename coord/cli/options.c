@@ -15,7 +15,7 @@ enum {
 };
 
 struct common {
-	unsigned flag; /* 0: every command has it */
+	unsigned flag; /* 0: every command that talks to a store has it */
 	struct option option;
 	const char *help;
 };
@@ -24,6 +24,9 @@ static const struct common commons[] = {
 	{OPTIONS_OUTPUT,
          {"output", required_argument, NULL, 'o'},
          "  -o, --output FORMAT    table, wide, json or yaml (default table)\n"},
+	{OPTIONS_FORMAT,
+         {"output", required_argument, NULL, 'o'},
+         "  -o, --output FORMAT    text or json (default text)\n"},
 	{OPTIONS_WATCH,
          {"watch", no_argument, NULL, 'w'},
          "  -w, --watch            go on and print every change\n"},
@@ -46,7 +49,8 @@ enum { COMMON_COUNT = sizeof commons / sizeof commons[0] };
 
 static bool has(const struct options_spec *spec, const struct common *common)
 {
-	return common->flag == 0 || (spec->common & common->flag) != 0;
+	return common->flag == 0 ? (spec->common & OPTIONS_OFFLINE) == 0
+	                         : (spec->common & common->flag) != 0;
 }
 
 static void print_help(const struct options_spec *spec)
@@ -60,16 +64,22 @@ static void print_help(const struct options_spec *spec)
 			(void)printf("%s", commons[i].help);
 	(void)printf("%s  -h, --help\n\n"
 	             "Example:\n%s\n"
-	             "Exit status: 0 done, 1 it could not be, 2 wrong usage.\n",
-	             store_opts_help, spec->example);
+	             "Exit status: %s.\n",
+	             (spec->common & OPTIONS_OFFLINE) != 0 ? "" : store_opts_help,
+	             spec->example,
+	             spec->exits != NULL ? spec->exits
+	                                 : "0 done, 1 it could not be, 2 wrong usage");
 }
 
 static void long_options(const struct options_spec *spec, struct option *out)
 {
 	static const struct option store[] = {STORE_OPTS_LONG};
-	unsigned count = sizeof store / sizeof store[0];
+	unsigned count = 0;
 
-	memcpy(out, store, sizeof store);
+	if ((spec->common & OPTIONS_OFFLINE) == 0) {
+		memcpy(out, store, sizeof store);
+		count = sizeof store / sizeof store[0];
+	}
 	out[count++] = (struct option){"help", no_argument, NULL, 'h'};
 	for (unsigned i = 0; i < COMMON_COUNT; i++)
 		if (has(spec, &commons[i]))
@@ -96,13 +106,24 @@ static enum pl_code prefix_set(struct options *out, const char *arg, struct pl_e
 	return PL_OK;
 }
 
+static enum pl_code format_set(const struct options_spec *spec, struct options *out,
+                               const char *arg, struct pl_err *err)
+{
+	out->format_given = true;
+	if ((spec->common & OPTIONS_FORMAT) == 0)
+		return output_format_parse(arg, &out->format, err);
+	out->format = strcmp(arg, "json") == 0 ? OUTPUT_JSON : OUTPUT_TABLE;
+	if (out->format == OUTPUT_TABLE && strcmp(arg, "text") != 0)
+		return pl_err_set(err, PL_INVALID, "--output %s: want text or json", arg);
+	return PL_OK;
+}
+
 static enum pl_code take(const struct options_spec *spec, void *ctx, int opt,
                          struct options *out, struct pl_err *err)
 {
 	switch (opt) {
 	case 'o':
-		out->format_given = true;
-		return output_format_parse(optarg, &out->format, err);
+		return format_set(spec, out, optarg, err);
 	case 'w':
 		out->watch = true;
 		return PL_OK;
@@ -134,7 +155,8 @@ static enum pl_code take_all(const struct options_spec *spec, int argc, char **a
 	int opt;
 
 	(void)snprintf(letters, sizeof letters, ":h%s%s%s%s",
-	               (spec->common & OPTIONS_OUTPUT) != 0 ? "o:" : "",
+	               (spec->common & (OPTIONS_OUTPUT | OPTIONS_FORMAT)) != 0 ? "o:"
+	                                                                       : "",
 	               (spec->common & OPTIONS_WATCH) != 0 ? "w" : "",
 	               (spec->common & OPTIONS_YES) != 0 ? "y" : "",
 	               spec->own != NULL && spec->own[0].val == 'f' ? "f:" : "");
@@ -169,16 +191,27 @@ static enum pl_code take_args(const struct options_spec *spec, int argc, char **
 	return PL_OK;
 }
 
+/* What the environment says about the store. */
+static enum pl_code store_init(const struct options_spec *spec, struct options *out,
+                               struct pl_err *err)
+{
+	const char *prefix = getenv("PLACET_PREFIX");
+	enum pl_code code;
+
+	if ((spec->common & OPTIONS_OFFLINE) != 0)
+		return PL_OK;
+	code = store_opts_init(&out->store, err);
+	return code == PL_OK ? prefix_set(out, prefix == NULL ? "" : prefix, err) : code;
+}
+
 bool options_parse(const struct options_spec *spec, int argc, char **argv, void *ctx,
                    struct options *out, enum exit_code *exit_code)
 {
-	const char *prefix = getenv("PLACET_PREFIX");
 	struct pl_err err = {0};
 	bool help = false;
 
 	*out = (struct options){.prefix = "", .why = ""};
-	if (store_opts_init(&out->store, &err) == PL_OK &&
-	    prefix_set(out, prefix == NULL ? "" : prefix, &err) == PL_OK &&
+	if (store_init(spec, out, &err) == PL_OK &&
 	    take_all(spec, argc, argv, ctx, out, &help, &err) == PL_OK && !help &&
 	    take_args(spec, argc, argv, out, &err) == PL_OK &&
 	    (spec->check == NULL || spec->check(ctx, out, &err) == PL_OK))

@@ -19,6 +19,8 @@ enum {
 	OPTIONS_YES = 4,
 	OPTIONS_DRY_RUN = 8,
 	OPTIONS_WHY = 16,
+	OPTIONS_OFFLINE = 32, /* it talks to no store */
+	OPTIONS_FORMAT = 64,  /* -o text or json: OUTPUT_TABLE or OUTPUT_JSON */
 };
 
 /* Of a command's own options: the val in struct option. */
@@ -43,6 +45,7 @@ struct options_spec {
 	const char *about;   /* sentences, each line ended */
 	const char *help;    /* of its own options, a line each; NULL: none */
 	const char *example; /* lines that may be typed, indented by two */
+	const char *exits;   /* what its exit status says; NULL: as of most commands */
 	unsigned common;     /* OPTIONS_OUTPUT, ... */
 	unsigned args_min, args_max;
 	const struct option *own; /* ends with a NULL name; NULL: none */

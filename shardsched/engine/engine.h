@@ -5,7 +5,11 @@
  *
  * Objects are named by kind, namespace (or cluster, of nodes) and name. Putting one that
  * is there replaces it. Pods that have a node are placed; on a node that is not there
- * they are set aside until it comes. Pods that are over take no room.
+ * they are set aside until it comes, and again when it goes. Pods that are nominated for
+ * a node have that told to the snapshot; pods that are over take no room.
+ *
+ * Classes of pods that were asked about stay open for a while: ENGINE_IDLE_CLASSES of
+ * them, those used last.
  */
 #ifndef SHARDSCHED_ENGINE_ENGINE_H
 #define SHARDSCHED_ENGINE_ENGINE_H
@@ -35,10 +39,14 @@
 #define ENGINE_KIND_ENUM(kind, name, list) ENGINE_##kind,
 enum engine_kind { ENGINE_KIND_MAP(ENGINE_KIND_ENUM) ENGINE_KINDS };
 
+enum { ENGINE_IDLE_CLASSES = 1024 };
+
 struct engine_opts {
 	struct pl_span config; /* profiles; empty: the default */
 	uint64_t seed;         /* of the draws */
 	bool keep_scores;
+	bool keep_candidates; /* of preemption: each is told */
+	bool unique;          /* putting what is there is refused: PL_EXISTS */
 	bool no_cache;
 	size_t cache_bytes; /* 0: 256 MiB */
 	cycle_clock_fn *clock;
@@ -51,17 +59,23 @@ PL_NODISCARD enum pl_code engine_new(const struct engine_opts *opts, struct engi
                                      struct pl_err *err);
 void engine_free(struct engine *engine);
 
-/* errors NULL: not validated (field_errors.h). PL_INVALID, PL_LIMIT: with the field;
+/* errors NULL: not validated (field_errors.h); else it is told there what is wrong, in
+ * text that holds until the next put. PL_INVALID, PL_LIMIT, PL_EXISTS: with the field;
  * nothing changed. */
 PL_NODISCARD enum pl_code engine_put(struct engine *engine, enum engine_kind kind,
                                      struct pl_span json, struct field_errors *errors,
                                      struct pl_err *err);
-/* By name; PL_NOT_FOUND. space: the namespace, or a node's cluster; empty: none. */
+/* The same of one of several clusters, for nodes and pods. */
+PL_NODISCARD enum pl_code engine_put_in(struct engine *engine, enum engine_kind kind,
+                                        struct pl_span cluster, struct pl_span json,
+                                        struct field_errors *errors, struct pl_err *err);
+/* By name; PL_NOTFOUND. space: the namespace, or a node's cluster; empty: none. */
 PL_NODISCARD enum pl_code engine_drop(struct engine *engine, enum engine_kind kind,
                                       struct pl_span space, struct pl_span name,
                                       struct pl_err *err);
 
 struct engine_decision {
+	const struct profile *profile; /* by which it was decided */
 	bool gated;
 	struct verdict gate;
 	struct outcome outcome;
@@ -70,13 +84,20 @@ struct engine_decision {
 	uint64_t draw;
 };
 
-/* Decides for a pod that is not put. Nothing changes. */
+/* Decides for a pod, put or not. Nothing changes. What the cycle tells about it, and what
+ * preempt points to, holds until the next one. PL_NOTFOUND: nobody schedules for its
+ * schedulerName; PL_NOMEM, PL_LIMIT. */
 PL_NODISCARD enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                                         struct engine_decision *out, struct pl_err *err);
-/* It is on that node from now on (assumed), under that name. */
+/* It is on that node from now on (assumed), under that name; placed may be NULL.
+ * PL_EXISTS: one of that name is on a node already. */
 PL_NODISCARD enum pl_code engine_assume(struct engine *engine, const struct pod *pod,
                                         uint32_t slot, uint32_t *placed,
                                         struct pl_err *err);
+
+/* How many pods there are, and of these, how many wait for a node that is not there. */
+uint32_t engine_pods(const struct engine *engine);
+uint32_t engine_pods_aside(const struct engine *engine);
 
 struct model *engine_model(struct engine *engine);
 struct snapshot *engine_snapshot(struct engine *engine);

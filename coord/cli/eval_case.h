@@ -1,0 +1,39 @@
+/*
+ * One case in the form of tests/conformance/<category>.jsonl.gz: a cluster, a pod that
+ * comes, and what Kubernetes' scheduler said about it ("expect").
+ *
+ * Nothing is written anywhere but into the buffers handed in.
+ */
+#ifndef COORD_CLI_EVAL_CASE_H
+#define COORD_CLI_EVAL_CASE_H
+
+#include "store/base/buf.h"
+#include "store/base/json.h"
+
+enum { EVAL_LINE_MAX = 16 << 20, EVAL_ARENA_MAX = 512 << 20, EVAL_OUT_MAX = 64 << 20 };
+
+/* Lives in the arena that it was read into. */
+struct eval_case {
+	const char *id;       /* "" */
+	const char *category; /* "" */
+	struct pl_json root;
+	struct pl_json pod;
+	struct pl_json expect; /* absent: there is none */
+};
+
+/* PL_INVALID, PL_LIMIT: with the path of the field. */
+PL_NODISCARD enum pl_code eval_case_read(struct pl_arena *arena, struct pl_span line,
+                                         struct eval_case *out, struct pl_err *err);
+
+/* Decides, and adds our "expect" to out. PL_INVALID, PL_LIMIT, PL_EXISTS: an object of
+ * the cluster, or the pod, is refused, with the path of the field. */
+PL_NODISCARD enum pl_code eval_case_run(struct pl_arena *arena,
+                                        const struct eval_case *it, struct pl_buf *out,
+                                        struct pl_err *err);
+
+/* In the category "invalid" it is asked whether the pod would be accepted at all. */
+bool eval_case_is_about_validity(const struct eval_case *it);
+/* The scheduler failed, which another one need not: only run, never compared. */
+bool eval_case_is_an_error(const struct eval_case *it);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * Pods: each has an entry by its name, and a place that follows from what it says of
+ * itself and from which nodes are there.
+ *
+ * What may fail comes first: a new place is taken before the old one is left.
+ */
+#include <stdlib.h>
+
+#include "shardsched/engine/engine_int.h"
+#include "store/base/alloc.h"
+
+static struct engine_pod *find(const struct engine *engine, uint32_t namespace,
+                               uint32_t name)
+{
+	const uint32_t key[2] = {namespace, name};
+	struct pl_map_node *node = pl_map_get(&engine->pods, engine_key(key));
+
+	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct engine_pod, by_name);
+}
+
+static uint32_t flags_of(const struct pod *pod)
+{
+	return (pod->deleted_ms != 0 ? (uint32_t)PLACED_TERMINATING : 0) |
+	       (pod->preempted ? (uint32_t)PLACED_PREEMPTED : 0);
+}
+
+static struct pod_on_node on_node(struct engine_pod *entry)
+{
+	return (struct pod_on_node){
+		.spec = entry->pod.spec,
+		.name = entry->pod.name,
+		.uid = entry->pod.uid,
+		.flags = flags_of(&entry->pod),
+		.started_ms = entry->pod.started_ms,
+	};
+}
+
+/* On that node, or nominated for it. */
+static enum pl_code place_at(struct engine *engine, struct engine_pod *entry,
+                             uint32_t slot, struct pl_err *err)
+{
+	const struct pod_on_node pod = on_node(entry);
+	bool bound = entry->pod.node != 0;
+	enum pl_code code = bound ? snapshot_pod_add(&engine->snapshot, slot, &pod,
+	                                             &entry->number, err)
+	                          : snapshot_nominate(&engine->snapshot, slot, &pod,
+	                                              &entry->number, err);
+
+	if (code == PL_OK)
+		entry->place = bound ? ENGINE_PLACED : ENGINE_NOMINATED;
+	return code;
+}
+
+static enum pl_code place(struct engine *engine, struct engine_pod *entry,
+                          struct pl_err *err)
+{
+	uint32_t name = entry->pod.node != 0 ? entry->pod.node : entry->pod.nominated;
+	struct engine_absent *absent = NULL;
+	enum pl_code code;
+	uint32_t slot;
+
+	if (name == 0 || pod_is_over(&entry->pod))
+		return PL_OK;
+	slot = snapshot_node_find(&engine->snapshot, entry->cluster, name);
+	if (slot != SNAPSHOT_NONE)
+		return place_at(engine, entry, slot, err);
+	code = absent_get(engine, entry->cluster, name, &absent, err);
+	if (code == PL_OK)
+		absent_add(engine, absent, entry);
+	return code;
+}
+
+static void unplace(struct engine *engine, struct engine_pod *entry)
+{
+	switch (entry->place) {
+	case ENGINE_WAITS:
+		break;
+	case ENGINE_PLACED:
+		snapshot_pod_remove(&engine->snapshot, entry->number);
+		break;
+	case ENGINE_NOMINATED:
+		snapshot_nominate_end(&engine->snapshot, entry->number);
+		break;
+	case ENGINE_ASIDE:
+		absent_remove(engine, entry);
+		break;
+	}
+	entry->place = ENGINE_WAITS;
+}
+
+static void entry_free(struct engine *engine, struct engine_pod *entry)
+{
+	unplace(engine, entry);
+	if (pl_map_has(&entry->by_name))
+		pl_map_del(&engine->pods, &entry->by_name);
+	strings_unref(&engine->model.strings, entry->cluster);
+	pod_drop(&engine->model, &entry->pod);
+	free(entry);
+}
+
+/* Takes the pod over. */
+static enum pl_code entry_new(struct engine *engine, uint32_t cluster, struct pod *pod,
+                              struct engine_pod **out, struct pl_err *err)
+{
+	struct engine_pod *entry = pl_calloc(1, sizeof *entry);
+
+	if (entry == NULL) {
+		pod_drop(&engine->model, pod);
+		return pl_err_set(err, PL_NOMEM, "keep a pod");
+	}
+	entry->pod = *pod;
+	*pod = (struct pod){0};
+	entry->cluster = strings_ref(&engine->model.strings, cluster);
+	entry->key[0] = entry->pod.spec->namespace;
+	entry->key[1] = entry->pod.name;
+	*out = entry;
+	return PL_OK;
+}
+
+/* The new one is where the old one was. */
+static void replace(struct engine *engine, struct engine_pod *old, struct engine_pod *new)
+{
+	if (old != NULL)
+		entry_free(engine, old);
+	(void)!pl_map_add(&engine->pods, &new->by_name, engine_key(new->key));
+}
+
+/* Nothing that scheduling reads is another, or only that it terminates now. */
+static bool is_same(const struct engine_pod *old, uint32_t cluster, const struct pod *pod)
+{
+	return old->cluster == cluster && old->pod.spec == pod->spec &&
+	       old->pod.uid == pod->uid && old->pod.node == pod->node &&
+	       (pod->node != 0 || old->pod.nominated == pod->nominated) &&
+	       old->pod.started_ms == pod->started_ms &&
+	       pod_is_over(&old->pod) == pod_is_over(pod) &&
+	       old->pod.preempted == pod->preempted &&
+	       (old->pod.deleted_ms == 0 || pod->deleted_ms != 0);
+}
+
+static void update(struct engine *engine, struct engine_pod *entry, struct pod *pod)
+{
+	bool terminates = entry->pod.deleted_ms == 0 && pod->deleted_ms != 0;
+
+	if (terminates && entry->place == ENGINE_PLACED)
+		snapshot_pod_terminate(&engine->snapshot, entry->number);
+	pod_drop(&engine->model, &entry->pod);
+	entry->pod = *pod;
+	*pod = (struct pod){0};
+}
+
+enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod *pod,
+                            struct pl_err *err)
+{
+	struct engine_pod *old = find(engine, pod->spec->namespace, pod->name);
+	struct engine_pod *new = NULL;
+	enum pl_code code = engine_name_check(engine, pod->name, old != NULL, err);
+
+	if (code != PL_OK) {
+		pod_drop(&engine->model, pod);
+		return code;
+	}
+	if (old != NULL && is_same(old, cluster, pod)) {
+		update(engine, old, pod);
+		return PL_OK;
+	}
+	code = entry_new(engine, cluster, pod, &new, err);
+	if (code != PL_OK)
+		return code;
+	code = place(engine, new, err);
+	if (code == PL_OK)
+		replace(engine, old, new);
+	else
+		entry_free(engine, new);
+	return code;
+}
+
+enum pl_code engine_pod_drop(struct engine *engine, uint32_t namespace, uint32_t name,
+                             struct pl_err *err)
+{
+	struct engine_pod *entry = find(engine, namespace, name);
+
+	if (entry == NULL)
+		return pl_err_set(err, PL_NOTFOUND, "no such pod");
+	entry_free(engine, entry);
+	return PL_OK;
+}
+
+static struct pod copy(struct engine *engine, const struct pod *pod, uint32_t node)
+{
+	struct strings *strings = &engine->model.strings;
+	struct pod out = *pod;
+
+	out.spec = model_ref(&engine->model, MODEL_SPECS, pod->spec);
+	out.name = strings_ref(strings, pod->name);
+	out.uid = strings_ref(strings, pod->uid);
+	out.node = strings_ref(strings, node);
+	out.nominated = 0;
+	return out;
+}
+
+enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_t slot,
+                           uint32_t *placed, struct pl_err *err)
+{
+	const struct node_row *row = &engine->snapshot.row[slot];
+	struct engine_pod *old = find(engine, pod->spec->namespace, pod->name);
+	struct engine_pod *new = NULL;
+	struct pod bound;
+	enum pl_code code;
+
+	PL_ASSERT(slot < engine->snapshot.slots && row->node.name != 0);
+	if (old != NULL && old->place == ENGINE_PLACED)
+		return pl_err_set(err, PL_EXISTS,
+		                  "a pod of that name is on a node already");
+	bound = copy(engine, pod, row->node.name);
+	code = entry_new(engine, row->cluster, &bound, &new, err);
+	if (code != PL_OK)
+		return code;
+	code = place_at(engine, new, slot, err);
+	if (code != PL_OK) {
+		entry_free(engine, new);
+		return code;
+	}
+	if (placed != NULL)
+		*placed = new->number;
+	replace(engine, old, new);
+	return PL_OK;
+}
+
+enum pl_code engine_pods_adopt(struct engine *engine, uint32_t slot, struct pl_err *err)
+{
+	const struct node_row *row = &engine->snapshot.row[slot];
+	struct engine_absent *absent = absent_find(engine, row->cluster, row->node.name);
+	enum pl_code code = PL_OK;
+
+	if (absent == NULL)
+		return PL_OK;
+	PL_LIST_EACH (link, &absent->pods) {
+		struct engine_pod *pod = PL_LIST_ITEM(link, struct engine_pod, link);
+
+		code = place_at(engine, pod, slot, err);
+		if (code != PL_OK)
+			break;
+	}
+	PL_LIST_EACH (link, &absent->pods) {
+		struct engine_pod *pod = PL_LIST_ITEM(link, struct engine_pod, link);
+
+		if (pod->place == ENGINE_ASIDE)
+			break;
+		if (code != PL_OK) {
+			unplace(engine, pod);
+			pod->place = ENGINE_ASIDE;
+			continue;
+		}
+		pl_list_del(link);
+		engine->aside--;
+	}
+	absent_tidy(engine, absent);
+	return code;
+}
+
+static void set_aside(struct engine *engine, struct engine_absent *absent,
+                      const struct spec_view *view, uint32_t name)
+{
+	struct engine_pod *entry = find(engine, view->spec->namespace, name);
+
+	PL_ASSERT(entry != NULL);
+	unplace(engine, entry);
+	absent_add(engine, absent, entry);
+}
+
+enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slot, struct pl_err *err)
+{
+	struct snapshot *snapshot = &engine->snapshot;
+	const struct node_row *row = &snapshot->row[slot];
+	struct engine_absent *absent = NULL;
+	enum pl_code code =
+		absent_get(engine, row->cluster, row->node.name, &absent, err);
+
+	if (code != PL_OK)
+		return code;
+	while (row->first_pod != SNAPSHOT_NONE) {
+		const struct placed *placed = &snapshot->placed[row->first_pod];
+
+		set_aside(engine, absent, placed->view, placed->name);
+	}
+	while (row->first_nomination != SNAPSHOT_NONE) {
+		const struct nomination *nomination =
+			&snapshot->nomination[row->first_nomination];
+
+		set_aside(engine, absent, nomination->view, nomination->name);
+	}
+	absent_tidy(engine, absent);
+	return PL_OK;
+}
+
+void engine_pods_done(struct engine *engine)
+{
+	PL_MAP_EACH (node, &engine->pods)
+		entry_free(engine, PL_CONTAINER_OF(node, struct engine_pod, by_name));
+	pl_map_done(&engine->pods);
+	PL_ASSERT(engine->aside == 0 && pl_map_first(&engine->absent) == NULL);
+	pl_map_done(&engine->absent);
+}
+
+uint32_t engine_pods(const struct engine *engine)
+{
+	return (uint32_t)engine->pods.count;
+}
+
+uint32_t engine_pods_aside(const struct engine *engine)
+{
+	return engine->aside;
+}
