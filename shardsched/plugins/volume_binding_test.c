@@ -1,0 +1,292 @@
+#include "shardsched/plugins/volume_plan.h"
+#include "shardsched/plugins/volume_rig.h"
+#include "shardsched/snapshot/assumed.h"
+
+static const struct plugin *const row = &plugin_volume_binding;
+
+static const char none[] = "node(s) didn't find available persistent volumes to bind";
+static const char conflict[] = "node(s) had volume node affinity conflict";
+static const char space[] = "node(s) did not have enough free storage";
+
+static uint32_t here, there;
+
+#define POD(name, volumes)                                              \
+	"{'metadata':{'namespace':'n','name':'" name "','uid':'u-" name \
+	"'},'spec':{'containers':[{'name':'c'}],'volumes':[" volumes "]}}"
+#define CLAIM_OF(claim) \
+	"{'name':'v-" claim "','persistentVolumeClaim':{'claimName':'" claim "'}}"
+
+static void begin_nodes(void)
+{
+	begin_volumes();
+	here = put_node("{'metadata':{'name':'a','labels':{'kubernetes.io/hostname':'a',"
+	                "'zone':'x'}}}");
+	there = put_node("{'metadata':{'name':'b','labels':{'kubernetes.io/hostname':'b',"
+	                 "'zone':'y'}}}");
+	PUT_OBJECT(storage_class, "{'metadata':{'name':'now'},'provisioner':'d'}");
+	PUT_OBJECT(storage_class, "{'metadata':{'name':'made'},'provisioner':'d',"
+	                          "'volumeBindingMode':'WaitForFirstConsumer'}");
+	PUT_OBJECT(storage_class, "{'metadata':{'name':'found'},"
+	                          "'provisioner':'kubernetes.io/no-provisioner',"
+	                          "'volumeBindingMode':'WaitForFirstConsumer'}");
+}
+
+#define META(name, more) "'metadata':{'namespace':'n','name':'" name "'" more "}"
+
+static void put_claim(const char *name, const char *class, int size)
+{
+	char text[512];
+
+	(void)snprintf(
+		text, sizeof text,
+		"{'metadata':{'namespace':'n','name':'%s','uid':'u-%s'},'spec':{"
+		"'storageClassName':'%s','accessModes':['ReadWriteOnce'],'resources':{"
+		"'requests':{'storage':'%d'}}}}",
+		name, name, class, size);
+	PUT_OBJECT(claim, text);
+}
+
+/* more: further members of its spec. */
+static void put_volume(const char *name, int size, const char *more)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof text,
+	               "{'metadata':{'name':'%s'},'spec':{'storageClassName':'found',"
+	               "'accessModes':['%s'],'capacity':{'storage':'%d'}%s},"
+	               "'status':{'phase':'Available'}}",
+	               name, strcmp(name, "many") == 0 ? "ReadOnlyMany" : "ReadWriteOnce",
+	               size, more);
+	PUT_OBJECT(volume, text);
+}
+
+#define AT(host)                                                                         \
+	",'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':" \
+	"'kubernetes.io/hostname','operator':'In','values':[" host "]}]}]}}"
+
+static const char *refused(void)
+{
+	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
+	return sentences(&said);
+}
+
+static const char *says(uint32_t slot)
+{
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	return node_says(row, slot);
+}
+
+T_CASE(what_is_wrong_with_claims_is_told)
+{
+	begin_nodes();
+	ask(POD("p", CLAIM_OF("c")));
+	T_STR(refused(), "persistentvolumeclaim \"c\" not found");
+	PUT_OBJECT(claim, "{" META("c", "") ",'spec':{'volumeName':'v'},"
+	                                    "'status':{'phase':'Lost'}}");
+	T_STR(refused(), "persistentvolumeclaim \"c\" bound to non-existent "
+	                 "persistentvolume \"v\"");
+	PUT_OBJECT(claim,
+	           "{" META("c", ",'deletionTimestamp':'2024-01-01T00:00:00Z'") "}");
+	T_STR(refused(), "persistentvolumeclaim \"c\" is being deleted");
+	put_claim("c", "now", 1);
+	T_STR(refused(), "pod has unbound immediate PersistentVolumeClaims");
+	put_claim("c", "unknown", 1);
+	T_STR(refused(), "pod has unbound immediate PersistentVolumeClaims");
+	PUT_OBJECT(claim, "{" META("c", "") ",'spec':{'storageClassName':'made',"
+	                                    "'volumeName':'v'}}");
+	T_STR(refused(), "pod has unbound immediate PersistentVolumeClaims");
+	end_volumes();
+}
+
+T_CASE(an_ephemeral_claim_belongs_to_its_pod)
+{
+	begin_nodes();
+	ask("{'metadata':{'namespace':'n','name':'p','uid':'u-p'},'spec':{'containers':[{"
+	    "'name':'c'}],'volumes':[{'name':'v','ephemeral':{'volumeClaimTemplate':{}}}]}}");
+	T_STR(refused(), "waiting for ephemeral volume controller to create the "
+	                 "persistentvolumeclaim \"p-v\"");
+	put_claim("p-v", "made", 1);
+	T_STR(refused(), "PVC n/p-v was not created for pod n/p (pod is not owner)");
+	PUT_OBJECT(
+		claim,
+		"{" META(
+			"p-v",
+			",'ownerReferences':[{'kind':'Pod','name':'p',"
+			"'uid':'u-p','controller':true}]") ",'spec':{'storageClassName':'made'}}");
+	T_STR(says(here), "");
+	end_volumes();
+}
+
+T_CASE(a_bound_volume_is_to_be_within_reach)
+{
+	begin_nodes();
+	PUT_OBJECT(
+		claim,
+		"{" META(
+			"c",
+			",'annotations':{"
+			"'pv.kubernetes.io/bind-completed':'yes'}") ",'spec':{'volumeName':'v'}}");
+	ask(POD("p", CLAIM_OF("c")));
+	T_STR(says(here), "node(s) unavailable due to one or more pvc(s) bound to "
+	                  "non-existent pv(s)");
+	put_volume("v", 1, "");
+	T_STR(says(here), "");
+	put_volume("v", 1, AT("'b'"));
+	T_STR(says(here), conflict);
+	T_STR(says(there), "");
+	T_TRUE(narrow.only.word == NULL);
+	put_volume("v", 1, ",'local':{'path':'/d'}" AT("'b','z'"));
+	T_STR(says(here), conflict);
+	T_TRUE(pl_bitset_has(narrow.only, there) && !pl_bitset_has(narrow.only, here));
+	end_volumes();
+}
+
+/* The volume that the first claim would get there; NULL: none. */
+static const char *gets(uint32_t slot)
+{
+	const struct volume_plan *plan;
+
+	T_STR(says(slot), "");
+	plan = call.state;
+	if (plan->open[0].chosen == NULL)
+		return NULL;
+	return (const char *)model_text(&model, plan->open[0].chosen->name).at;
+}
+
+T_CASE(the_smallest_that_fits_is_taken)
+{
+	begin_nodes();
+	put_claim("c", "found", 10);
+	ask(POD("p", CLAIM_OF("c")));
+	T_STR(says(here), none);
+	put_volume("small", 9, "");
+	T_STR(says(here), none);
+	put_volume("large", 30, "");
+	put_volume("fits", 20, "");
+	T_STR(gets(here), "fits");
+	put_volume("other", 20, "");
+	T_STR(gets(here), "fits");
+	put_volume("block", 11, ",'volumeMode':'Block'");
+	T_STR(gets(here), "fits");
+	put_volume("far", 12, AT("'b'"));
+	T_STR(gets(here), "fits");
+	T_STR(gets(there), "far");
+	put_volume("many", 13, "");
+	T_STR(gets(here), "fits");
+	put_volume("mine", 40, ",'claimRef':{'namespace':'n','name':'c'}");
+	T_STR(gets(here), "mine");
+	put_volume("mine", 40,
+	           ",'claimRef':{'namespace':'n','name':'c','uid':'u-c'}" AT("'b'"));
+	T_STR(gets(there), "mine");
+	T_STR(says(here), none);
+	put_volume("mine", 40, ",'claimRef':{'namespace':'n','name':'c','uid':'old'}");
+	T_STR(gets(here), "fits");
+	end_volumes();
+}
+
+T_CASE(two_claims_do_not_get_one_volume)
+{
+	begin_nodes();
+	put_claim("c", "found", 10);
+	put_claim("d", "found", 5);
+	put_volume("v", 10, "");
+	ask(POD("p", CLAIM_OF("c") "," CLAIM_OF("d")));
+	T_STR(says(here), none);
+	put_volume("w", 20, "");
+	T_STR(says(here), "");
+	put_volume("w", 20, AT("'b'"));
+	T_STR(says(here), none);
+	T_STR(says(there), "");
+	end_volumes();
+}
+
+T_CASE(a_volume_is_made_where_its_class_and_room_allow)
+{
+	begin_nodes();
+	put_claim("c", "made", 10);
+	ask(POD("p", CLAIM_OF("c")));
+	T_STR(says(here), "");
+	PUT_OBJECT(storage_class, "{'metadata':{'name':'made'},'provisioner':'d',"
+	                          "'volumeBindingMode':'WaitForFirstConsumer',"
+	                          "'allowedTopologies':[{'matchLabelExpressions':[{'key':"
+	                          "'zone','values':['x']}]}]}");
+	T_STR(says(here), "");
+	T_STR(says(there), none);
+	PUT_OBJECT(csi_driver,
+	           "{'metadata':{'name':'d'},'spec':{'storageCapacity':true}}");
+	T_STR(says(here), space);
+	PUT_OBJECT(csi_capacity,
+	           "{" META("k", "") ",'storageClassName':'made','capacity':"
+	                             "'100','nodeTopology':{'matchLabels':{"
+	                             "'zone':'x'}}}");
+	T_STR(says(here), "");
+	PUT_OBJECT(csi_capacity,
+	           "{" META("k", "") ",'storageClassName':'made','capacity':"
+	                             "'100','maximumVolumeSize':'9',"
+	                             "'nodeTopology':{}}");
+	T_STR(says(here), space);
+	PUT_OBJECT(csi_capacity,
+	           "{" META("k", "") ",'storageClassName':'made','capacity':'100'}");
+	T_STR(says(here), space);
+	end_volumes();
+}
+
+T_CASE(what_is_reserved_is_not_given_twice)
+{
+	begin_nodes();
+	put_claim("c", "found", 1);
+	put_claim("d", "found", 1);
+	put_claim("e", "made", 1);
+	put_volume("v", 1, "");
+	ask(POD("p", CLAIM_OF("c") "," CLAIM_OF("e")));
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	T_EQ(row->reserve(&call, there, &said), VERDICT_SUCCESS);
+	T_EQ(row->pre_bind(&call, there, &said), VERDICT_SUCCESS);
+	ask(POD("q", CLAIM_OF("d")));
+	T_STR(says(here), none);
+	ask(POD("r", CLAIM_OF("e")));
+	T_STR(says(here), none);
+	T_STR(says(there), "");
+	ask(POD("p", CLAIM_OF("c") "," CLAIM_OF("e")));
+	(void)prepare(row);
+	row->unreserve(&call, there);
+	ask(POD("q", CLAIM_OF("d")));
+	T_STR(says(here), "");
+	end_volumes();
+}
+
+T_CASE(a_pod_whose_volume_was_taken_is_not_bound)
+{
+	begin_nodes();
+	put_claim("c", "found", 1);
+	put_volume("v", 1, "");
+	ask(POD("p", CLAIM_OF("c")));
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	T_EQ(row->reserve(&call, here, &said), VERDICT_SUCCESS);
+	put_volume("v", 1, ",'claimRef':{'namespace':'n','name':'x'}");
+	T_EQ(row->pre_bind(&call, here, &said), VERDICT_ERROR);
+	row->unreserve(&call, here);
+	T_EQ(catalog_next_open_volume(&snapshot.catalog, id("found"), NULL) == NULL,
+	     true);
+	T_EQ(row->reserve(&call, here, &said), VERDICT_UNRESOLVABLE);
+	end_volumes();
+}
+
+T_CASE(its_configuration_is_read)
+{
+	char room[4096];
+	int64_t args = 0;
+	struct pl_json json = {0};
+
+	begin_volumes();
+	T_OK(row->args_parse(&model, json, &args, &err), &err);
+	T_OK(pl_json_parse(&arena, json_of(room, "{'bindTimeoutSeconds':5}"), NULL, &json,
+	                   &err),
+	     &err);
+	T_OK(row->args_parse(&model, json, &args, &err), &err);
+	T_EQ(args, 5);
+	T_OK(pl_json_parse(&arena, json_of(room, "{'shape':[]}"), NULL, &json, &err),
+	     &err);
+	T_CODE(row->args_parse(&model, json, &args, &err), PL_INVALID, NULL);
+	end_volumes();
+}

@@ -1,0 +1,178 @@
+#include "shardsched/plugins/volume_rig.h"
+
+static const char refusal[] = "node(s) exceed max volume count";
+
+static uint32_t slot;
+
+#define POD(name, volumes)                                                        \
+	"{'metadata':{'namespace':'n','name':'" name "'},'spec':{'containers':[{" \
+	"'name':'c'}],'volumes':[" volumes "]}}"
+#define VOLUME(name, source) "{'name':'" name "'," source "}"
+#define CLAIM_OF(claim) "'persistentVolumeClaim':{'claimName':'" claim "'}"
+
+/* A claim, and the CSI volume behind it. */
+static void put_bound(const char *claim, const char *handle)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof text,
+	               "{'metadata':{'namespace':'n','name':'%s'},'spec':{'volumeName':"
+	               "'pv-%s'}}",
+	               claim, claim);
+	PUT_OBJECT(claim, text);
+	(void)snprintf(text, sizeof text,
+	               "{'metadata':{'name':'pv-%s'},'spec':{'csi':{'driver':'d','"
+	               "volumeHandle':'%s'}}}",
+	               claim, handle);
+	PUT_OBJECT(volume, text);
+}
+
+static void limit(int most)
+{
+	char text[256];
+
+	(void)snprintf(
+		text, sizeof text,
+		"{'metadata':{'name':'m'},'spec':{'drivers':[{'name':'d','allocatable"
+		"':{'count':%d}}]}}",
+		most);
+	PUT_OBJECT(csi_node, text);
+}
+
+static const char *says(const struct plugin *row)
+{
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	return node_says(row, slot);
+}
+
+T_CASE(volumes_of_a_driver_are_counted_once_each)
+{
+	const struct plugin *row = &plugin_node_volume_limits;
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m'}}");
+	put_bound("p", "one");
+	put_bound("q", "two");
+	put_bound("r", "one");
+	ask(POD("b", VOLUME("v", CLAIM_OF("p")) "," VOLUME("w", CLAIM_OF("r"))));
+	T_STR(says(row), "");
+	limit(1);
+	T_STR(says(row), "");
+	limit(0);
+	T_STR(says(row), refusal);
+	limit(1);
+	(void)put_pod(slot, POD("a", VOLUME("v", CLAIM_OF("q"))));
+	T_STR(says(row), refusal);
+	limit(2);
+	T_STR(says(row), "");
+	limit(1);
+	ask(POD("b", VOLUME("v", CLAIM_OF("q"))));
+	T_STR(says(row), "");
+	end_volumes();
+}
+
+T_CASE(a_claim_without_a_volume_counts_for_its_class)
+{
+	const struct plugin *row = &plugin_node_volume_limits;
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m'}}");
+	limit(1);
+	PUT_OBJECT(claim, "{'metadata':{'namespace':'n','name':'p'},'spec':{"
+	                  "'storageClassName':'s'}}");
+	PUT_OBJECT(claim, "{'metadata':{'namespace':'n','name':'q'},'spec':{"
+	                  "'storageClassName':'s','volumeName':'gone'}}");
+	ask(POD("b", VOLUME("v", CLAIM_OF("p"))));
+	(void)put_pod(slot, POD("a", VOLUME("v", CLAIM_OF("q"))));
+	T_STR(says(row), "");
+	PUT_OBJECT(storage_class, "{'metadata':{'name':'s'},'provisioner':'d'}");
+	T_STR(says(row), refusal);
+	end_volumes();
+}
+
+T_CASE(a_limit_may_stand_in_allocatable)
+{
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
+	                "'attachable-volumes-csi-d':'1'}}}");
+	put_bound("p", "one");
+	put_bound("q", "two");
+	ask(POD("b", VOLUME("v", CLAIM_OF("p")) "," VOLUME("w", CLAIM_OF("q"))));
+	T_STR(says(&plugin_node_volume_limits), refusal);
+	limit(2);
+	T_STR(says(&plugin_node_volume_limits), "");
+	end_volumes();
+}
+
+#define EBS(name, id) VOLUME(name, "'awsElasticBlockStore':{'volumeID':'" id "'}")
+
+T_CASE(disks_of_a_cloud_have_its_limits)
+{
+	const struct plugin *row = &plugin_ebs_limits;
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
+	                "'attachable-volumes-aws-ebs':'2'}}}");
+	ask(POD("b", EBS("v", "x") "," EBS("w", "y")));
+	T_STR(says(row), "");
+	(void)put_pod(slot, POD("a", EBS("v", "x")));
+	T_STR(says(row), "");
+	PUT_OBJECT(claim, "{'metadata':{'namespace':'n','name':'p'},'spec':{"
+	                  "'volumeName':'pv'}}");
+	PUT_OBJECT(volume, "{'metadata':{'name':'pv'},'spec':{'awsElasticBlockStore':{"
+	                   "'volumeID':'z'}}}");
+	(void)put_pod(slot, POD("c", VOLUME("v", CLAIM_OF("p"))));
+	T_STR(says(row), refusal);
+	T_EQ(prepare(&plugin_gce_pd_limits), VERDICT_SKIP);
+	/* Then it is the driver's business. */
+	PUT_OBJECT(csi_node, "{'metadata':{'name':'m'},'spec':{'drivers':[{'name':"
+	                     "'ebs.csi.aws.com','allocatable':{'count':2}}]}}");
+	T_STR(says(row), "");
+	T_STR(says(&plugin_node_volume_limits), refusal);
+	end_volumes();
+}
+
+static void fill_node(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		char text[512];
+
+		(void)snprintf(
+			text, sizeof text,
+			POD("a%u",
+		            EBS("v", "d%u") "," VOLUME("g", "'gcePersistentDisk':{'pdName':'d%u'}") "," VOLUME(
+				    "z", "'azureDisk':{'diskName':'d%u','diskURI':'u'}")),
+			i, i, i, i);
+		(void)put_pod(slot, text);
+	}
+}
+
+T_CASE(a_cloud_has_limits_of_its_own)
+{
+	static const char one[] = POD(
+		"b",
+		EBS("v", "x") "," VOLUME("g", "'gcePersistentDisk':{'pdName':'x'}") "," VOLUME(
+			"z", "'azureDisk':{'diskName':'x','diskURI':'u'}"));
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m','labels':{"
+	                "'node.kubernetes.io/instance-type':'m5.large'}}}");
+	fill_node(15);
+	ask(one);
+	T_STR(says(&plugin_gce_pd_limits), "");
+	T_STR(says(&plugin_azure_disk_limits), "");
+	fill_node(1);
+	T_STR(says(&plugin_gce_pd_limits), "");
+	(void)put_pod(slot, POD("y", VOLUME("g", "'gcePersistentDisk':{'pdName':'y'}")));
+	T_STR(says(&plugin_gce_pd_limits), refusal);
+	T_STR(says(&plugin_azure_disk_limits), "");
+	fill_node(24);
+	T_STR(says(&plugin_azure_disk_limits), refusal);
+	T_STR(says(&plugin_ebs_limits), "");
+	fill_node(25);
+	T_STR(says(&plugin_ebs_limits), refusal);
+	change_node(slot, "{'metadata':{'name':'m','labels':{"
+	                  "'node.kubernetes.io/instance-type':'m4.large'}}}");
+	T_STR(says(&plugin_ebs_limits), "");
+	end_volumes();
+}

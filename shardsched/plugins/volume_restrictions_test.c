@@ -1,0 +1,133 @@
+#include "shardsched/plugins/volume_rig.h"
+
+static const struct plugin *const row = &plugin_volume_restrictions;
+
+#define POD(name, volume)                                                         \
+	"{'metadata':{'namespace':'n','name':'" name "'},'spec':{'containers':[{" \
+	"'name':'c'}],'volumes':[{'name':'v'," volume "}]}}"
+#define RBD(monitors, image, more) \
+	"'rbd':{'monitors':[" monitors "],'image':'" image "'" more "}"
+#define CLAIM_OF(claim) "'persistentVolumeClaim':{'claimName':'" claim "'}"
+
+static uint32_t slot;
+
+/* Whether a pod with the second volume can join one with the first. */
+static bool clash(const char *there, const char *comes)
+{
+	uint32_t placed = put_pod(slot, there);
+	bool clashes;
+
+	ask(comes);
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	clashes = strcmp(node_says(row, slot), "node(s) had no available disk") == 0;
+	T_TRUE(clashes || strcmp(node_says(row, slot), "") == 0);
+	snapshot_pod_remove(&snapshot, placed);
+	return clashes;
+}
+
+#define CLASH(first, second) clash(POD("a", first), POD("b", second))
+
+T_CASE(disks_that_cannot_be_shared)
+{
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'n'}}");
+	T_TRUE(CLASH("'awsElasticBlockStore':{'volumeID':'x','readOnly':true}",
+	             "'awsElasticBlockStore':{'volumeID':'x','readOnly':true}"));
+	T_TRUE(!CLASH("'awsElasticBlockStore':{'volumeID':'x'}",
+	              "'awsElasticBlockStore':{'volumeID':'y'}"));
+	T_TRUE(!CLASH("'awsElasticBlockStore':{'volumeID':'x'}",
+	              "'gcePersistentDisk':{'pdName':'x'}"));
+	T_TRUE(CLASH("'gcePersistentDisk':{'pdName':'x'}",
+	             "'gcePersistentDisk':{'pdName':'x','readOnly':true}"));
+	T_TRUE(!CLASH("'gcePersistentDisk':{'pdName':'x','readOnly':true}",
+	              "'gcePersistentDisk':{'pdName':'x','readOnly':true}"));
+	T_TRUE(CLASH("'iscsi':{'targetPortal':'p','iqn':'iqn.2000-01.x:y','lun':0}",
+	             "'iscsi':{'targetPortal':'q','iqn':'iqn.2000-01.x:y','lun':1}"));
+	T_TRUE(CLASH(RBD("'a','b'", "i", ""), RBD("'b','c'", "i", "")));
+	T_TRUE(!CLASH(RBD("'a'", "i", ""), RBD("'b'", "i", "")));
+	T_TRUE(!CLASH(RBD("'a'", "i", ",'pool':'p'"), RBD("'a'", "i", "")));
+	T_TRUE(!CLASH(RBD("'a'", "i", ",'readOnly':true"),
+	              RBD("'a'", "i", ",'readOnly':true")));
+	end_volumes();
+}
+
+static void put_claim(const char *mode)
+{
+	char text[256];
+
+	(void)snprintf(
+		text, sizeof text,
+		"{'metadata':{'namespace':'n','name':'p'},'spec':{'accessModes':['%s'"
+		"]}}",
+		mode);
+	PUT_OBJECT(claim, text);
+}
+
+T_CASE(a_claim_for_one_pod_refuses_every_node)
+{
+	static const char taken[] =
+		"node has pod using PersistentVolumeClaim with the same name and "
+		"ReadWriteOncePod access mode";
+	struct spec_view other;
+	uint32_t placed, far;
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'n'}}");
+	far = put_node("{'metadata':{'name':'m'}}");
+	ask(POD("b", CLAIM_OF("p")));
+	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
+	T_STR(sentences(&said), "persistentvolumeclaim \"p\" not found");
+	put_claim("ReadWriteOncePod");
+	T_EQ(prepare(row), VERDICT_SKIP);
+	placed = put_pod(slot, POD("a", CLAIM_OF("p")));
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	T_STR(node_says(row, slot), taken);
+	T_STR(node_says(row, far), taken);
+	other = (struct spec_view){.spec = snapshot.placed[placed].view->spec};
+	row->moved(&call, slot, &other, 0, -1);
+	T_STR(node_says(row, far), "");
+	row->moved(&call, slot, &other, 0, 1);
+	T_STR(node_says(row, far), taken);
+	put_claim("ReadWriteOnce");
+	T_EQ(prepare(row), VERDICT_SKIP);
+	end_volumes();
+}
+
+T_CASE(pods_without_volumes_cost_nothing)
+{
+	static const struct plugin *const rows[] = {
+		&plugin_volume_restrictions, &plugin_ebs_limits,
+		&plugin_gce_pd_limits,       &plugin_node_volume_limits,
+		&plugin_azure_disk_limits,   &plugin_volume_binding,
+		&plugin_volume_zone};
+
+	begin_volumes();
+	ask("{'metadata':{'namespace':'n','name':'a'},'spec':{'containers':[{'name':'c'}],"
+	    "'volumes':[{'name':'e','emptyDir':{}}]}}");
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		T_EQ(prepare(rows[i]), VERDICT_SKIP);
+	T_EQ(plugin_volume_binding.epoch(&call), 0);
+	T_EQ(plugin_volume_binding.reserve(&call, 0, &said), VERDICT_SUCCESS);
+	end_volumes();
+}
+
+T_CASE(only_its_own_claims_matter_to_a_pod)
+{
+	struct queue_event event = {.kind = QUEUE_EV_PVC_ADDED};
+
+	begin_volumes();
+	ask(POD("b", CLAIM_OF("p")));
+	(void)prepare(row);
+	T_TRUE(row->hint(&call, &event));
+	event.object = id("p");
+	event.detail = id("n");
+	T_TRUE(row->hint(&call, &event));
+	event.detail = id("v");
+	T_TRUE(!row->hint(&call, &event));
+	event.detail = id("n");
+	event.object = id("v");
+	T_TRUE(!row->hint(&call, &event));
+	event.kind = QUEUE_EV_POD_REMOVED;
+	T_TRUE(row->hint(&call, &event));
+	end_volumes();
+}
