@@ -96,10 +96,10 @@ static void check_sets(const struct snapshot *snapshot, uint32_t slot)
 	PL_ASSERT(pl_bitset_has(snapshot->soft_taints, slot) ==
 	          ((effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) != 0));
 	PL_ASSERT(pl_bitset_has(snapshot->with_ports, slot) ==
-	          (row->first_port != SNAPSHOT_NONE));
+	          (slot < snapshot->slots && row->first_port != SNAPSHOT_NONE));
 	PL_ASSERT(pl_bitset_has(snapshot->with_volumes, slot) == (row->volume_pods > 0));
 	PL_ASSERT(pl_bitset_has(snapshot->nominated, slot) ==
-	          (row->first_nomination != SNAPSHOT_NONE));
+	          (slot < snapshot->slots && row->first_nomination != SNAPSHOT_NONE));
 }
 
 static void check_nodes(const struct snapshot *snapshot)
@@ -109,7 +109,8 @@ static void check_nodes(const struct snapshot *snapshot)
 	PL_ASSERT(snapshot->capacity % SNAPSHOT_PAD == 0);
 	PL_ASSERT(snapshot->slots <= snapshot->capacity);
 	for (uint32_t slot = 0; slot < snapshot->capacity; slot++) {
-		check_row(snapshot, slot);
+		if (slot < snapshot->slots)
+			check_row(snapshot, slot);
 		wide += check_hot(snapshot, slot);
 		check_sets(snapshot, slot);
 		nodes += snapshot->row[slot].node.name != 0;
@@ -186,7 +187,7 @@ static void check_scalar(const struct snapshot *snapshot,
 {
 	uint32_t users = 0;
 
-	for (uint32_t slot = 0; slot < snapshot->capacity; slot++) {
+	for (uint32_t slot = 0; slot < snapshot->slots; slot++) {
 		const struct resources *has = snapshot->row[slot].node.allocatable;
 		bool counts = column->name != 0 && names(has, column->name);
 		int64_t used =
@@ -197,6 +198,8 @@ static void check_scalar(const struct snapshot *snapshot,
 		PL_ASSERT(column->alloc[slot] ==
 		          (counts ? resources_get(has, column->name) : 0));
 	}
+	for (uint32_t slot = snapshot->slots; slot < snapshot->capacity; slot++)
+		PL_ASSERT(column->used[slot] == 0 && column->alloc[slot] == 0);
 	for (uint32_t i = 0; column->name != 0 && i < snapshot->inner->placed.end; i++)
 		users += snapshot->placed[i].view != NULL &&
 		         names(snapshot->placed[i].view->spec->requests, column->name);

@@ -98,8 +98,6 @@ void snapshot_touch(struct snapshot *snapshot, uint32_t slot);
 
 /* Twice the capacity. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code snapshot_grow(struct snapshot *snapshot, struct pl_err *err);
-/* A row without a node. */
-void row_clear(struct node_row *row);
 void nodes_init(struct snapshot *snapshot);
 
 /* The columns after the row's amounts have changed. */

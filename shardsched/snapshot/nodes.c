@@ -88,6 +88,14 @@ static void show(struct snapshot *snapshot, uint32_t slot)
 	show_amounts(snapshot, slot);
 }
 
+/* A row without a node. */
+static void row_clear(struct node_row *row)
+{
+	*row = (struct node_row){.first_pod = SNAPSHOT_NONE,
+	                         .first_port = SNAPSHOT_NONE,
+	                         .first_nomination = SNAPSHOT_NONE};
+}
+
 /* -- coming, changing, going ------------------------------------------------------ */
 
 static void hold(struct model *model, const struct node *node)
@@ -130,9 +138,12 @@ static uint32_t take_slot(struct snapshot *snapshot)
 	struct snapshot_inner *inner = snapshot->inner;
 	uint32_t slot = inner->free_slot;
 
-	if (slot == SNAPSHOT_NONE)
-		return snapshot->slots++;
-	inner->free_slot = snapshot->row[slot].by_name.next;
+	if (slot != SNAPSHOT_NONE) {
+		inner->free_slot = snapshot->row[slot].by_name.next;
+		return slot;
+	}
+	slot = snapshot->slots++;
+	row_clear(&snapshot->row[slot]);
 	return slot;
 }
 

@@ -19,13 +19,6 @@
 	X(storage_free)       \
 	X(taints)
 
-void row_clear(struct node_row *row)
-{
-	*row = (struct node_row){.first_pod = SNAPSHOT_NONE,
-	                         .first_port = SNAPSHOT_NONE,
-	                         .first_nomination = SNAPSHOT_NONE};
-}
-
 static bool grow_columns(struct snapshot *snapshot, uint32_t to)
 {
 	size_t from = snapshot->capacity;
@@ -54,8 +47,6 @@ static enum pl_code grow_to(struct snapshot *snapshot, uint32_t to, struct pl_er
 		code = views_grow(snapshot, to, err);
 	if (code != PL_OK)
 		return code;
-	for (uint32_t slot = snapshot->capacity; slot < to; slot++)
-		row_clear(&snapshot->row[slot]);
 	snapshot->capacity = to;
 #define SIZE_SET(set) snapshot->set.bits = to;
 	SNAPSHOT_SETS_MAP(SIZE_SET)
