@@ -8,6 +8,7 @@
 
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/snapshot/snapshot_rig.h"
+#include "store/base/fault.h"
 #include "store/base/rng.h"
 
 /* A class of pods, seen by one plugin. */
@@ -20,6 +21,9 @@ struct rig {
 	struct plugin_call call;
 };
 
+/* The allocation of the row's own that is to fail; 0: none. */
+static uint64_t rig_fails;
+
 static inline enum pl_code rig_args(struct rig *rig, const char *text, struct pl_err *why)
 {
 	struct pl_json json = {0};
@@ -27,14 +31,15 @@ static inline enum pl_code rig_args(struct rig *rig, const char *text, struct pl
 	char quoted[4096];
 	enum pl_code code;
 
-	if (rig->row->args_parse == NULL)
-		return PL_OK;
 	pl_arena_init(&room, 0, 0);
 	if (text != NULL)
 		T_OK(pl_json_parse(&room, json_of(quoted, text), NULL, &json, &err),
 		     &err);
-	rig->args = calloc(1, rig->row->args_size);
-	code = rig->row->args_parse(&model, json, rig->args, why);
+	rig->args = calloc(1, rig->row->args_size + 1);
+	pl_fault_arm(PL_FAULT_ALLOC, rig_fails);
+	code = rig->row->args_parse == NULL
+	               ? PL_OK
+	               : rig->row->args_parse(&model, json, rig->args, why);
 	pl_arena_done(&room);
 	return code;
 }
