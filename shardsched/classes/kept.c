@@ -107,8 +107,6 @@ static bool begin_column(struct kept *kept, struct kept_maxed *maxed)
 	if (maxed->raw == NULL)
 		return false;
 	kept->bytes += kept->capacity * sizeof(*maxed->raw);
-	/* All that are feasible hold the maximum, 0. */
-	maxed->holders = kept->shown.count;
 	return true;
 }
 
@@ -124,6 +122,7 @@ static bool note_raw(struct kept *kept, uint32_t i, uint32_t slot, int32_t raw)
 			return false;
 	}
 	maxed->raw[slot] = raw;
+	/* Also the first that is not 0, before which nobody counted. */
 	if (raw > maxed->max) {
 		maxed->max = raw;
 		maxed->holders = 0;
