@@ -81,10 +81,10 @@ struct cycle {
 	unsigned late_count;
 
 	const struct stage_kept *kept; /* NULL: done without */
-	bool whole;                    /* what is kept is the whole answer */
-	struct held_node *held;        /* in the order of slots */
-	const int32_t *base; /* totals before late scores; in the end all of it */
-	int32_t bonus;       /* the same for all nodes, not in the column */
+	bool whole; /* what is kept is the whole answer; or so far, before late scores */
+	struct held_node *held; /* in the order of slots */
+	const int32_t *base;    /* totals before late scores; in the end all of it */
+	int32_t bonus;          /* the same for all nodes, not in the column */
 	int32_t max[STAGE_MAXED_MAX];
 
 	/* Measured. */
@@ -134,6 +134,8 @@ int filter_one(struct cycle *cycle, uint32_t slot);
 bool filter_all(struct cycle *cycle);
 /* The same with what is kept. */
 bool filter_kept(struct cycle *cycle);
+/* To sets of its own, when what is kept is not the whole answer. */
+bool filter_kept_each(struct cycle *cycle);
 /* Only this node is feasible. */
 void filter_only(struct cycle *cycle, uint32_t slot);
 

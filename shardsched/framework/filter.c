@@ -201,19 +201,23 @@ static bool kept_block(struct cycle *cycle, uint32_t block, struct held_node **h
 	return true;
 }
 
-bool filter_kept(struct cycle *cycle)
+bool filter_kept_each(struct cycle *cycle)
 {
 	struct held_node *held = cycle->held;
 
-	kept_count(cycle);
-	cycle->whole = !cycle->out->narrowed && held == NULL && cycle->late_count == 0 &&
-	               cycle->filters == cycle->filters_local;
-	if (cycle->whole) {
-		cycle->out->feasible = cycle->kept->count;
-		return true;
-	}
 	for (uint32_t block = 0; block < cycle->blocks; block++)
 		if (!kept_block(cycle, block, &held) || !measure_within(cycle))
 			return false;
 	return measure_stage(cycle);
+}
+
+bool filter_kept(struct cycle *cycle)
+{
+	kept_count(cycle);
+	cycle->whole = !cycle->out->narrowed && cycle->held == NULL &&
+	               cycle->filters == cycle->filters_local;
+	if (!cycle->whole)
+		return filter_kept_each(cycle);
+	cycle->out->feasible = cycle->kept->count;
+	return true;
 }

@@ -175,7 +175,7 @@ static void normalize(struct cycle *cycle, unsigned plugin, int64_t *score)
 static bool pre_score_global(struct cycle *cycle)
 {
 	const struct profile_point *at = &cycle->profile->at[POINT_PRE_SCORE];
-	struct pl_bitset feasible = cycle_set(cycle, cycle->memory.feasible);
+	struct pl_bitset feasible = cycle_feasible(cycle);
 
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
@@ -238,25 +238,53 @@ static void keep_normal(struct cycle *cycle)
 		          cycle->memory.scores[cycle->local.maxed[i].plugin]);
 }
 
+static bool late_any(const struct cycle *cycle)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < cycle->late_count; i++)
+		any |= (cycle->skipped[POINT_SCORE] >> cycle->late[i] & 1) == 0;
+	return any;
+}
+
+static bool late_all(struct cycle *cycle)
+{
+	for (unsigned i = 0; i < cycle->late_count; i++)
+		if ((cycle->skipped[POINT_SCORE] >> cycle->late[i] & 1) == 0 &&
+		    !late_score(cycle, cycle->late[i]))
+			return false;
+	return true;
+}
+
+/* false: nothing is late, or has anything to say, and what is kept is the answer. */
+static bool kept_is_part(struct cycle *cycle)
+{
+	if (!late_any(cycle))
+		return false;
+	cycle->whole = false;
+	cycle->out->feasible = 0;
+	return true;
+}
+
 bool score_all(struct cycle *cycle)
 {
 	if (cycle->pre_score.code == VERDICT_ERROR) {
 		cycle_fail(cycle, cycle->pre_score.plugin, &cycle->pre_score);
 		return false;
 	}
-	if (cycle->whole)
-		return true;
+	if (cycle->late_count != 0 && !pre_score_global(cycle))
+		return false;
+	if (cycle->whole) {
+		if (!kept_is_part(cycle))
+			return measure_stage(cycle);
+		if (!filter_kept_each(cycle))
+			return false;
+	}
 	if (cycle->kept != NULL)
 		scale_kept(cycle);
 	else
 		scale_all(cycle);
 	if (cycle->opts.keep_scores)
 		keep_normal(cycle);
-	if (cycle->late_count != 0 && !pre_score_global(cycle))
-		return false;
-	for (unsigned i = 0; i < cycle->late_count; i++)
-		if ((cycle->skipped[POINT_SCORE] >> cycle->late[i] & 1) == 0 &&
-		    !late_score(cycle, cycle->late[i]))
-			return false;
-	return measure_stage(cycle);
+	return late_all(cycle) && measure_stage(cycle);
 }
