@@ -41,10 +41,14 @@ static const struct spec_port *taken(const struct plugin_call *call, uint32_t sl
 	const struct spec_port *port = spec_ports(call->spec);
 	uint32_t at = snapshot->row[slot].first_port;
 
-	for (; at != SNAPSHOT_NONE; at = snapshot->port_use[at].next)
-		for (uint32_t i = 0; i < call->spec->ports.count; i++)
-			if (in_the_way(call->own, &port[i], &snapshot->port_use[at].port))
+	for (; at != SNAPSHOT_NONE; at = snapshot->port_use[at].next) {
+		const struct port_use *use = &snapshot->port_use[at];
+
+		for (uint32_t i = 0; port_is_taken(use) && i < call->spec->ports.count;
+		     i++)
+			if (in_the_way(call->own, &port[i], &use->port))
 				return &port[i];
+	}
 	return NULL;
 }
 

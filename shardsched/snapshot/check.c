@@ -256,6 +256,7 @@ static void check_ports(const struct snapshot *snapshot)
 			const struct port_use *use = &snapshot->port_use[i];
 
 			PL_ASSERT(use->users == port_users(snapshot, slot, &use->port));
+			PL_ASSERT(use->hidden == 0 || snapshot->inner->probing);
 			on_node += use->users;
 		}
 		for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;

@@ -132,6 +132,9 @@ PL_NODISCARD enum pl_code ports_ready(struct snapshot *snapshot, uint32_t count,
                                       struct pl_err *err);
 void ports_add(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
+/* After a lift, and after lowering. */
+void ports_hide(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
+void ports_show(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 
 PL_NODISCARD enum pl_code images_ready(struct image_counts *counts, uint64_t more,
                                        struct pl_err *err);

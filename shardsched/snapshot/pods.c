@@ -257,6 +257,7 @@ void snapshot_pod_lift(struct snapshot *snapshot, uint32_t placed)
 
 	PL_ASSERT(snapshot->inner->probing);
 	leave(snapshot, placed);
+	ports_hide(snapshot, pod->node, pod->view->spec);
 	pod->flags |= PLACED_LIFTED;
 	snapshot->inner->ports_lifted += pod->view->spec->ports.count;
 	snapshot->inner->lifted++;
@@ -272,4 +273,5 @@ void snapshot_pod_lower(struct snapshot *snapshot, uint32_t placed)
 	snapshot->inner->ports_lifted -= pod->view->spec->ports.count;
 	snapshot->inner->lifted--;
 	enter(snapshot, placed);
+	ports_show(snapshot, pod->node, pod->view->spec);
 }

@@ -89,3 +89,25 @@ void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *s
 	if (snapshot->row[slot].first_port == SNAPSHOT_NONE)
 		pl_bitset_del(snapshot->with_ports, slot);
 }
+
+static void set_hidden(struct snapshot *snapshot, uint32_t slot, const struct spec *spec,
+                       bool hidden)
+{
+	for (uint32_t i = 0; i < spec->ports.count; i++) {
+		uint32_t at = *find(snapshot, slot, &spec_ports(spec)[i]);
+		struct port_use *use = &snapshot->port_use[at];
+
+		if (at != SNAPSHOT_NONE)
+			use->hidden = hidden ? use->users : 0;
+	}
+}
+
+void ports_hide(struct snapshot *snapshot, uint32_t slot, const struct spec *spec)
+{
+	set_hidden(snapshot, slot, spec, true);
+}
+
+void ports_show(struct snapshot *snapshot, uint32_t slot, const struct spec *spec)
+{
+	set_hidden(snapshot, slot, spec, false);
+}

@@ -102,11 +102,20 @@ struct nomination {
 	int64_t started_ms;
 };
 
+/* kube-scheduler keeps used ports as a set: in its preemption the first of a port's users
+ * that leaves takes the port with it, also when another pod of the node has the same (two
+ * that were bound by hand). A lift hides the port likewise, and lowering shows it. */
 struct port_use {
 	struct spec_port port;
 	uint32_t users;
+	uint32_t hidden; /* of these */
 	uint32_t next;
 };
+
+static inline bool port_is_taken(const struct port_use *use)
+{
+	return use->users > use->hidden;
+}
 
 /* Amounts in vector form. cpu in int32: a node that has or uses INT32_MAX or more (two
  * million cores) is counted in `wide`, and while there is one, whoever reads these reads

@@ -236,6 +236,34 @@ T_CASE(what_was_lifted_finds_its_place_again)
 	end();
 }
 
+/* As kube-scheduler's preemption sees it: a set, from which a lift takes the port. */
+T_CASE(a_lift_takes_a_port_with_it_that_another_pod_has_too)
+{
+	uint32_t slot, lifted, use, added;
+
+	begin();
+	slot = put_node(NODE("n1", "", ""));
+	(void)ask_port(slot, 80);
+	lifted = ask_port(slot, 80);
+	use = snapshot.row[slot].first_port;
+	T_EQ(snapshot.port_use[use].users, 2);
+	T_TRUE(port_is_taken(&snapshot.port_use[use]));
+	snapshot_probe(&snapshot);
+	snapshot_pod_lift(&snapshot, lifted);
+	T_TRUE(!port_is_taken(&snapshot.port_use[use]));
+	added = ask_port(slot, 80);
+	T_TRUE(port_is_taken(&snapshot.port_use[use]));
+	snapshot_pod_remove(&snapshot, added);
+	T_TRUE(!port_is_taken(&snapshot.port_use[use]));
+	snapshot_check(&snapshot);
+	snapshot_pod_lower(&snapshot, lifted);
+	T_TRUE(port_is_taken(&snapshot.port_use[use]));
+	snapshot_probe_end(&snapshot);
+	snapshot_pod_remove(&snapshot, lifted); /* for good: the other one still has it */
+	T_TRUE(port_is_taken(&snapshot.port_use[use]));
+	end();
+}
+
 static void on_changed(void *ctx, uint32_t slot)
 {
 	*(uint64_t *)ctx += slot + 1;
