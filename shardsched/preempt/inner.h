@@ -40,6 +40,16 @@ struct victim {
 	bool protected; /* a budget is overdrawn when it goes */
 };
 
+/* A node that is to be tried. */
+struct look {
+	uint32_t slot;
+	uint32_t next;         /* pod of its chain */
+	uint32_t first, count; /* its pods of lower priority, in victims */
+	bool hopeless;         /* it has none, or not enough of them */
+};
+
+enum { LOOKS = 16 };
+
 struct preempt {
 	struct cycle *cycle; /* of this run */
 	struct snapshot *snapshot;
@@ -59,7 +69,9 @@ struct preempt {
 	struct pl_bitset potential;
 	struct pl_bitset by_fit; /* first refused by NodeResourcesFit */
 	struct pl_bitset mixed;
-	struct scratch victims;      /* struct victim, of the node that is looked at */
+	struct look look[LOOKS];
+	uint32_t looks;
+	struct scratch victims;      /* struct victim, of the nodes that are looked at */
 	struct scratch sorted;       /* the same, while they are sorted */
 	struct scratch given_up;     /* uint32_t: victims of candidates */
 	struct scratch candidates;   /* struct preempt_candidate */
@@ -75,20 +87,28 @@ struct preempt {
 /* Fills potential and by_fit. How many there are. */
 uint32_t potential_find(struct preempt *preempt, const struct outcome *last);
 
+/* -- look.c -------------------------------------------------------------------------- */
+
+/* Fills look with the next nodes of potential, from slot on and round, at most so many,
+ * and finds their pods. Gives the slot behind them. */
+size_t look_ahead(struct preempt *preempt, size_t slot, uint32_t most);
+
 /* -- room.c -------------------------------------------------------------------------- */
 
 /* Before a run. false: no memory. */
 PL_NODISCARD bool rooms_ready(struct preempt *preempt);
 void rooms_done(struct preempt *preempt);
 const struct room *room_of(struct preempt *preempt, uint32_t slot);
+/* NULL: one would have to count. */
+const struct room *room_known(const struct preempt *preempt, uint32_t slot);
 
 /* -- victims.c, order.c ----------------------------------------------------------------
  */
 
 /* The node becomes a candidate when there are victims that help. */
-void victims_find(struct preempt *preempt, uint32_t slot);
+void victims_find(struct preempt *preempt, const struct look *look);
 /* The most important first. */
-void victims_sort(struct preempt *preempt, uint32_t count);
+void victims_sort(struct preempt *preempt, struct victim *victim, uint32_t count);
 
 /* -- choose.c ------------------------------------------------------------------------ */
 

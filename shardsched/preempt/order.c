@@ -62,9 +62,9 @@ static void merge(const struct snapshot *snapshot, const struct victim *from,
 	}
 }
 
-void victims_sort(struct preempt *preempt, uint32_t count)
+void victims_sort(struct preempt *preempt, struct victim *victim, uint32_t count)
 {
-	struct victim *from = preempt->victims.at, *to = preempt->sorted.at;
+	struct victim *from = victim, *to = preempt->sorted.at;
 
 	for (uint32_t i = 0; i < count; i += ORDER_RUN)
 		sort_run(preempt->snapshot, from + i,
@@ -81,6 +81,6 @@ void victims_sort(struct preempt *preempt, uint32_t count)
 		from = to;
 		to = next;
 	}
-	if (from != preempt->victims.at)
-		memcpy(preempt->victims.at, from, count * sizeof *from);
+	if (from != victim)
+		memcpy(victim, from, count * sizeof *from);
 }

@@ -149,13 +149,14 @@ static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
 	uint32_t tried = 0;
 
 	while (tried < potential && !preempt->no_memory) {
-		victims_find(preempt, (uint32_t)slot);
-		tried++;
-		if (preempt->found_clean > 0 && preempt->found >= want)
-			break;
-		slot = pl_bitset_next(preempt->potential, slot + 1);
-		if (slot == preempt->potential.bits)
-			slot = pl_bitset_next(preempt->potential, 0);
+		slot = look_ahead(preempt, slot, potential - tried);
+		for (uint32_t i = 0; i < preempt->looks && !preempt->no_memory; i++) {
+			tried++;
+			if (!preempt->look[i].hopeless)
+				victims_find(preempt, &preempt->look[i]);
+			if (preempt->found_clean > 0 && preempt->found >= want)
+				return tried;
+		}
 	}
 	return tried;
 }

@@ -83,15 +83,23 @@ static void count(const struct snapshot *snapshot, uint32_t slot, int32_t below,
 	}
 }
 
+const struct room *room_known(const struct preempt *preempt, uint32_t slot)
+{
+	const struct rooms *rooms = preempt->room;
+	uint64_t known = ((const uint64_t *)rooms->known.at)[slot / 64];
+
+	return (known >> slot % 64 & 1) == 0 ? NULL
+	                                     : (const struct room *)rooms->room.at + slot;
+}
+
 const struct room *room_of(struct preempt *preempt, uint32_t slot)
 {
 	struct rooms *rooms = preempt->room;
-	uint64_t *known = (uint64_t *)rooms->known.at + slot / 64;
 	struct room *room = (struct room *)rooms->room.at + slot;
 
-	if ((*known >> slot % 64 & 1) == 0) {
+	if (room_known(preempt, slot) == NULL) {
 		count(preempt->snapshot, slot, rooms->below, room);
-		*known |= UINT64_C(1) << slot % 64;
+		((uint64_t *)rooms->known.at)[slot / 64] |= UINT64_C(1) << slot % 64;
 	}
 	return room;
 }

@@ -6,38 +6,13 @@ static const struct resources *held_by(const struct preempt *preempt,
 	return preempt->snapshot->placed[victim->placed].view->spec->requests;
 }
 
-/* All of lower priority, terminating ones too. */
-static bool gather(struct preempt *preempt, uint32_t slot, uint32_t *count)
-{
-	const struct snapshot *snapshot = preempt->snapshot;
-	const struct node_row *row = &snapshot->row[slot];
-	struct victim *victim;
-
-	if (!scratch_grow(&preempt->victims, row->pods, sizeof *victim) ||
-	    !scratch_grow(&preempt->sorted, row->pods, sizeof *victim))
-		return false;
-	victim = preempt->victims.at;
-	for (uint32_t i = row->first_pod; i != SNAPSHOT_NONE;) {
-		const struct placed *pod = &snapshot->placed[i];
-		int32_t priority = pod->view->spec->priority;
-
-		if (priority < preempt->priority)
-			*victim++ = (struct victim){
-				pod->started_ms == 0 ? INT64_MAX : pod->started_ms,
-				priority, i, false};
-		i = pod->next_on_node;
-	}
-	*count = (uint32_t)(victim - (struct victim *)preempt->victims.at);
-	return scratch_grow(&preempt->given_up, (size_t)preempt->given_up_count + *count,
-	                    sizeof(uint32_t));
-}
-
 /* One node, while it is looked at. */
 struct trial {
 	struct preempt *preempt;
 	uint32_t slot;
-	uint32_t count; /* of the preempt's victims */
-	bool adds;      /* adding up is enough */
+	uint32_t count;
+	struct victim *victim;
+	bool adds; /* adding up is enough */
 	struct free_amounts free;
 	struct preempt_candidate candidate;
 };
@@ -71,17 +46,16 @@ static void lower(struct trial *trial, const struct victim *victim)
 static bool is_hopeless(struct trial *trial)
 {
 	struct preempt *preempt = trial->preempt;
-	const struct victim *victim = preempt->victims.at;
 
 	for (uint32_t i = 0; i < trial->count && preempt->asks.scalars > 0; i++)
-		asks_give_scalars(&preempt->asks, held_by(preempt, &victim[i]),
+		asks_give_scalars(&preempt->asks, held_by(preempt, &trial->victim[i]),
 		                  &trial->free);
 	return preempt->fit >= 0 && !asks_fit(&preempt->asks, &trial->free);
 }
 
 static bool lift_all(struct trial *trial)
 {
-	const struct victim *victim = trial->preempt->victims.at;
+	const struct victim *victim = trial->victim;
 
 	if (trial->adds)
 		return true; /* free is without them */
@@ -98,7 +72,7 @@ static bool lift_all(struct trial *trial)
 static void protect(struct trial *trial)
 {
 	struct preempt *preempt = trial->preempt;
-	struct victim *victim = preempt->victims.at;
+	struct victim *victim = trial->victim;
 
 	budgets_node(&preempt->budgets);
 	for (uint32_t i = 0; i < trial->count; i++)
@@ -111,7 +85,7 @@ static void protect(struct trial *trial)
 static void reprieve(struct trial *trial, bool protected)
 {
 	struct preempt *preempt = trial->preempt;
-	const struct victim *victim = preempt->victims.at;
+	const struct victim *victim = trial->victim;
 	uint32_t *given_up = preempt->given_up.at;
 
 	for (uint32_t i = 0; i < trial->count; i++) {
@@ -141,7 +115,7 @@ static void choose_victims(struct trial *trial)
 {
 	struct preempt *preempt = trial->preempt;
 
-	victims_sort(preempt, trial->count);
+	victims_sort(preempt, trial->victim, trial->count);
 	protect(trial);
 	trial->candidate = (struct preempt_candidate){.node = trial->slot,
 	                                              .first = preempt->given_up_count};
@@ -152,21 +126,24 @@ static void choose_victims(struct trial *trial)
 		preempt->no_memory = true;
 }
 
-void victims_find(struct preempt *preempt, uint32_t slot)
+void victims_find(struct preempt *preempt, const struct look *look)
 {
-	const struct room *room = room_of(preempt, slot);
-	struct trial trial = {.preempt = preempt, .slot = slot};
+	const struct room *room = room_of(preempt, look->slot);
+	struct trial trial = {.preempt = preempt,
+	                      .slot = look->slot,
+	                      .count = look->count,
+	                      .victim =
+	                              (struct victim *)preempt->victims.at + look->first};
 
 	if (room->pods == 0)
 		return;
-	asks_free(&preempt->asks, preempt->snapshot, slot, room, &trial.free);
-	if (preempt->fit >= 0 && preempt->asks.scalars == 0 &&
-	    !asks_fit(&preempt->asks, &trial.free))
-		return;
+	asks_free(&preempt->asks, preempt->snapshot, look->slot, room, &trial.free);
 	trial.adds = preempt->only_fit && !preempt->never_adds &&
-	             pl_bitset_has(preempt->by_fit, slot) &&
-	             !pl_bitset_has(preempt->snapshot->nominated, slot);
-	if (!gather(preempt, slot, &trial.count))
+	             pl_bitset_has(preempt->by_fit, look->slot) &&
+	             !pl_bitset_has(preempt->snapshot->nominated, look->slot);
+	if (!scratch_grow(&preempt->given_up,
+	                  (size_t)preempt->given_up_count + look->count,
+	                  sizeof(uint32_t)))
 		preempt->no_memory = true;
 	else if (!is_hopeless(&trial) && lift_all(&trial))
 		choose_victims(&trial);
