@@ -1,38 +1,42 @@
 /* The highest total, and which of those that have it. */
 #include "shardsched/framework/cycle_int.h"
 
+void choose_block(struct cycle *cycle, struct node_span span, uint32_t block)
+{
+	const int32_t *base = cycle->base == NULL ? cycle->memory.total : cycle->base;
+	int32_t best = 0;
+
+	base += (size_t)span.word * 64;
+	best = cycle->ops->max(base, span.bits, span.words);
+	cycle->memory.best[block] = best;
+	cycle->memory.ties[block] = cycle->ops->equal(base, span.bits, span.words, best);
+}
+
 static int32_t choose_highest(struct cycle *cycle)
 {
-	struct cycle_memory *memory = &cycle->memory;
+	const struct cycle_memory *memory = &cycle->memory;
 	int32_t highest = 0;
 
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
-		struct node_span span = cycle_block(cycle, block);
-
-		memory->best[block] = -1;
 		if (memory->left[block] == 0)
 			continue;
-		memory->best[block] = cycle->ops->max(
-			cycle->base + (size_t)span.word * 64, span.bits, span.words);
+		if (!cycle->chosen)
+			choose_block(cycle, cycle_block(cycle, block), block);
 		if (memory->best[block] > highest)
 			highest = memory->best[block];
 	}
 	return highest;
 }
 
+/* How many have it, in all and in each block. */
 static uint32_t choose_count(struct cycle *cycle, int32_t highest)
 {
 	struct cycle_memory *memory = &cycle->memory;
 	uint32_t ties = 0;
 
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
-		struct node_span span = cycle_block(cycle, block);
-
-		memory->ties[block] = 0;
-		if (memory->best[block] == highest)
-			memory->ties[block] =
-				cycle->ops->equal(cycle->base + (size_t)span.word * 64,
-			                          span.bits, span.words, highest);
+		if (memory->left[block] == 0 || memory->best[block] != highest)
+			memory->ties[block] = 0;
 		ties += memory->ties[block];
 	}
 	return ties;

@@ -2,6 +2,13 @@
 
 #include <stddef.h>
 
+/* gcc prefers half of what there is. */
+#ifdef __clang__
+#define WIDEST "avx512f,avx512bw,avx512vl,avx512dq,popcnt"
+#else
+#define WIDEST "avx512f,avx512bw,avx512vl,avx512dq,popcnt,prefer-vector-width=512"
+#endif
+
 /* The bodies, to be compiled into each variant. */
 #define COLUMN_BODY static inline __attribute__((always_inline))
 
@@ -88,6 +95,27 @@ COLUMN_BODY int32_t max_body(const int32_t *column, const uint64_t *bits, uint32
 	return most;
 }
 
+COLUMN_BODY bool any_body(const int64_t *score, const uint64_t *bits, uint32_t words)
+{
+	uint64_t found = 0;
+
+	for (uint32_t i = 0; i < words; i++, score += 64) {
+		uint32_t mask[64];
+
+		if (bits[i] == 0)
+			continue;
+		if (bits[i] == UINT64_MAX) {
+			for (uint32_t j = 0; j < 64; j++)
+				found |= (uint64_t)score[j];
+			continue;
+		}
+		spread_body(bits[i], mask);
+		for (uint32_t j = 0; j < 64; j++)
+			found |= (uint32_t)score[j] & mask[j];
+	}
+	return found != 0;
+}
+
 COLUMN_BODY int32_t narrow_body(int32_t *restrict to, const int64_t *restrict score,
                                 const uint64_t *restrict bits, uint32_t words)
 {
@@ -166,6 +194,11 @@ COLUMN_BODY void scale_body(int32_t *to, const int32_t *raw, uint32_t words,
 	{                                                                                \
 		add_body(to, from, score, words, weight);                                \
 	}                                                                                \
+	attribute static bool any_##name(const int64_t *score, const uint64_t *bits,     \
+	                                 uint32_t words)                                 \
+	{                                                                                \
+		return any_body(score, bits, words);                                     \
+	}                                                                                \
 	attribute static int32_t narrow_##name(int32_t *to, const int64_t *score,        \
 	                                       const uint64_t *bits, uint32_t words)     \
 	{                                                                                \
@@ -189,38 +222,58 @@ COLUMN_BODY void scale_body(int32_t *to, const int32_t *raw, uint32_t words,
 		scale_body(to, raw, words, scale);                                       \
 	}                                                                                \
 	static const struct column_ops ops_##name = {                                    \
-		drop_##name, count_##name, add_##name,  narrow_##name,                   \
-		max_##name,  equal_##name, scale_##name};
+		drop_##name,   count_##name, add_##name,   any_##name,                   \
+		narrow_##name, max_##name,   equal_##name, scale_##name};
 
 COLUMN_VARIANT(plain, )
 #ifdef __x86_64__
 COLUMN_VARIANT(wide, __attribute__((target("avx2,popcnt"))))
+COLUMN_VARIANT(widest, __attribute__((target(WIDEST))))
 #endif
 
 struct column_scale column_scale(int32_t max, int32_t weight, bool down)
 {
-	uint64_t shifted = UINT64_C(100) << COLUMN_SHIFT;
+	uint64_t top = (UINT64_C(100) << COLUMN_SHIFT) + (uint64_t)max - 1;
 
 	return (struct column_scale){
 		.max = (uint32_t)max,
-		.factor = max < COLUMN_EXACT ? (uint32_t)((shifted + (uint64_t)max - 1) /
-	                                                  (uint64_t)max)
-	                                     : 0,
+		.factor = max < COLUMN_EXACT ? (uint32_t)(top / (uint64_t)max) : 0,
 		.weight = down ? -weight : weight,
 		.offset = down ? 100 * weight : 0,
 	};
 }
 
-const struct column_ops *column_ops_plain(void)
+#ifdef __x86_64__
+static bool has_widest(void)
 {
-	return &ops_plain;
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+static bool has_wide(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+}
+#endif
+
+unsigned column_ops_all(const struct column_ops *out[COLUMN_VARIANTS])
+{
+	unsigned count = 0;
+
+#ifdef __x86_64__
+	if (has_wide() && has_widest())
+		out[count++] = &ops_widest;
+	if (has_wide())
+		out[count++] = &ops_wide;
+#endif
+	out[count++] = &ops_plain;
+	return count;
 }
 
 const struct column_ops *column_ops(void)
 {
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
-		return &ops_wide;
-#endif
-	return &ops_plain;
+	const struct column_ops *all[COLUMN_VARIANTS];
+
+	(void)column_ops_all(all);
+	return all[0];
 }

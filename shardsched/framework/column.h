@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 100 * raw / max and a weight, for 0 <= raw <= max. max > 0. */
+/* offset + weight * (100 * raw / max), for 0 <= raw <= max. max > 0. */
 struct column_scale {
 	uint32_t max;
 	uint32_t factor; /* 100 / max, shifted by COLUMN_SHIFT, rounded up */
 	int32_t weight;
-	int32_t offset; /* added to each */
+	int32_t offset;
 };
 
 /* raw * factor >> shift is exact while max is below COLUMN_EXACT. */
@@ -32,6 +32,8 @@ struct column_ops {
 	/* to = from + weight * score; from may be to. NULL: 0 */
 	void (*add)(int32_t *to, const int32_t *from, const int64_t *score,
 	            uint32_t words, int32_t weight);
+	/* Is any of the bits' scores not 0? */
+	bool (*any)(const int64_t *score, const uint64_t *bits, uint32_t words);
 	/* to = score, which fits. Gives the highest of the bits; 0: there is none. */
 	int32_t (*narrow)(int32_t *to, const int64_t *score, const uint64_t *bits,
 	                  uint32_t words);
@@ -39,17 +41,18 @@ struct column_ops {
 	/* How many of the bits have that value. */
 	uint32_t (*equal)(const int32_t *column, const uint64_t *bits, uint32_t words,
 	                  int32_t value);
-	/* to += offset + weight * (100 * raw / max) */
+	/* to += what raw is worth */
 	void (*scale)(int32_t *to, const int32_t *raw, uint32_t words,
 	              const struct column_scale *scale);
 };
 
-/* max > 0; down: what is counted is 100 less that. */
+/* down: what is counted is 100 less the share. */
 struct column_scale column_scale(int32_t max, int32_t weight, bool down);
 
 /* Those that are best on this machine. */
 const struct column_ops *column_ops(void);
-/* Those that any machine has, for tests to compare. */
-const struct column_ops *column_ops_plain(void);
+enum { COLUMN_VARIANTS = 3 };
+/* All that it has, the best first; gives how many. For tests to compare. */
+unsigned column_ops_all(const struct column_ops *out[COLUMN_VARIANTS]);
 
 #endif

@@ -36,7 +36,8 @@ struct cycle_memory {
 	uint32_t *left;              /* by block: feasible nodes */
 	int32_t *total;
 	int32_t *maxed[STAGE_MAXED_MAX];
-	int64_t *wide;                /* scores of one plugin that sees all nodes */
+	uint8_t *raised; /* by block: a bit for each of maxed that is not all 0 there */
+	int64_t *wide;   /* scores of one plugin that sees all nodes */
 	int64_t *scores[PLUGINS_MAX]; /* when they are kept */
 	int64_t *shown;               /* totals, for who asks */
 	int32_t *best;                /* by block: the highest total */
@@ -81,7 +82,8 @@ struct cycle {
 	unsigned late_count;
 
 	const struct stage_kept *kept; /* NULL: done without */
-	bool whole; /* what is kept is the whole answer; or so far, before late scores */
+	bool whole;  /* what is kept is the whole answer; or so far, before late scores */
+	bool chosen; /* of each block the best is known, and how many they are */
 	struct held_node *held; /* in the order of slots */
 	const int32_t *base;    /* totals before late scores; in the end all of it */
 	int32_t bonus;          /* the same for all nodes, not in the column */
@@ -159,9 +161,8 @@ void nominated_take(struct cycle *cycle);
 
 /* Scores of local plugins, fused with the filters of a block. false: has failed. */
 bool score_block(struct cycle *cycle, uint32_t block);
-/* The same into somewhere else; max NULL: not asked for. */
-bool score_span(struct cycle *cycle, struct node_span span, const struct stage_out *out,
-                int32_t *max);
+/* The same into somewhere else. */
+bool score_span(struct cycle *cycle, struct node_span span, const struct stage_out *out);
 /* All the rest, when some node is feasible. false: the run has failed. */
 bool score_all(struct cycle *cycle);
 
@@ -169,6 +170,8 @@ bool score_all(struct cycle *cycle);
  */
 
 void choose(struct cycle *cycle, uint64_t draw);
+/* Of a block; span may be part of it, with all that is left. */
+void choose_block(struct cycle *cycle, struct node_span span, uint32_t block);
 
 /* -- figures.c ----------------------------------------------------------------------- */
 

@@ -91,7 +91,8 @@ void measure_end(struct cycle *cycle)
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++)
 		ran |= UINT64_C(1) << cycle->local.maxed[i].plugin;
 	for (unsigned i = 0; i < cycle->late_count; i++)
-		ran |= UINT64_C(1) << cycle->late[i];
+		if (!cycle_skipped(cycle, cycle->late[i], POINT_SCORE))
+			ran |= UINT64_C(1) << cycle->late[i];
 	for (uint64_t left = ran; left != 0; left &= left - 1)
 		cycle->measure[__builtin_ctzll(left)].runs++;
 	for (uint64_t left = skipped & ~ran; left != 0; left &= left - 1)

@@ -19,6 +19,7 @@ void memory_done(struct cycle_memory *memory)
 	free(memory->held);
 	free(memory->filtered);
 	free(memory->left);
+	free(memory->raised);
 	free(memory->best);
 	free(memory->ties);
 	free(memory->total);
@@ -79,6 +80,7 @@ bool memory_begin(struct cycle *cycle)
 	memory->filtered =
 		memory_blocks(cycle, memory->filtered, sizeof *memory->filtered);
 	memory->left = memory_blocks(cycle, memory->left, sizeof *memory->left);
+	memory->raised = memory_blocks(cycle, memory->raised, sizeof *memory->raised);
 	memory->best = memory_blocks(cycle, memory->best, sizeof *memory->best);
 	memory->ties = memory_blocks(cycle, memory->ties, sizeof *memory->ties);
 	memory->total = memory_column(cycle, memory->total, sizeof *memory->total);

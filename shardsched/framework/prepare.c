@@ -284,6 +284,7 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->filters = cycle->filters_local = 0;
 	cycle->kept = NULL;
 	cycle->whole = false;
+	cycle->chosen = true;
 	cycle->held = NULL;
 	cycle->bonus = 0;
 	memset(cycle->max, 0, sizeof cycle->max);

@@ -21,50 +21,75 @@ static bool score_call(struct cycle *cycle, unsigned plugin, struct node_span sp
 	return measured(cycle, plugin, POINT_SCORE);
 }
 
-bool score_span(struct cycle *cycle, struct node_span span, const struct stage_out *out,
-                int32_t *max)
+static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *total)
 {
-	const struct stage_plan *local = &cycle->local;
-
 	if (cycle->as_is_count == 0)
-		memset(out->total, 0, (size_t)span.words * 64 * sizeof *out->total);
+		memset(total, 0, (size_t)span.words * 64 * sizeof *total);
 	for (unsigned i = 0; i < cycle->as_is_count; i++) {
 		unsigned plugin = cycle->as_is[i];
 		int64_t *room = score_room(cycle, plugin, span.word);
 
 		if (!score_call(cycle, plugin, span, room))
 			return false;
-		cycle->ops->add(out->total, i == 0 ? NULL : out->total, room, span.words,
+		cycle->ops->add(total, i == 0 ? NULL : total, room, span.words,
 		                cycle->profile->weight[plugin]);
 	}
-	for (uint32_t i = 0; i < local->maxed_count; i++) {
-		unsigned plugin = local->maxed[i].plugin;
-		int64_t *room = score_room(cycle, plugin, span.word);
-		int32_t most = 0;
+	return true;
+}
 
-		if (!score_call(cycle, plugin, span, room))
+bool score_span(struct cycle *cycle, struct node_span span, const struct stage_out *out)
+{
+	if (!score_as_is(cycle, span, out->total))
+		return false;
+	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
+		if (!score_call(cycle, cycle->local.maxed[i].plugin, span, cycle->block))
 			return false;
-		most = cycle->ops->narrow(out->maxed[i], room, span.bits, span.words);
-		if (max != NULL && most > max[i])
-			max[i] = most;
+		(void)cycle->ops->narrow(out->maxed[i], cycle->block, span.bits,
+		                         span.words);
 	}
+	return true;
+}
+
+/* Most often there is nothing to be told apart by, and nothing to be written. */
+static bool score_maxed(struct cycle *cycle, struct node_span span, uint32_t block,
+                        uint32_t i)
+{
+	unsigned plugin = cycle->local.maxed[i].plugin;
+	int64_t *room = score_room(cycle, plugin, span.word);
+	int32_t most = 0;
+
+	if (!score_call(cycle, plugin, span, room))
+		return false;
+	if (!cycle->ops->any(room, span.bits, span.words))
+		return true;
+	most = cycle->ops->narrow(cycle->memory.maxed[i] + (size_t)span.word * 64, room,
+	                          span.bits, span.words);
+	if (most > cycle->max[i])
+		cycle->max[i] = most;
+	cycle->memory.raised[block] |= (uint8_t)(1U << i);
 	return true;
 }
 
 bool score_block(struct cycle *cycle, uint32_t block)
 {
 	struct node_span span = cycle_block(cycle, block);
-	struct stage_out out = {.refuser = NULL};
+	int32_t *total = NULL;
 
 	/* Few may be left of many. */
 	for (; span.bits[0] == 0; span.bits++, span.word++)
 		span.words--;
 	while (span.bits[span.words - 1] == 0)
 		span.words--;
-	out.total = cycle->memory.total + (size_t)span.word * 64;
+	total = cycle->memory.total + (size_t)span.word * 64;
+	if (!score_as_is(cycle, span, total))
+		return false;
+	cycle->memory.raised[block] = 0;
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++)
-		out.maxed[i] = cycle->memory.maxed[i] + (size_t)span.word * 64;
-	return score_span(cycle, span, &out, cycle->max);
+		if (!score_maxed(cycle, span, block, i))
+			return false;
+	/* It may come to nothing, but now they are near. */
+	choose_block(cycle, span, block);
+	return true;
 }
 
 /* -- by the highest ------------------------------------------------------------------ */
@@ -90,11 +115,29 @@ static void scale_add(struct cycle *cycle, const struct stage_maxed *maxed,
 	}
 }
 
+/* Where all were 0, none was written. */
+static void scale_fill(struct cycle *cycle, uint32_t i)
+{
+	for (uint32_t block = 0; block < cycle->blocks; block++) {
+		struct node_span span = cycle_block(cycle, block);
+		int32_t *raw = cycle->memory.maxed[i] + (size_t)span.word * 64;
+
+		if (cycle->memory.left[block] != 0 &&
+		    (cycle->memory.raised[block] >> i & 1) == 0)
+			memset(raw, 0, (size_t)span.words * 64 * sizeof *raw);
+	}
+}
+
 static void scale_all(struct cycle *cycle)
 {
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++)
+	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
+		if (cycle->max[i] != 0) {
+			scale_fill(cycle, i);
+			cycle->chosen = false;
+		}
 		scale_add(cycle, &cycle->local.maxed[i], cycle->memory.maxed[i],
 		          cycle->max[i], 1);
+	}
 	cycle->base = cycle->memory.total;
 }
 
@@ -121,6 +164,7 @@ static void scale_kept(struct cycle *cycle)
 	const struct stage_kept *kept = cycle->kept;
 
 	cycle->base = kept->total;
+	cycle->chosen = false;
 	if (cycle->out->feasible == kept->count)
 		return;
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
@@ -209,6 +253,7 @@ static void late_add(struct cycle *cycle, unsigned plugin, const int64_t *score)
 			                cycle->profile->weight[plugin]);
 	}
 	cycle->base = cycle->memory.total;
+	cycle->chosen = false;
 }
 
 static bool late_score(struct cycle *cycle, unsigned plugin)

@@ -46,5 +46,5 @@ bool stage_local(struct cycle *cycle, struct node_span span, const struct stage_
 	}
 	SPAN_EACH_WORD(i, span)
 	any |= span.bits[i];
-	return any == 0 || score_span(cycle, span, out, NULL);
+	return any == 0 || score_span(cycle, span, out);
 }
