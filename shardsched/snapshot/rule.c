@@ -95,15 +95,14 @@ static bool wanted_label(const struct selector *selector, uint32_t *key, uint32_
 	return false;
 }
 
-static void rule_label(const struct rule *rule, uint32_t *key, uint32_t *value)
+bool rule_label(const struct rule *rule, uint32_t *key, uint32_t *value)
 {
-	if (rule->count == 0) {
-		(void)wanted_label(rule->selector, key, value);
-		return;
-	}
+	if (rule->count == 0)
+		return wanted_label(rule->selector, key, value);
 	for (uint32_t i = 0; i < rule->count; i++)
 		if (wanted_label(rule->term[i]->selector, key, value))
-			return;
+			return true;
+	return false;
 }
 
 void shelves_init(struct shelves *shelves)
@@ -170,7 +169,7 @@ enum pl_code shelves_add(struct shelves *shelves, struct rule *rule, struct pl_e
 		namespace = any;
 		count = 1;
 	}
-	rule_label(rule, &key[1], &key[2]);
+	(void)rule_label(rule, &key[1], &key[2]);
 	rule->link = pl_calloc(count + 1, sizeof *rule->link);
 	if (rule->link == NULL)
 		return pl_err_set(err, PL_NOMEM, "a rule about pods");

@@ -37,6 +37,9 @@ bool rule_reads_spaces(const struct rule *rule);
 /* The namespaces in which alone it may find something; false: in any. */
 bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *count);
 
+/* A label without which it finds no pod; false: it finds pods with whatever labels. */
+bool rule_label(const struct rule *rule, uint32_t *key, uint32_t *value);
+
 struct shelves {
 	struct pl_map by_key;
 };

@@ -16,6 +16,7 @@ enum pl_code views_init(struct snapshot *snapshot, struct pl_err *err)
 	if (views == NULL)
 		return pl_err_set(err, PL_NOMEM, "the views of a snapshot");
 	pl_map_init(&views->spaces);
+	pl_map_init(&views->shelves);
 	pl_map_init(&views->matchers);
 	pl_map_init(&views->carriers);
 	pl_map_init(&views->columns);
@@ -51,9 +52,11 @@ void views_done(struct snapshot *snapshot)
 		return;
 	drop_idle(snapshot);
 	PL_ASSERT(views->count == 0 && views->spaces.count == 0);
+	PL_ASSERT(views->shelves.count == 0);
 	PL_ASSERT(views->matchers.count == 0 && views->carriers.count == 0);
 	PL_ASSERT(views->columns.count == 0);
 	pl_map_done(&views->spaces);
+	pl_map_done(&views->shelves);
 	pl_map_done(&views->matchers);
 	pl_map_done(&views->carriers);
 	pl_map_done(&views->columns);

@@ -25,10 +25,25 @@ struct view_space {
 	struct pl_list views;
 };
 
+/* The views of one namespace with one label: where a rule that wants it looks. */
+struct view_shelf {
+	struct pl_map_node by_key;
+	uint32_t key[3]; /* namespace, the label's key and value */
+	struct pl_list views;
+};
+
+struct view_label {
+	struct pl_list in_shelf;
+	struct view_shelf *shelf;
+	struct spec_view_inner *view;
+};
+
 struct spec_view_inner {
 	struct spec_view view;
 	struct view_space *space;
 	struct pl_list in_space;
+	struct view_label *label; /* of the spec's labels, as many as stand on shelves */
+	uint32_t labels;
 	struct matcher **found_by;
 	uint32_t found_count, found_cap;
 	uint32_t concerns_cap;
@@ -77,6 +92,7 @@ struct views {
 	uint32_t by_spec_cap;
 	uint32_t count;
 	struct pl_map spaces;
+	struct pl_map shelves;
 	uint64_t spaces_epoch; /* of the catalog, when all was right */
 	struct pl_map matchers;
 	struct pl_map carriers;
@@ -117,14 +133,15 @@ PL_NODISCARD enum pl_code views_room(void *array, uint32_t count, uint32_t *cap,
 
 /* fn for each view that the rule might find; ends when it does not give PL_OK. */
 typedef enum pl_code views_fn(void *ctx, struct spec_view_inner *view);
-enum pl_code views_each(struct views *views, const struct rule *rule, views_fn *fn,
+enum pl_code views_each(const struct views *views, const struct rule *rule, views_fn *fn,
                         void *ctx);
 static inline const struct labels *view_space_labels(const struct spec_view_inner *view)
 {
 	return view->space->labels;
 }
 
-/* Joins the space of its namespace, made when there is none. */
+/* Joins the space of its namespace, made when there is none. After a failure, too, it is
+ * to leave. */
 PL_NODISCARD enum pl_code view_space_join(struct snapshot *snapshot,
                                           struct spec_view_inner *view,
                                           struct pl_err *err);

@@ -208,15 +208,19 @@ void views_check(const struct snapshot *snapshot)
 size_t views_memory(const struct snapshot *snapshot)
 {
 	const struct views *views = snapshot->inner->views;
-	size_t bytes = sizeof *views + views->by_spec_cap * sizeof(void *);
+	size_t bytes = sizeof *views + views->by_spec_cap * sizeof(void *) +
+	               views->spaces.count * sizeof(struct view_space) +
+	               views->shelves.count * sizeof(struct view_shelf);
 
 	for (uint32_t id = 0; id < views->by_spec_cap; id++) {
 		const struct spec_view_inner *view = views->by_spec[id];
 
 		if (view != NULL)
-			bytes += sizeof *view + (view->found_cap + view->concerns_cap +
-			                         view->carries_count) *
-			                                sizeof(void *);
+			bytes += sizeof *view +
+			         (view->found_cap + view->concerns_cap +
+			          view->carries_count) *
+			                 sizeof(void *) +
+			         (view->labels + 1) * sizeof *view->label;
 	}
 	bytes += views->matchers.count *
 	         (sizeof(struct matcher_inner) + snapshot->capacity * sizeof(uint32_t));
