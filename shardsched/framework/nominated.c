@@ -142,9 +142,11 @@ bool nominated_hold(struct cycle *cycle)
 {
 	const uint64_t *candidates = cycle_candidates(cycle);
 	const uint64_t *nominated = cycle->snapshot->nominated.word;
+	uint32_t nodes = cycle->snapshot->nominated_nodes;
 	struct held_node **link = &cycle->held;
 
-	for (uint32_t i = 0; i < cycle->words; i++)
+	for (uint32_t i = 0; nodes != 0; i++) {
+		nodes -= (uint32_t)__builtin_popcountll(nominated[i]);
 		for (uint64_t left = nominated[i] & candidates[i]; left != 0;
 		     left &= left - 1) {
 			uint32_t slot = i * 64 + (uint32_t)__builtin_ctzll(left);
@@ -156,6 +158,7 @@ bool nominated_hold(struct cycle *cycle)
 				return false;
 			link = &(*link)->next;
 		}
+	}
 	return !cycle->failed && measure_stage(cycle);
 }
 

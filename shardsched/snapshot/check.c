@@ -121,6 +121,7 @@ static void check_nodes(const struct snapshot *snapshot)
 		idle++;
 	PL_ASSERT(nodes == snapshot->nodes && wide == snapshot->hot.wide);
 	PL_ASSERT(nodes + idle == snapshot->slots);
+	PL_ASSERT(pl_bitset_count(snapshot->nominated) == snapshot->nominated_nodes);
 }
 
 /* -- pods ------------------------------------------------------------------------- */

@@ -58,6 +58,8 @@ enum pl_code snapshot_nominate(struct snapshot *snapshot, uint32_t slot,
 	                            .node = slot,
 	                            .next = snapshot->row[slot].first_nomination,
 	                            .started_ms = pod->started_ms};
+	snapshot->nominated_nodes +=
+		snapshot->row[slot].first_nomination == SNAPSHOT_NONE;
 	snapshot->row[slot].first_nomination = *nomination;
 	pl_bitset_add(snapshot->nominated, slot);
 	snapshot->inner->probe_balance++;
@@ -75,8 +77,10 @@ void snapshot_nominate_end(struct snapshot *snapshot, uint32_t nomination)
 	while (*at != nomination)
 		at = &snapshot->nomination[*at].next;
 	*at = old.next;
-	if (row->first_nomination == SNAPSHOT_NONE)
+	if (row->first_nomination == SNAPSHOT_NONE) {
 		pl_bitset_del(snapshot->nominated, old.node);
+		snapshot->nominated_nodes--;
+	}
 	snapshot->nomination[nomination] =
 		(struct nomination){.next = snapshot->inner->nominations.free};
 	snapshot->inner->nominations.free = nomination;

@@ -151,6 +151,7 @@ struct snapshot {
 	uint32_t capacity; /* of the columns */
 	uint32_t nodes;    /* how many there are */
 	uint32_t placed_count;
+	uint32_t nominated_nodes; /* bits in nominated */
 	struct node_row *row;
 	struct hot_columns hot;
 	int64_t *storage_free; /* allocatable minus used; may be negative */
