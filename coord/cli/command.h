@@ -27,6 +27,8 @@ extern const struct command config_history_command;
 extern const struct command config_rollback_command;
 extern const struct command store_check_command;
 extern const struct command eval_command;
+extern const struct command explain_command;
+extern const struct command replay_command;
 extern const struct command store_restored_command;
 
 #endif

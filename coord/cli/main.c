@@ -12,7 +12,8 @@ static const struct command *const commands[] = {
 	&config_set_command,     &config_diff_command,
 	&config_history_command, &config_rollback_command,
 	&store_check_command,    &store_restored_command,
-	&eval_command,
+	&eval_command,           &explain_command,
+	&replay_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

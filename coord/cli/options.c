@@ -12,6 +12,7 @@ enum {
 	OPT_DRY_RUN,
 	OPT_WHY,
 	LONG_MAX_COUNT = 32,
+	LETTERS_SIZE = 32,
 };
 
 struct common {
@@ -146,20 +147,47 @@ static enum pl_code take(const struct options_spec *spec, void *ctx, int opt,
 	}
 }
 
+/* Own options of one letter are those whose val is one. */
+static void find_letters(const struct options_spec *spec, char out[LETTERS_SIZE])
+{
+	size_t len;
+
+	(void)snprintf(out, LETTERS_SIZE, ":h%s%s%s",
+	               (spec->common & (OPTIONS_OUTPUT | OPTIONS_FORMAT)) != 0 ? "o:"
+	                                                                       : "",
+	               (spec->common & OPTIONS_WATCH) != 0 ? "w" : "",
+	               (spec->common & OPTIONS_YES) != 0 ? "y" : "");
+	len = strlen(out);
+	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
+	     own++) {
+		if (own->val < 'a' || own->val > 'z')
+			continue;
+		PL_ASSERT(len + 3 <= LETTERS_SIZE);
+		out[len++] = (char)own->val;
+		if (own->has_arg != no_argument)
+			out[len++] = ':';
+		out[len] = 0;
+	}
+}
+
+static bool is_own(const struct options_spec *spec, int opt)
+{
+	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
+	     own++)
+		if (own->val == opt)
+			return true;
+	return false;
+}
+
 static enum pl_code take_all(const struct options_spec *spec, int argc, char **argv,
                              void *ctx, struct options *out, bool *help,
                              struct pl_err *err)
 {
 	struct option all[LONG_MAX_COUNT];
-	char letters[16];
+	char letters[LETTERS_SIZE];
 	int opt;
 
-	(void)snprintf(letters, sizeof letters, ":h%s%s%s%s",
-	               (spec->common & (OPTIONS_OUTPUT | OPTIONS_FORMAT)) != 0 ? "o:"
-	                                                                       : "",
-	               (spec->common & OPTIONS_WATCH) != 0 ? "w" : "",
-	               (spec->common & OPTIONS_YES) != 0 ? "y" : "",
-	               spec->own != NULL && spec->own[0].val == 'f' ? "f:" : "");
+	find_letters(spec, letters);
 	long_options(spec, all);
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, letters, all, NULL)) != -1) {
@@ -172,7 +200,8 @@ static enum pl_code take_all(const struct options_spec *spec, int argc, char **a
 			                  opt == ':' ? "a value is missing after"
 			                             : "no option",
 			                  argv[optind - 1]);
-		if (take(spec, ctx, opt, out, err) != PL_OK)
+		if ((is_own(spec, opt) ? spec->take(ctx, opt, optarg, err)
+		                       : take(spec, ctx, opt, out, err)) != PL_OK)
 			return err->code;
 	}
 	return PL_OK;

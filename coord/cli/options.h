@@ -23,7 +23,8 @@ enum {
 	OPTIONS_FORMAT = 64,  /* -o text or json: OUTPUT_TABLE or OUTPUT_JSON */
 };
 
-/* Of a command's own options: the val in struct option. */
+/* Of a command's own options: the val in struct option, or the letter that is short for
+ * it. */
 enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 8, OPTIONS_PREFIX_MAX = 128 };
 
 struct options {

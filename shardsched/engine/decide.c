@@ -84,14 +84,20 @@ static void make_room(struct engine *engine, const struct fw_class *class,
 enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                            struct engine_decision *out, struct pl_err *err)
 {
+	return engine_decide_with(engine, pod, engine_draw(engine, pod, 0), out, err);
+}
+
+enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
+                                uint64_t draw, struct engine_decision *out,
+                                struct pl_err *err)
+{
 	struct pod_self self = self_of(engine, pod);
 	struct fw_class *class = NULL;
 	enum pl_code code = engine_class(engine, pod->spec, &class, err);
 
 	if (code != PL_OK)
 		return code;
-	*out = (struct engine_decision){.profile = class->profile,
-	                                .draw = engine_draw(engine, pod, 0)};
+	*out = (struct engine_decision){.profile = class->profile, .draw = draw};
 	if (enters(engine, class, &self, out)) {
 		cycle_run(engine->cycle, class, &self, out->draw, &out->outcome);
 		if (out->outcome.result == CYCLE_NONE)

@@ -89,6 +89,10 @@ struct engine_decision {
  * schedulerName; PL_NOMEM, PL_LIMIT. */
 PL_NODISCARD enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                                         struct engine_decision *out, struct pl_err *err);
+/* The same with a draw that was drawn before. */
+PL_NODISCARD enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
+                                             uint64_t draw, struct engine_decision *out,
+                                             struct pl_err *err);
 /* It is on that node from now on (assumed), under that name; placed may be NULL.
  * PL_EXISTS: one of that name is on a node already. */
 PL_NODISCARD enum pl_code engine_assume(struct engine *engine, const struct pod *pod,

@@ -1,0 +1,283 @@
+/* A filter is asked about a node alone, so one that was refused early is judged by all.
+ */
+#include "shardsched/explain/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+	struct explain *out;
+	struct cycle *cycle;
+	struct verdict verdict; /* the last that was asked for */
+};
+
+/* -- what a node has of what it lacks ------------------------------------------------ */
+
+static int64_t has_of(const struct snapshot *snapshot, uint32_t slot,
+                      const struct reason *reason)
+{
+	const struct node_row *row = &snapshot->row[slot];
+
+	switch ((enum reason_code)reason->code) {
+	case REASON_FIT_CPU:
+		return row->alloc.cpu_milli;
+	case REASON_FIT_MEMORY:
+		return row->alloc.memory;
+	case REASON_FIT_STORAGE:
+		return row->alloc.storage;
+	case REASON_FIT_PODS:
+		return row->alloc.pods;
+	case REASON_FIT_SCALAR:
+		return resources_get(row->node.allocatable, reason->subject);
+	default:
+		return 0;
+	}
+}
+
+/* What is missing as a part of what there is; what can not be measured counts as all. */
+static double distance_of(const struct snapshot *snapshot, uint32_t slot,
+                          const struct reason *reason)
+{
+	int64_t has = has_of(snapshot, slot, reason);
+
+	if (reason->lacks <= 0 || has <= 0)
+		return 1;
+	return (double)reason->lacks / (double)has;
+}
+
+/* -- counting reasons ---------------------------------------------------------------- */
+
+static bool is_same(const struct explain_reason *row, unsigned plugin,
+                    const struct reason *reason)
+{
+	return row->plugin == plugin && row->reason.code == reason->code &&
+	       row->reason.subject == reason->subject &&
+	       row->reason.value == reason->value;
+}
+
+static struct explain_reason *row_of(struct explain *out, unsigned plugin,
+                                     enum verdict_code code, const struct reason *reason)
+{
+	for (uint32_t i = 0; i < out->reasons; i++)
+		if (is_same(&out->reason[i], plugin, reason))
+			return &out->reason[i];
+	if (out->reasons == EXPLAIN_REASONS_MAX) {
+		out->unlisted++;
+		return NULL;
+	}
+	out->reason[out->reasons] = (struct explain_reason){
+		.plugin = plugin,
+		.code = code,
+		.reason = *reason,
+		.lacks_most = reason->lacks,
+	};
+	return &out->reason[out->reasons++];
+}
+
+static void count_reason(struct explain *out, unsigned plugin, enum verdict_code code,
+                         const struct reason *reason, bool only)
+{
+	struct explain_reason *row = row_of(out, plugin, code, reason);
+
+	if (row == NULL)
+		return;
+	row->nodes++;
+	row->only += only;
+	if (reason->lacks < row->reason.lacks)
+		row->reason.lacks = reason->lacks;
+	if (reason->lacks > row->lacks_most)
+		row->lacks_most = reason->lacks;
+}
+
+/* -- nodes that are near ------------------------------------------------------------- */
+
+static bool is_nearer(const struct explain_near *a, const struct explain_near *b)
+{
+	return a->count != b->count ? a->count < b->count : a->distance < b->distance;
+}
+
+static void keep_near(struct explain *out, const struct explain_near *near)
+{
+	uint32_t at = out->nears;
+
+	while (at > 0 && is_nearer(near, &out->near[at - 1]))
+		at--;
+	if (at == EXPLAIN_NEAR_MAX)
+		return;
+	if (out->nears < EXPLAIN_NEAR_MAX)
+		out->nears++;
+	memmove(&out->near[at + 1], &out->near[at],
+	        (out->nears - at - 1) * sizeof out->near[0]);
+	out->near[at] = *near;
+}
+
+static void near_add(struct work *work, struct explain_near *near, unsigned plugin)
+{
+	for (uint32_t i = 0; i < work->verdict.count; i++) {
+		const struct reason *reason = &work->verdict.reason[i];
+
+		near->distance += distance_of(work->out->snapshot, near->slot, reason);
+		if (near->count < EXPLAIN_NODE_REASONS_MAX) {
+			near->reason[near->count].plugin = plugin;
+			near->reason[near->count].reason = *reason;
+		}
+		near->count++;
+	}
+}
+
+/* -- filters ------------------------------------------------------------------------- */
+
+static void ask_node(struct work *work, uint32_t slot)
+{
+	struct explain *out = work->out;
+	struct explain_near near = {.slot = slot};
+	struct verdict said[PLUGINS_MAX];
+	bool refused = false;
+
+	for (uint32_t i = 0; i < out->filters; i++) {
+		struct explain_filter *filter = &out->filter[i];
+
+		said[i].count = 0;
+		if (filter->skipped)
+			continue;
+		verdict_clear(&work->verdict);
+		cycle_why_plugin(work->cycle, filter->plugin, slot, &work->verdict);
+		if (work->verdict.code == VERDICT_SUCCESS)
+			continue;
+		refused = true;
+		filter->alone++;
+		said[i] = work->verdict;
+		near_add(work, &near, filter->plugin);
+	}
+	for (uint32_t i = 0; i < out->filters; i++)
+		for (uint32_t j = 0; j < said[i].count; j++)
+			count_reason(out, out->filter[i].plugin, said[i].code,
+			             &said[i].reason[j], near.count == 1);
+	if (near.count > EXPLAIN_NODE_REASONS_MAX)
+		near.count = EXPLAIN_NODE_REASONS_MAX;
+	if (refused)
+		keep_near(out, &near);
+}
+
+static int by_nodes(const void *a, const void *b)
+{
+	const struct explain_reason *x = a, *y = b;
+
+	if (x->nodes != y->nodes)
+		return x->nodes > y->nodes ? -1 : 1;
+	if (x->plugin != y->plugin)
+		return x->plugin < y->plugin ? -1 : 1;
+	if (x->reason.code != y->reason.code)
+		return x->reason.code < y->reason.code ? -1 : 1;
+	return 0;
+}
+
+static void ask_filters(struct work *work)
+{
+	struct explain *out = work->out;
+	const struct profile_point *point = &out->profile->at[POINT_FILTER];
+	struct pl_bitset examined = cycle_examined(work->cycle);
+
+	out->examined = (uint32_t)pl_bitset_count(examined);
+	for (uint32_t i = 0; i < point->count; i++)
+		out->filter[out->filters++] = (struct explain_filter){
+			.plugin = point->plugin[i],
+			.skipped = cycle_skipped(work->cycle, point->plugin[i],
+		                                 POINT_FILTER),
+			.first = out->decision->outcome.refused[point->plugin[i]],
+		};
+	PL_BITSET_EACH (slot, examined)
+		ask_node(work, (uint32_t)slot);
+	qsort(out->reason, out->reasons, sizeof out->reason[0], by_nodes);
+}
+
+/* What PreFilter said is said of all nodes. */
+static void tell_pre(struct explain *out)
+{
+	const struct verdict *pre = &out->decision->outcome.pre;
+
+	for (uint32_t i = 0; i < pre->count; i++) {
+		struct explain_reason *row =
+			row_of(out, (unsigned)pre->plugin, pre->code, &pre->reason[i]);
+
+		if (row != NULL)
+			row->nodes = out->nodes;
+	}
+}
+
+/* -- scores -------------------------------------------------------------------------- */
+
+static void keep_best(struct explain *out, uint32_t slot, int64_t total)
+{
+	uint32_t at = out->bests;
+
+	/* The chosen one stays in front; of equal ones the earlier slot. */
+	while (at > 1 && out->best[at - 1].total < total)
+		at--;
+	if (at == EXPLAIN_BEST_MAX)
+		return;
+	if (out->bests < EXPLAIN_BEST_MAX)
+		out->bests++;
+	memmove(&out->best[at + 1], &out->best[at],
+	        (out->bests - at - 1) * sizeof out->best[0]);
+	out->best[at] = (struct explain_best){.slot = slot, .total = total};
+}
+
+static void share(const struct work *work, struct explain_best *best)
+{
+	const struct profile *profile = work->out->profile;
+	const struct profile_point *point = &profile->at[POINT_SCORE];
+
+	for (uint32_t i = 0; i < point->count; i++) {
+		unsigned plugin = point->plugin[i];
+		const int64_t *column = cycle_scores(work->cycle, plugin);
+
+		if (column == NULL)
+			continue;
+		best->share[best->count++] = (struct explain_score){
+			.plugin = plugin,
+			.score = column[best->slot],
+			.weight = profile->weight[plugin],
+		};
+	}
+}
+
+static void tell_scores(struct work *work)
+{
+	struct explain *out = work->out;
+	const struct outcome *outcome = &out->decision->outcome;
+	const int64_t *totals = cycle_totals(work->cycle);
+	struct pl_bitset feasible = cycle_feasible(work->cycle);
+
+	keep_best(out, outcome->node, outcome->total);
+	/* Without memory there are no runners-up. */
+	PL_BITSET_EACH (slot, feasible)
+		if (totals != NULL && slot != outcome->node)
+			keep_best(out, (uint32_t)slot, totals[slot]);
+	for (uint32_t i = 0; i < out->bests; i++)
+		share(work, &out->best[i]);
+}
+
+void explain_make(struct engine *engine, const struct pod *pod,
+                  const struct engine_decision *decision, struct explain *out)
+{
+	struct work work = {.out = out, .cycle = engine_cycle(engine)};
+
+	memset(out, 0, sizeof *out);
+	out->model = engine_model(engine);
+	out->snapshot = engine_snapshot(engine);
+	out->pod = pod;
+	out->decision = decision;
+	out->profile = decision->profile;
+	out->nodes = out->snapshot->nodes;
+	if (decision->gated)
+		return;
+	out->feasible = decision->outcome.feasible;
+	if (decision->outcome.pre.code != VERDICT_SUCCESS) {
+		tell_pre(out);
+		return;
+	}
+	ask_filters(&work);
+	if (decision->outcome.result == CYCLE_NODE)
+		tell_scores(&work);
+}

@@ -1,0 +1,96 @@
+/*
+ * Why a pod is where it is, or nowhere: worked out after a decision, by asking every
+ * filter about every node again, and kept as plain values that can be printed as text
+ * for people, as JSON for machines, and as a graph.
+ *
+ * Counting goes over all nodes; of single nodes the few are kept that are of interest:
+ * the best ones, and those that are nearest to being feasible. A node is the nearer the
+ * fewer reasons speak against it, then the less is missing of what it lacks.
+ *
+ * "Only" counts nodes which that reason alone keeps away: what would be won by curing it.
+ */
+#ifndef SHARDSCHED_EXPLAIN_EXPLAIN_H
+#define SHARDSCHED_EXPLAIN_EXPLAIN_H
+
+#include "shardsched/engine/engine.h"
+#include "store/base/json_out.h"
+
+enum {
+	EXPLAIN_REASONS_MAX = 64, /* rows; what is beyond is counted in `unlisted` */
+	EXPLAIN_NEAR_MAX = 8,
+	EXPLAIN_BEST_MAX = 8,
+	EXPLAIN_NODE_REASONS_MAX = 12,
+	EXPLAIN_CANDIDATES_MAX = 8,
+};
+
+/* One plugin's filter. */
+struct explain_filter {
+	unsigned plugin;
+	bool skipped;   /* this pod asks nothing of it */
+	uint32_t first; /* nodes that it was the first to refuse */
+	uint32_t alone; /* nodes that it refuses, whatever others say */
+};
+
+struct explain_reason {
+	unsigned plugin;
+	enum verdict_code code;
+	struct reason reason; /* lacks: the least that any node lacks */
+	int64_t lacks_most;
+	uint32_t nodes; /* that have it */
+	uint32_t only;  /* of these, nodes that nothing else keeps away */
+};
+
+struct explain_near {
+	uint32_t slot;
+	uint32_t count;
+	struct {
+		unsigned plugin;
+		struct reason reason;
+	} reason[EXPLAIN_NODE_REASONS_MAX];
+	double distance; /* how much is missing, as a part of what the node has */
+};
+
+struct explain_score {
+	unsigned plugin;
+	int64_t score; /* 0..100 */
+	int32_t weight;
+};
+
+struct explain_best {
+	uint32_t slot;
+	int64_t total;
+	uint32_t count;
+	struct explain_score share[PLUGINS_MAX];
+};
+
+struct explain {
+	const struct model *model;
+	const struct snapshot *snapshot;
+	const struct profile *profile;
+	const struct pod *pod;
+	const struct engine_decision *decision;
+	uint32_t nodes, examined, feasible;
+	struct explain_filter filter[PLUGINS_MAX];
+	uint32_t filters;
+	struct explain_reason reason[EXPLAIN_REASONS_MAX]; /* by nodes, most first */
+	uint32_t reasons;
+	uint32_t unlisted;
+	struct explain_near near[EXPLAIN_NEAR_MAX];
+	uint32_t nears;
+	struct explain_best
+		best[EXPLAIN_BEST_MAX]; /* the chosen one, then the runners-up */
+	uint32_t bests;
+};
+
+/* After engine_decide answered for that pod, nothing changed since; the engine keeps
+ * scores. What pod and decision point to must outlive out. */
+void explain_make(struct engine *engine, const struct pod *pod,
+                  const struct engine_decision *decision, struct explain *out);
+
+PL_NODISCARD enum pl_code explain_text(const struct explain *explain, struct pl_buf *out);
+/* One object. */
+void explain_json(const struct explain *explain, struct pl_json_out *out);
+/* For Graphviz: the pod, its filters as a sieve, the nodes that are left. */
+PL_NODISCARD enum pl_code explain_dot(const struct explain *explain, struct pl_buf *out);
+
+#endif

@@ -1,0 +1,226 @@
+/* Explanations as a person, a machine and Graphviz get them: tests/golden/explain. */
+#include <stdio.h>
+
+#include "shardsched/explain/explain.h"
+#include "shardsched/model/parse.h"
+#include "tests/harness/t.h"
+#include "tests/harness/torture.h"
+
+enum { OUT_MAX = 1 << 20 };
+
+static struct engine *engine;
+static struct pl_arena arena;
+static struct pl_buf out;
+static struct pl_err err;
+
+static void open_engine(void)
+{
+	struct engine_opts opts = {
+		.seed = 7, .keep_scores = true, .keep_candidates = true};
+
+	T_OK(engine_new(&opts, &engine, &err), &err);
+	pl_arena_init(&arena, 0, 0);
+	pl_buf_init(&out, OUT_MAX);
+}
+
+static void close_engine(void)
+{
+	engine_free(engine);
+	pl_arena_done(&arena);
+	pl_buf_done(&out);
+}
+
+static void put(enum engine_kind kind, const char *json)
+{
+	T_OK(engine_put(engine, kind, pl_span_str(json), NULL, &err), &err);
+}
+
+static void node(const char *name, const char *cpu, const char *memory, const char *spec)
+{
+	char json[1024];
+
+	(void)snprintf(
+		json, sizeof json,
+		"{\"metadata\":{\"name\":\"%s\",\"labels\":{"
+		"\"kubernetes.io/hostname\":\"%s\"}},\"spec\":{%s},\"status\":{"
+		"\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":\"10\"}}}",
+		name, name, spec, cpu, memory);
+	put(ENGINE_NODE, json);
+}
+
+static void placed(const char *name, const char *node_name, int priority, const char *cpu)
+{
+	char json[1024];
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"web\",\"uid\":"
+	               "\"uid-%s\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"nodeName\":"
+	               "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\","
+	               "\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               name, name, node_name, priority, cpu);
+	put(ENGINE_POD, json);
+}
+
+static void three_kinds_of_nodes(void)
+{
+	char name[16];
+
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(name, sizeof name, "small-%d", i);
+		node(name, "2", "8Gi", "");
+	}
+	for (int i = 0; i < 3; i++) {
+		(void)snprintf(name, sizeof name, "gpu-%d", i);
+		node(name, "16", "64Gi",
+		     "\"taints\":[{\"key\":\"gpu\",\"value\":\"only\",\"effect\":"
+		     "\"NoSchedule\"}]");
+	}
+	node("cordoned", "16", "64Gi", "\"unschedulable\":true");
+}
+
+/* All three forms of the explanation of that pod. */
+static enum pl_code explain(const char *json)
+{
+	struct parse parse = {.model = engine_model(engine), .arena = &arena};
+	struct engine_decision decision;
+	struct explain explain;
+	struct pl_json_out form;
+	struct pod pod;
+	enum pl_code code;
+
+	T_OK(pod_parse(&parse, pl_span_str(json), &pod, &err), &err);
+	T_OK(engine_decide(engine, &pod, &decision, &err), &err);
+	explain_make(engine, &pod, &decision, &explain);
+	code = explain_text(&explain, &out);
+	if (code == PL_OK)
+		code = pl_buf_add_str(&out, "--\n");
+	pl_json_out_init(&form, &out);
+	explain_json(&explain, &form);
+	if (code == PL_OK)
+		code = pl_json_out_done(&form);
+	if (code == PL_OK)
+		code = pl_buf_add_str(&out, "\n--\n");
+	if (code == PL_OK)
+		code = explain_dot(&explain, &out);
+	pod_drop(parse.model, &pod);
+	return code;
+}
+
+static void check(const char *golden, const char *pod)
+{
+	T_OK(explain(pod), &err);
+	T_OK(pl_buf_add(&out, PL_SPAN_LIT("\0")), NULL);
+	t_golden(golden, (const char *)out.at);
+	close_engine();
+}
+
+static const char *pod_with(const char *spec)
+{
+	static char json[2048];
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"app-7\",\"namespace\":\"web\",\"uid\":"
+	               "\"uid-app-7\",\"labels\":{\"app\":\"web\"}},\"spec\":{%s}}",
+	               spec);
+	return json;
+}
+
+#define ASKS(cpu)                                                                       \
+	"\"priority\":10,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{" \
+	"\"cpu\":\"" cpu "\",\"memory\":\"1Gi\"}}}]"
+
+T_CASE(what_is_missing_is_told_with_what_would_help)
+{
+	open_engine();
+	three_kinds_of_nodes();
+	check("explain/lacks.txt", pod_with(ASKS("4")));
+}
+
+T_CASE(the_best_nodes_are_told_with_their_shares)
+{
+	open_engine();
+	three_kinds_of_nodes();
+	placed("a", "small-0", 0, "1");
+	placed("b", "small-1", 0, "500m");
+	check("explain/placed.txt", pod_with(ASKS("1")));
+}
+
+T_CASE(who_would_have_to_go_is_told)
+{
+	open_engine();
+	node("one", "4", "8Gi", "");
+	node("two", "4", "8Gi", "");
+	placed("low", "one", 0, "3");
+	placed("lower", "two", -5, "1");
+	placed("lowest", "two", -10, "2");
+	check("explain/victims.txt", pod_with(ASKS("3500m")));
+}
+
+T_CASE(gates_are_told)
+{
+	open_engine();
+	node("one", "4", "8Gi", "");
+	check("explain/gated.txt",
+	      pod_with(ASKS("1") ",\"schedulingGates\":[{\"name\":\"quota\"},{\"name\":"
+	                         "\"example.com/paid\"}]"));
+}
+
+T_CASE(what_a_pre_filter_said_is_said_of_all_nodes)
+{
+	open_engine();
+	node("one", "4", "8Gi", "");
+	node("two", "4", "8Gi", "");
+	check("explain/claim.txt",
+	      pod_with(ASKS("1") ",\"volumes\":[{\"name\":\"data\","
+	                         "\"persistentVolumeClaim\":{\"claimName\":\"none\"}}]"));
+}
+
+T_CASE(rules_about_other_pods_are_told)
+{
+	open_engine();
+	three_kinds_of_nodes();
+	placed("a", "small-0", 10, "1");
+	placed("b", "small-1", 10, "1");
+	check("explain/rules.txt",
+	      pod_with(ASKS("2") ",\"affinity\":{\"podAntiAffinity\":{"
+	                         "\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+	                         "\"topologyKey\":\"kubernetes.io/hostname\","
+	                         "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}}]"
+	                         "}},\"tolerations\":[{\"key\":\"gpu\",\"operator\":"
+	                         "\"Exists\"}],\"nodeSelector\":{\"disk\":\"ssd\"}"));
+}
+
+T_CASE(without_nodes_there_is_an_explanation_too)
+{
+	open_engine();
+	check("explain/empty.txt", pod_with(ASKS("1")));
+}
+
+T_CASE(names_may_hold_what_a_graph_has_to_escape)
+{
+	open_engine();
+	node("a\\\"b", "1", "1Gi", "");
+	check("explain/quotes.txt", pod_with(ASKS("500m")));
+}
+
+static enum pl_code printed(void)
+{
+	enum pl_code code =
+		explain("{\"metadata\":{\"name\":\"p\",\"namespace\":\"web\"},"
+	                "\"spec\":{" ASKS("4") "}}");
+
+	pl_buf_done(&out);
+	pl_buf_init(&out, OUT_MAX);
+	return code;
+}
+
+T_CASE(a_bound_of_the_output_is_told)
+{
+	open_engine();
+	three_kinds_of_nodes();
+	T_OK(printed(), NULL);
+	pl_buf_done(&out);
+	pl_buf_init(&out, 300);
+	T_CODE(explain(pod_with(ASKS("4"))), PL_LIMIT, NULL);
+	close_engine();
+}
