@@ -6,17 +6,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "bench/engine/engine.h"
+#include "bench/engine/bench.h"
 
 static const char usage[] =
 	"usage: bench/run engine [--json] [options]\n\n"
 	"One thread, no store; prints one JSON object a line on stdout and its progress\n"
 	"on stderr. Times are of the CPU.\n\n"
-	"  --only PART     queue\n"
-	"  --pods N        pending pods (default 1000000)\n"
+	"  --only PART     decide, preempt, pending, count or queue\n"
+	"  --nodes N       of decide and preempt: 1000, 5000, 100000 or 1000000 (all)\n"
+	"  --profile NAME  of decide: basic, nodeaffinity, spread, softspread,\n"
+	"                  antiaffinity, affinity or mixed (all)\n"
+	"  --pods N        of queue: pending pods (default 1000000)\n"
 	"  --seed N        (default 1)\n";
 
-void engine_check(enum pl_code code, const struct pl_err *err, const char *what)
+void bench_check(enum pl_code code, const struct pl_err *err, const char *what)
 {
 	if (code == PL_OK)
 		return;
@@ -25,16 +28,16 @@ void engine_check(enum pl_code code, const struct pl_err *err, const char *what)
 	exit(1);
 }
 
-void *engine_alloc(size_t count, size_t size)
+void *bench_alloc(size_t count, size_t size)
 {
 	void *at = calloc(count, size);
 
 	if (at == NULL)
-		engine_check(PL_NOMEM, NULL, "memory");
+		bench_check(PL_NOMEM, NULL, "memory");
 	return at;
 }
 
-void engine_emit(const char *fields, const char *metric, double value, const char *unit)
+void bench_emit(const char *fields, const char *metric, double value, const char *unit)
 {
 	(void)printf(
 		"{\"bench\":\"engine\",\"case\":{%s},\"metric\":\"%s\",\"value\":%.6g,"
@@ -43,7 +46,7 @@ void engine_emit(const char *fields, const char *metric, double value, const cha
 	(void)fflush(stdout);
 }
 
-static void environment(const struct engine_opts *opts)
+static void environment(const struct bench_opts *opts)
 {
 	struct utsname host;
 	char fields[512];
@@ -59,11 +62,11 @@ static void environment(const struct engine_opts *opts)
 	               "debug"
 #endif
 	);
-	engine_emit(fields, "environment", 1, "");
+	bench_emit(fields, "environment", 1, "");
 }
 
-static void run_part(const struct engine_opts *opts, const char *part,
-                     void (*fn)(const struct engine_opts *opts))
+static void run_part(const struct bench_opts *opts, const char *part,
+                     void (*fn)(const struct bench_opts *opts))
 {
 	if (opts->only != NULL && strcmp(opts->only, part) != 0)
 		return;
@@ -71,12 +74,15 @@ static void run_part(const struct engine_opts *opts, const char *part,
 	fn(opts);
 }
 
-static void parse(struct engine_opts *opts, int argc, char **argv)
+static void parse(struct bench_opts *opts, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"json", no_argument, NULL, 'j'},
 		{"only", required_argument, NULL, 'o'},
 		{"pods", required_argument, NULL, 'p'},
+		{"nodes", required_argument, NULL, 'n'},
+		{"profile", required_argument, NULL, 'r'},
+		{"count-child", required_argument, NULL, 'c'},
 		{"seed", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -93,6 +99,15 @@ static void parse(struct engine_opts *opts, int argc, char **argv)
 		case 'p':
 			opts->pods = (unsigned)strtoul(optarg, NULL, 10);
 			break;
+		case 'n':
+			opts->nodes = (unsigned)strtoul(optarg, NULL, 10);
+			break;
+		case 'r':
+			opts->profile = optarg;
+			break;
+		case 'c':
+			bench_count_child(optarg);
+			exit(0);
 		case 's':
 			opts->seed = strtoull(optarg, NULL, 10);
 			break;
@@ -109,10 +124,14 @@ static void parse(struct engine_opts *opts, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct engine_opts opts = {.pods = 1000000, .seed = 1};
+	struct bench_opts opts = {.pods = 1000000, .seed = 1};
 
 	parse(&opts, argc, argv);
 	environment(&opts);
-	run_part(&opts, "queue", engine_queue);
+	run_part(&opts, "decide", bench_decide);
+	run_part(&opts, "preempt", bench_preempt);
+	run_part(&opts, "pending", bench_pending);
+	run_part(&opts, "count", bench_count);
+	run_part(&opts, "queue", bench_queue);
 	return 0;
 }

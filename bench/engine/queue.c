@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/engine/engine.h"
+#include "bench/engine/bench.h"
 #include "store/base/clock.h"
 #include "store/base/rng.h"
 
@@ -22,7 +22,7 @@ enum {
 };
 
 struct bench {
-	const struct engine_opts *opts;
+	const struct bench_opts *opts;
 	const char *label;
 	struct queue *queue;
 	struct queue_class class[CLASSES];
@@ -61,7 +61,7 @@ static void report(const struct bench *b, const char *op, double count,
 		fields, sizeof fields,
 		"\"op\":\"queue_%s\",\"pods\":%u,\"classes\":%u,\"profile\":\"%s\"", op,
 		b->opts->pods, b->classes, b->label);
-	engine_emit(fields, metric, us / count, "us");
+	bench_emit(fields, metric, us / count, "us");
 }
 
 static void open_queue(struct bench *b, bool fair)
@@ -76,13 +76,13 @@ static void open_queue(struct bench *b, bool fair)
 	opts.plugins_count = 2;
 	pl_rng_init(&b->rng, b->opts->seed);
 	b->now_ms = UINT64_C(2) * AGES_MS;
-	engine_check(queue_new(&opts, &b->queue, &err), &err, "queue");
+	bench_check(queue_new(&opts, &b->queue, &err), &err, "queue");
 	for (unsigned c = 0; c < b->classes; c++) {
 		const struct queue_class_opts class = {.namespace_id = c % SPACES + 1,
 		                                       .level = QUEUE_BRONZE};
 
-		engine_check(queue_class_open(b->queue, &b->class[c], &class, &err), &err,
-		             "class");
+		bench_check(queue_class_open(b->queue, &b->class[c], &class, &err), &err,
+		            "class");
 	}
 }
 
@@ -114,7 +114,7 @@ static void ask(struct bench *b)
 		                   &b->pod[pl_rng_below(&b->rng, b->opts->pods)])
 		               .position;
 	if (sum == 0)
-		engine_check(PL_CORRUPT, NULL, "positions");
+		bench_check(PL_CORRUPT, NULL, "positions");
 }
 
 static void refuse_all(struct bench *b, uint64_t plugin)
@@ -193,8 +193,8 @@ static void wake(struct bench *b, unsigned room)
 	(void)snprintf(fields, sizeof fields,
 	               "\"op\":\"queue_wake\",\"pods\":%u,\"classes\":%u,\"room\":%u",
 	               b->opts->pods, b->classes, room);
-	engine_emit(fields, "attempts_per_placed",
-	            (double)(after.attempts - before.attempts) / room, "");
+	bench_emit(fields, "attempts_per_placed",
+	           (double)(after.attempts - before.attempts) / room, "");
 }
 
 static void wakes(struct bench *b)
@@ -221,16 +221,16 @@ static void hints(struct bench *b)
 	close_queue(b);
 }
 
-void engine_queue(const struct engine_opts *opts)
+void bench_queue(const struct bench_opts *opts)
 {
-	struct bench *b = engine_alloc(1, sizeof *b);
+	struct bench *b = bench_alloc(1, sizeof *b);
 	char fields[64];
 
 	b->opts = opts;
-	b->pod = engine_alloc(opts->pods, sizeof *b->pod);
+	b->pod = bench_alloc(opts->pods, sizeof *b->pod);
 	(void)snprintf(fields, sizeof fields, "\"op\":\"queue\",\"pods\":%u", opts->pods);
-	engine_emit(fields, "bytes_per_pod", sizeof *b->pod, "B");
-	engine_emit(fields, "bytes_per_class", sizeof(struct queue_class), "B");
+	bench_emit(fields, "bytes_per_pod", sizeof *b->pod, "B");
+	bench_emit(fields, "bytes_per_class", sizeof(struct queue_class), "B");
 	b->classes = CLASSES;
 	b->label = "sla";
 	life(b, false);
