@@ -132,6 +132,36 @@ T_CASE(disks_of_a_cloud_have_its_limits)
 	end_volumes();
 }
 
+T_CASE(without_csi_a_cloud_s_disk_is_none_of_a_driver)
+{
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
+	                "'attachable-volumes-csi-ebs.csi.aws.com':'0'}}}");
+	ask(POD("b", EBS("v", "aws://zone/x")));
+	T_STR(says(&plugin_node_volume_limits), "");
+	PUT_OBJECT(csi_node, "{'metadata':{'name':'m'}}");
+	T_STR(says(&plugin_node_volume_limits), refusal);
+	end_volumes();
+}
+
+T_CASE(one_disk_by_two_names_is_one)
+{
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'m'}}");
+	PUT_OBJECT(csi_node, "{'metadata':{'name':'m'},'spec':{'drivers':[{'name':"
+	                     "'ebs.csi.aws.com','allocatable':{'count':1}}]}}");
+	PUT_OBJECT(claim, "{'metadata':{'namespace':'n','name':'p'},'spec':{"
+	                  "'volumeName':'pv'}}");
+	PUT_OBJECT(volume, "{'metadata':{'name':'pv'},'spec':{'csi':{'driver':"
+	                   "'ebs.csi.aws.com','volumeHandle':'x'}}}");
+	(void)put_pod(slot, POD("a", VOLUME("v", CLAIM_OF("p"))));
+	ask(POD("b", EBS("v", "aws://zone/x")));
+	T_STR(says(&plugin_node_volume_limits), "");
+	ask(POD("b", EBS("v", "aws://zone/y")));
+	T_STR(says(&plugin_node_volume_limits), refusal);
+	end_volumes();
+}
+
 static void fill_node(uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {

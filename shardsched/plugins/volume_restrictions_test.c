@@ -93,6 +93,23 @@ T_CASE(a_claim_for_one_pod_refuses_every_node)
 	end_volumes();
 }
 
+T_CASE(a_claim_that_is_named_twice_is_taken_once)
+{
+	struct spec_view other;
+	uint32_t placed;
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'n'}}");
+	put_claim("ReadWriteOncePod");
+	placed = put_pod(slot, POD("a", CLAIM_OF("p")));
+	ask(POD("b", CLAIM_OF("p") "},{'name':'w'," CLAIM_OF("p")));
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	other = (struct spec_view){.spec = snapshot.placed[placed].view->spec};
+	row->moved(&call, slot, &other, 0, -1);
+	T_STR(node_says(row, slot), "");
+	end_volumes();
+}
+
 T_CASE(pods_without_volumes_cost_nothing)
 {
 	static const struct plugin *const rows[] = {

@@ -178,6 +178,26 @@ T_CASE(claims_know_their_users)
 	end();
 }
 
+static enum pl_code use_some(void)
+{
+	enum pl_code code = claims_pod_add(&catalog, pod.spec, &err);
+
+	if (code == PL_OK)
+		claims_pod_remove(&catalog, pod.spec);
+	T_EQ(claims_users(&catalog, key("n", "one")), 0);
+	T_EQ(claims_users(&catalog, key("n", "two")), 0);
+	return code;
+}
+
+T_CASE(without_memory_no_claim_is_used)
+{
+	begin();
+	make_pod();
+	t_torture(use_some, false);
+	pod_drop(&model, &pod);
+	end();
+}
+
 /* -- assumptions -----------------------------------------------------------------------
  */
 
