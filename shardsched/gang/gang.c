@@ -5,6 +5,8 @@
 #include "shardsched/gang/inner.h"
 #include "store/base/alloc.h"
 
+enum { GANG_ARENA = 16 << 20 };
+
 #define GANG_WORD(name, word) word,
 #define GANG_FIELD(name, field, sentence) field,
 #define GANG_SENTENCE(name, field, sentence) sentence,
@@ -39,6 +41,7 @@ enum pl_code gang_new(struct gang **out, struct pl_err *err)
 
 	if (made == NULL)
 		return pl_err_set(err, PL_NOMEM, "gangs");
+	pl_arena_init(&made->arena, 0, GANG_ARENA);
 	*out = made;
 	return PL_OK;
 }
@@ -47,6 +50,7 @@ void gang_free(struct gang *gang)
 {
 	if (gang == NULL)
 		return;
+	pl_arena_done(&gang->arena);
 	number_map_done(&gang->seen);
 	scratch_done(&gang->groups);
 	scratch_done(&gang->order);

@@ -198,6 +198,27 @@ T_CASE(rules_between_members_hold)
 	finish();
 }
 
+T_CASE(members_are_spread)
+{
+	start();
+	(void)node("a", "r", "9");
+	(void)node("b", "r", "9");
+	(void)node("c", "s", "9");
+	join_many(6, MIN("6"),
+	          ASKS("1", ",'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':"
+	                    "'rack','whenUnsatisfiable':'DoNotSchedule','labelSelector':{"
+	                    "'matchLabels':{'app':'g'}}}]"));
+	decide(GANG_PLACED);
+	{
+		uint32_t in_s = 0;
+
+		for (uint32_t i = 0; i < 6; i++)
+			in_s += out.slot[i] == 2;
+		T_EQ(in_s, 3);
+	}
+	finish();
+}
+
 T_CASE(who_needs_others_is_asked_again)
 {
 	start();
@@ -283,6 +304,65 @@ T_CASE(a_second_order_is_tried)
 	decide(GANG_PLACED);
 	goes("b a");
 	T_TRUE(out.tries == 1 || out.tries == 2);
+	finish();
+}
+
+#define PUT(kind, text)                                                           \
+	do {                                                                      \
+		struct parse parse = {.model = &model, .arena = &arena};          \
+		struct kind it;                                                   \
+		char room[4096];                                                  \
+		T_OK(kind##_parse(&parse, json_of(room, text), &it, &err), &err); \
+		pl_arena_reset(&arena);                                           \
+		T_OK(catalog_put_##kind(&snapshot.catalog, &it, &err), &err);     \
+	} while (0)
+
+static void put_volume(const char *name)
+{
+	struct rig_text text = {{0}, 0};
+
+	rig_say(&text,
+	        "{'metadata':{'name':'%s','uid':'u-%s'},'spec':{'capacity':{'storage':"
+	        "'1Gi'},'accessModes':['ReadWriteOnce'],'storageClassName':'s'},'status':{'phase':'Available'}}",
+	        name, name);
+	PUT(volume, text.at);
+}
+
+static void join_with_claim(const char *name)
+{
+	struct rig_text text = {{0}, 0};
+
+	rig_say(&text,
+	        "{'metadata':{'name':'%s','namespace':'d','uid':'u-%s'},'spec':{"
+	        "'accessModes':['ReadWriteOnce'],'storageClassName':'s','resources':{"
+	        "'requests':{'storage':'1Gi'}}}}",
+	        name, name);
+	PUT(claim, text.at);
+	text.len = 0;
+	rig_say(&text,
+	        OF("%s", MIN("2")) "}}," ASKS("1", ",'volumes':[{'name':'v',"
+	                                           "'persistentVolumeClaim':{"
+	                                           "'claimName':'%s'}}]"),
+	        name, name);
+	join(text.at);
+}
+
+T_CASE(no_volume_is_given_to_two_members)
+{
+	start();
+	(void)node("a", "r", "9");
+	PUT(storage_class, "{'metadata':{'name':'s'},'provisioner':"
+	                   "'kubernetes.io/no-provisioner','volumeBindingMode':"
+	                   "'WaitForFirstConsumer'}");
+	put_volume("v1");
+	join_with_claim("c1");
+	join_with_claim("c2");
+	decide(GANG_NO_ROOM);
+	T_EQ(out.placed, 1);
+	T_EQ(out.blocked, 1);
+	put_volume("v2");
+	decide(GANG_PLACED);
+	decide(GANG_PLACED); /* nothing is held */
 	finish();
 }
 

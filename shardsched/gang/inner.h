@@ -4,6 +4,7 @@
  *	gang.c     what is tried, in which order
  *	agree.c    whether the members say the same
  *	group.c    members by class, and the orders of the groups
+ *	reserve.c  what plugins hold for them meanwhile
  *	place.c    one try: members on nodes one after another, and off again
  *	domains.c  which domains are worth trying
  */
@@ -53,6 +54,7 @@ struct gang {
 	bool measured;
 	bool asked; /* the groups' feasible is known */
 
+	struct pl_arena arena; /* of one reservation */
 	struct number_map seen;
 	struct scratch groups;       /* struct gang_group */
 	struct scratch order;        /* uint32_t: groups */
@@ -99,6 +101,12 @@ enum gang_order {
 void gang_measure(struct gang *gang);
 /* false: it is an order that was tried already, or something failed. */
 bool gang_make_order(struct gang *gang, enum gang_order order);
+
+/* -- reserve.c: for a member whose slot is told ------------------------------------- */
+
+/* Not a success: nothing is held, and say tells. */
+enum verdict_code gang_reserve(struct gang *gang, uint32_t member, struct verdict *say);
+void gang_unreserve(struct gang *gang, uint32_t member);
 
 /* -- place.c ------------------------------------------------------------------------ */
 

@@ -1,5 +1,3 @@
-/* One try. What a plugin reserves for a member is reserved before the next is decided,
- * and given back with it. */
 #include "shardsched/gang/inner.h"
 
 /* Chance for one decision out of the gang's. */
@@ -21,6 +19,14 @@ static bool is_too_much(struct gang *gang)
 	return true;
 }
 
+static void fails(struct gang *gang, uint32_t member, const struct outcome *why)
+{
+	gang->blocked = member;
+	gang->last = *why;
+	gang->out->result = GANG_FAILED;
+	gang->stop = true;
+}
+
 bool gang_ask(struct gang *gang, uint32_t member, struct outcome *out)
 {
 	const struct gang_member *who = &gang->members[member];
@@ -31,10 +37,7 @@ bool gang_ask(struct gang *gang, uint32_t member, struct outcome *out)
 	cycle_run(gang->cycle, who->class, &who->self, draw_of(gang, member), out);
 	if (out->result != CYCLE_ERROR)
 		return true;
-	gang->blocked = member;
-	gang->last = *out;
-	gang->out->result = GANG_FAILED;
-	gang->stop = true;
+	fails(gang, member, out);
 	return false;
 }
 
@@ -73,12 +76,36 @@ static bool stand(struct gang *gang, uint32_t member, uint32_t slot)
 	return true;
 }
 
+static void take_off_last(struct gang *gang)
+{
+	const struct gang_stand *at = gang->stands.at;
+
+	snapshot_pod_remove(gang->snapshot, at[--gang->stand_count].placed);
+}
+
 static void take_off_all(struct gang *gang)
 {
 	const struct gang_stand *at = gang->stands.at;
 
-	while (gang->stand_count > 0)
-		snapshot_pod_remove(gang->snapshot, at[--gang->stand_count].placed);
+	while (gang->stand_count > 0) {
+		gang_unreserve(gang, at[gang->stand_count - 1].member);
+		take_off_last(gang);
+	}
+}
+
+/* What the node was chosen for is there for the next ones to see. A plugin may still
+ * find that it is not to be had: then the member stands nowhere. */
+static bool hold(struct gang *gang, uint32_t member, struct outcome *out)
+{
+	struct verdict say;
+
+	if (gang_reserve(gang, member, &say) == VERDICT_SUCCESS)
+		return true;
+	out->result = say.code == VERDICT_ERROR ? CYCLE_ERROR : CYCLE_NONE;
+	out->pre = say;
+	((uint32_t *)gang->slot.at)[member] = SNAPSHOT_NONE;
+	take_off_last(gang);
+	return false;
 }
 
 /* false: it was refused, or all is over. */
@@ -88,15 +115,21 @@ static bool place(struct gang *gang, struct gang_group *group, uint32_t member)
 
 	if (!gang_ask(gang, member, &out))
 		return false;
-	if (out.result == CYCLE_NONE) {
-		gang->blocked = member;
-		gang->last = out;
+	if (out.result == CYCLE_NODE) {
+		if (!stand(gang, member, out.node))
+			return false;
+		if (hold(gang, member, &out)) {
+			group->placed++;
+			return true;
+		}
+	}
+	if (out.result == CYCLE_ERROR) {
+		fails(gang, member, &out);
 		return false;
 	}
-	if (!stand(gang, member, out.node))
-		return false;
-	group->placed++;
-	return true;
+	gang->blocked = member;
+	gang->last = out;
+	return false;
 }
 
 /* As many members of the group as find a node. */

@@ -1,0 +1,58 @@
+/* What plugins hold for a member that stands: as a scheduler would, and given back when
+ * it is taken off. */
+#include "shardsched/gang/inner.h"
+
+static struct plugin_call call_of(struct gang *gang, uint32_t member, unsigned plugin)
+{
+	const struct gang_member *who = &gang->members[member];
+
+	return (struct plugin_call){
+		.snapshot = gang->snapshot,
+		.spec = who->class->view->spec,
+		.view = who->class->view,
+		.pod = &who->self,
+		.args = who->class->profile->args[plugin],
+		.own = who->class->own[plugin],
+		.arena = &gang->arena,
+		.change = gang->snapshot,
+	};
+}
+
+void gang_unreserve(struct gang *gang, uint32_t member)
+{
+	const struct profile *profile = gang->members[member].class->profile;
+	const struct profile_point *at = &profile->at[POINT_RESERVE];
+	uint32_t slot = ((const uint32_t *)gang->slot.at)[member];
+
+	for (unsigned i = at->count; i > 0; i--) {
+		unsigned plugin = at->plugin[i - 1];
+		struct plugin_call call = call_of(gang, member, plugin);
+
+		if (profile->table->row[plugin]->unreserve != NULL)
+			profile->table->row[plugin]->unreserve(&call, slot);
+	}
+}
+
+enum verdict_code gang_reserve(struct gang *gang, uint32_t member, struct verdict *say)
+{
+	const struct profile *profile = gang->members[member].class->profile;
+	const struct profile_point *at = &profile->at[POINT_RESERVE];
+	uint32_t slot = ((const uint32_t *)gang->slot.at)[member];
+
+	for (unsigned i = 0; i < at->count; i++) {
+		unsigned plugin = at->plugin[i];
+		struct plugin_call call = call_of(gang, member, plugin);
+		enum verdict_code code;
+
+		pl_arena_reset(&gang->arena);
+		verdict_clear(say);
+		code = profile->table->row[plugin]->reserve(&call, slot, say);
+		if (code == VERDICT_SUCCESS)
+			continue;
+		say->code = code;
+		say->plugin = (int)plugin;
+		gang_unreserve(gang, member);
+		return code;
+	}
+	return VERDICT_SUCCESS;
+}
