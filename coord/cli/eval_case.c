@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "coord/cli/eval_verdicts.h"
-#include "shardsched/engine/engine.h"
 #include "shardsched/model/pod_validate.h"
 #include "store/base/json_out.h"
 
@@ -133,14 +132,19 @@ static enum pl_code run(struct engine *engine, struct pl_arena *arena,
 	return code;
 }
 
+struct engine_opts eval_engine_opts(void)
+{
+	return (struct engine_opts){.config = pl_span_str(config),
+	                            .keep_scores = true,
+	                            .keep_candidates = true,
+	                            .unique = true,
+	                            .no_cache = true};
+}
+
 static enum pl_code scheduled(struct pl_arena *arena, const struct eval_case *it,
                               struct pl_buf *text, struct pl_buf *out, struct pl_err *err)
 {
-	const struct engine_opts opts = {.config = pl_span_str(config),
-	                                 .keep_scores = true,
-	                                 .keep_candidates = true,
-	                                 .unique = true,
-	                                 .no_cache = true};
+	const struct engine_opts opts = eval_engine_opts();
 	struct engine *engine = NULL;
 	enum pl_code code = engine_new(&opts, &engine, err);
 

@@ -7,7 +7,7 @@
 #ifndef COORD_CLI_EVAL_CASE_H
 #define COORD_CLI_EVAL_CASE_H
 
-#include "store/base/buf.h"
+#include "shardsched/engine/engine.h"
 #include "store/base/json.h"
 
 enum { EVAL_LINE_MAX = 16 << 20, EVAL_ARENA_MAX = 512 << 20, EVAL_OUT_MAX = 64 << 20 };
@@ -30,6 +30,10 @@ PL_NODISCARD enum pl_code eval_case_read(struct pl_arena *arena, struct pl_span 
 PL_NODISCARD enum pl_code eval_case_run(struct pl_arena *arena,
                                         const struct eval_case *it, struct pl_buf *out,
                                         struct pl_err *err);
+
+/* How it is decided: as kube-scheduler does by default, but that preemption tries every
+ * node, and that everything is told. */
+struct engine_opts eval_engine_opts(void);
 
 /* In the category "invalid" it is asked whether the pod would be accepted at all. */
 bool eval_case_is_about_validity(const struct eval_case *it);

@@ -85,8 +85,8 @@ struct engine_decision {
 };
 
 /* Decides for a pod, put or not. Nothing changes. What the cycle tells about it, and what
- * preempt points to, holds until the next one. PL_NOTFOUND: nobody schedules for its
- * schedulerName; PL_NOMEM, PL_LIMIT. */
+ * preempt points to, holds until the next one; *out stays where it is for so long.
+ * PL_NOTFOUND: nobody schedules for its schedulerName; PL_NOMEM, PL_LIMIT. */
 PL_NODISCARD enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                                         struct engine_decision *out, struct pl_err *err);
 /* The same with a draw that was drawn before. */

@@ -59,6 +59,8 @@ PL_NODISCARD enum pl_code engine_pods_adopt(struct engine *engine, uint32_t slot
 /* Everybody on that node, and nominated for it, is set aside. */
 PL_NODISCARD enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slot,
                                              struct pl_err *err);
+/* The slot, or SNAPSHOT_NONE. */
+uint32_t engine_pod_nominated(const struct engine *engine, const struct pod *pod);
 void engine_pods_done(struct engine *engine);
 
 /* -- absent.c ---------------------------------------------------------------------- */

@@ -293,6 +293,17 @@ enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slot, struct pl_
 	return PL_OK;
 }
 
+uint32_t engine_pod_nominated(const struct engine *engine, const struct pod *pod)
+{
+	const struct engine_pod *entry = find(engine, pod->spec->namespace, pod->name);
+
+	if (entry != NULL && entry->place == ENGINE_NOMINATED)
+		return engine->snapshot.nomination[entry->number].node;
+	return pod->nominated == 0
+	               ? SNAPSHOT_NONE
+	               : snapshot_node_find(&engine->snapshot, 0, pod->nominated);
+}
+
 void engine_pods_done(struct engine *engine)
 {
 	PL_MAP_EACH (node, &engine->pods)
