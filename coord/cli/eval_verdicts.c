@@ -21,6 +21,7 @@ struct teller {
 	struct pl_json_out out;
 	uint32_t *slot; /* of nodes, by name */
 	int64_t *zeros; /* a column */
+	const int64_t *total;
 	uint32_t nodes;
 	uint8_t plugin[PLUGINS_MAX]; /* by name */
 	unsigned plugins;
@@ -275,19 +276,13 @@ static void put_weight(struct teller *t, unsigned plugin)
 
 static void put_scores(struct teller *t)
 {
-	const int64_t *total = cycle_totals(t->cycle);
-
-	if (total == NULL) {
-		t->code = PL_NOMEM;
-		return;
-	}
 	begin(t, "scores");
 	for (unsigned i = 0; i < t->plugins; i++)
 		if (column_of(t, t->plugin[i]) != NULL)
 			put_column(t, plugin_name(t, t->plugin[i]),
 			           column_of(t, t->plugin[i]));
 	end(t);
-	put_column(t, "total", total);
+	put_column(t, "total", t->total);
 	begin(t, "weights");
 	for (unsigned i = 0; i < t->plugins; i++)
 		if (column_of(t, t->plugin[i]) != NULL)
@@ -299,13 +294,10 @@ static void put_best(struct teller *t)
 {
 	const struct outcome *outcome = &t->decision->outcome;
 
-	const int64_t *total =
-		outcome->result == CYCLE_NODE ? cycle_totals(t->cycle) : NULL;
-
 	pl_json_out_name(&t->out, "best");
 	pl_json_out_array(&t->out);
-	for (uint32_t i = 0; total != NULL && i < t->nodes; i++)
-		if (feasible(t, t->slot[i]) && total[t->slot[i]] == outcome->total)
+	for (uint32_t i = 0; t->total != NULL && i < t->nodes; i++)
+		if (feasible(t, t->slot[i]) && t->total[t->slot[i]] == outcome->total)
 			pl_json_out_string(&t->out, node_name(t, t->slot[i]));
 	end(t);
 }
@@ -485,6 +477,10 @@ static void put_cycle(struct teller *t)
 	const struct outcome *outcome = &t->decision->outcome;
 	bool filtered = outcome->pre.code == VERDICT_SUCCESS;
 
+	if (outcome->result == CYCLE_NODE) {
+		t->total = cycle_totals(t->cycle);
+		t->code = t->total == NULL ? PL_NOMEM : t->code;
+	}
 	if (filtered)
 		put_all_filters(t);
 	put_best(t);
@@ -497,7 +493,7 @@ static void put_cycle(struct teller *t)
 	if (t->decision->tried_preemption)
 		put_post_filter(t);
 	put_pre_filter(t);
-	if (outcome->result == CYCLE_NODE)
+	if (t->total != NULL)
 		put_scores(t);
 }
 
