@@ -103,7 +103,7 @@ struct plugin {
 	/* A local plugin's results hold while this number stays. NULL: for ever. */
 	uint64_t (*epoch)(const struct plugin_call *call);
 
-	/* Queue. SUCCESS, or UNSCHEDULABLE: the pod stays gated. */
+	/* Queue. SUCCESS, or UNSCHEDULABLE, UNRESOLVABLE: the pod stays gated. */
 	enum verdict_code (*pre_enqueue)(const struct plugin_call *call,
 	                                 struct verdict *say);
 	const enum queue_sort *sort;

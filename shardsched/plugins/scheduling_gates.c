@@ -10,7 +10,7 @@ static enum verdict_code pre_enqueue(const struct plugin_call *call, struct verd
 		            &(struct reason){.code = REASON_GATED,
 		                             .subject = spec_gates(spec)[i],
 		                             .detail = i});
-	return spec->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNSCHEDULABLE;
+	return spec->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNRESOLVABLE;
 }
 
 const struct plugin plugin_scheduling_gates = {
