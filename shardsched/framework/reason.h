@@ -72,7 +72,8 @@
 	  "node(s) didn't satisfy existing pods anti-affinity rules")                      \
 	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
-	X(OVERRAN, "overran", "the plugin took too long")
+	X(OVERRAN, "overran", "the plugin took too long")                                  \
+	X(PERMIT_LATE, "permit.late", "nobody allowed it in time")
 
 #define REASON_ENUM(name, code, sentence) REASON_##name,
 enum reason_code { REASON_MAP(REASON_ENUM) REASON_CODES };

@@ -1,0 +1,254 @@
+/* Told as a story: what plugins are asked, in order, and what becomes of the binding. */
+#include "shardsched/framework/binding.h"
+#include "shardsched/snapshot/snapshot_rig.h"
+#include "store/base/rng.h"
+
+enum { SORT, QUOTA, DISK, GANG, BUDGET, MOUNT, PROXY, BINDER, AUDIT, ROWS };
+
+/* What each says when it is asked; Permit ones that wait: for so long. */
+static enum verdict_code says[ROWS];
+static uint64_t wait_ms[ROWS];
+static char story[1000];
+
+static struct profiles profiles;
+static struct cycle *cycle;
+static struct fw_class *class;
+static struct binding binding;
+
+static enum verdict_code told(const char *what, unsigned who, struct verdict *say)
+{
+	size_t len = strlen(story);
+
+	T_TRUE(len + 40 < sizeof story);
+	(void)snprintf(story + len, sizeof story - len, "%s%s", len == 0 ? "" : " ",
+	               what);
+	if (says[who] != VERDICT_SUCCESS && say != NULL)
+		verdict_add(say, says[who], &(struct reason){.code = REASON_PORTS});
+	return says[who];
+}
+
+#define RESERVES(name, who)                                                             \
+	static enum verdict_code reserve_##name(const struct plugin_call *call,         \
+	                                        uint32_t slot, struct verdict *say)     \
+	{                                                                               \
+		T_TRUE(slot == 3 && call->change == &snapshot && call->pod->uid == 77); \
+		return told("+" #name, who, say);                                       \
+	}                                                                               \
+	static void unreserve_##name(const struct plugin_call *call, uint32_t slot)     \
+	{                                                                               \
+		T_TRUE(slot == 3 && call->change == &snapshot);                         \
+		(void)told("-" #name, who, NULL);                                       \
+	}
+#define PERMITS(name, who)                                                     \
+	static enum verdict_code permit_##name(const struct plugin_call *call, \
+	                                       uint32_t slot, uint64_t *wait,  \
+	                                       struct verdict *say)            \
+	{                                                                      \
+		T_TRUE(slot == 3 && call->change == NULL);                     \
+		*wait = wait_ms[who];                                          \
+		return told("?" #name, who, say);                              \
+	}
+#define BINDS(name, who)                                                         \
+	static enum verdict_code bind_##name(const struct plugin_call *call,     \
+	                                     uint32_t slot, struct verdict *say) \
+	{                                                                        \
+		T_TRUE(slot == 3 && call->state == NULL);                        \
+		return told("=" #name, who, say);                                \
+	}
+
+RESERVES(quota, QUOTA)
+RESERVES(disk, DISK)
+PERMITS(gang, GANG)
+PERMITS(budget, BUDGET)
+BINDS(mount, MOUNT)
+BINDS(proxy, PROXY)
+BINDS(binder, BINDER)
+
+static void post_bind_audit(const struct plugin_call *call, uint32_t slot)
+{
+	T_TRUE(slot == 3 && call->pod->uid == 77);
+	(void)told("!audit", AUDIT, NULL);
+}
+
+static const enum queue_sort by_priority = QUEUE_BY_PRIORITY;
+static const struct plugin row_sort = {.name = "Sort", .sort = &by_priority};
+static const struct plugin row_quota = {
+	.name = "Quota", .reserve = reserve_quota, .unreserve = unreserve_quota};
+static const struct plugin row_disk = {
+	.name = "Disk", .reserve = reserve_disk, .unreserve = unreserve_disk};
+static const struct plugin row_gang = {.name = "Gang", .permit = permit_gang};
+static const struct plugin row_budget = {.name = "Budget", .permit = permit_budget};
+static const struct plugin row_mount = {.name = "Mount", .pre_bind = bind_mount};
+static const struct plugin row_proxy = {.name = "Proxy", .bind = bind_proxy};
+static const struct plugin row_binder = {.name = "Binder", .bind = bind_binder};
+static const struct plugin row_audit = {.name = "Audit", .post_bind = post_bind_audit};
+
+static const struct plugin *const rows[] = {&row_sort,  &row_quota,  &row_disk,
+                                            &row_gang,  &row_budget, &row_mount,
+                                            &row_proxy, &row_binder, &row_audit};
+static const struct plugin_table table = {rows, ROWS, 0x1ff};
+
+static void story_begin(void)
+{
+	struct cycle_opts opts = {.snapshot = &snapshot};
+	struct pod pod;
+
+	begin();
+	memset(says, 0, sizeof says);
+	memset(wait_ms, 0, sizeof wait_ms);
+	says[PROXY] = VERDICT_SKIP;
+	story[0] = 0;
+	T_OK(profiles_parse(&model, &table, (struct pl_span){0}, &profiles, &err), &err);
+	pod = pod_from("{'metadata':{'name':'p'}}");
+	T_OK(fw_class_open(&snapshot, &profiles.at[0], pod.spec, &class, &err), &err);
+	T_OK(cycle_new(&opts, &cycle, &err), &err);
+	pod_drop(&model, &pod);
+}
+
+static void story_end(const char *want)
+{
+	T_STR(story, want);
+	cycle_free(cycle);
+	fw_class_close(&snapshot, class);
+	profiles_drop(&profiles);
+	end();
+}
+
+static enum binding_state start(void)
+{
+	const struct pod_self self = {.uid = 77};
+
+	return binding_start(&binding, cycle, class, &self, 3, 1000);
+}
+
+T_CASE(a_pod_is_bound)
+{
+	story_begin();
+	T_EQ(start(), BINDING_ALLOWED);
+	T_EQ(binding_deadline_ms(&binding), UINT64_MAX);
+	T_EQ(binding_commit(&binding), BINDING_COMMITTING);
+	T_EQ(binding_committed(&binding, true), BINDING_BOUND);
+	T_EQ(binding_cancel(&binding), BINDING_BOUND);
+	story_end("+quota +disk ?gang ?budget =mount =proxy =binder !audit");
+}
+
+T_CASE(what_cannot_be_reserved_is_given_back_in_reverse)
+{
+	story_begin();
+	says[DISK] = VERDICT_UNRESOLVABLE;
+	T_EQ(start(), BINDING_UNDONE);
+	T_EQ(binding.why.code, VERDICT_UNRESOLVABLE);
+	T_EQ(binding.why.plugin, DISK);
+	T_EQ(binding.why.reason[0].code, REASON_PORTS);
+	story_end("+quota +disk -disk -quota");
+}
+
+T_CASE(it_waits_for_all_that_want_it_to)
+{
+	story_begin();
+	says[GANG] = says[BUDGET] = VERDICT_WAIT;
+	wait_ms[GANG] = 500;
+	wait_ms[BUDGET] = 200;
+	T_EQ(start(), BINDING_WAITING);
+	T_EQ(binding_deadline_ms(&binding), 1200);
+	T_EQ(binding_expire(&binding, 1199), BINDING_WAITING);
+	T_EQ(binding_allow(&binding, BUDGET), BINDING_WAITING);
+	T_EQ(binding_allow(&binding, BUDGET), BINDING_WAITING);
+	T_EQ(binding_deny(&binding, BUDGET, NULL), BINDING_WAITING);
+	T_EQ(binding_deadline_ms(&binding), 1500);
+	T_EQ(binding_allow(&binding, GANG), BINDING_ALLOWED);
+	T_EQ(binding_expire(&binding, UINT64_MAX), BINDING_ALLOWED);
+	T_EQ(binding_deny(&binding, GANG, NULL), BINDING_ALLOWED);
+	T_EQ(binding_commit(&binding), BINDING_COMMITTING);
+	story_end("+quota +disk ?gang ?budget =mount =proxy =binder");
+}
+
+T_CASE(who_is_late_denies_it)
+{
+	story_begin();
+	says[GANG] = says[BUDGET] = VERDICT_WAIT;
+	wait_ms[GANG] = UINT64_MAX;
+	wait_ms[BUDGET] = BINDING_WAIT_MAX_MS - 1;
+	T_EQ(start(), BINDING_WAITING);
+	T_EQ(binding_expire(&binding, 1000 + BINDING_WAIT_MAX_MS - 1), BINDING_UNDONE);
+	T_EQ(binding.why.plugin, BUDGET);
+	T_EQ(binding.why.code, VERDICT_UNSCHEDULABLE);
+	T_EQ(binding.why.reason[0].code, REASON_PERMIT_LATE);
+	T_EQ(binding_deadline_ms(&binding), UINT64_MAX);
+	T_EQ(binding_allow(&binding, GANG), BINDING_UNDONE);
+	story_end("+quota +disk ?gang ?budget -disk -quota");
+}
+
+T_CASE(one_that_denies_is_enough)
+{
+	const struct verdict say = {.count = 1, .reason = {{.code = REASON_TAINT}}};
+
+	story_begin();
+	says[GANG] = VERDICT_UNSCHEDULABLE;
+	T_EQ(start(), BINDING_UNDONE);
+	T_EQ(binding.why.plugin, GANG);
+	says[GANG] = VERDICT_WAIT;
+	wait_ms[GANG] = 9;
+	T_EQ(start(), BINDING_WAITING);
+	T_EQ(binding_deny(&binding, GANG, &say), BINDING_UNDONE);
+	T_EQ(binding.why.code, VERDICT_UNSCHEDULABLE);
+	T_EQ(binding.why.plugin, GANG);
+	T_EQ(binding.why.reason[0].code, REASON_TAINT);
+	story_end("+quota +disk ?gang -disk -quota "
+	          "+quota +disk ?gang ?budget -disk -quota");
+}
+
+T_CASE(a_wait_for_later_ones_does_not_save_it)
+{
+	story_begin();
+	says[GANG] = VERDICT_WAIT;
+	wait_ms[GANG] = 100;
+	says[BUDGET] = VERDICT_ERROR;
+	T_EQ(start(), BINDING_UNDONE);
+	T_EQ(binding.why.code, VERDICT_ERROR);
+	T_EQ(binding.why.plugin, BUDGET);
+	T_EQ(binding_deadline_ms(&binding), UINT64_MAX);
+	story_end("+quota +disk ?gang ?budget -disk -quota");
+}
+
+T_CASE(what_is_not_written_is_undone)
+{
+	story_begin();
+	T_EQ(start(), BINDING_ALLOWED);
+	T_EQ(binding_commit(&binding), BINDING_COMMITTING);
+	T_EQ(binding_committed(&binding, false), BINDING_UNDONE);
+	says[MOUNT] = VERDICT_ERROR;
+	T_EQ(start(), BINDING_ALLOWED);
+	T_EQ(binding_commit(&binding), BINDING_UNDONE);
+	T_EQ(binding.why.plugin, MOUNT);
+	story_end("+quota +disk ?gang ?budget =mount =proxy =binder -disk -quota "
+	          "+quota +disk ?gang ?budget =mount -disk -quota");
+}
+
+T_CASE(somebody_has_to_bind)
+{
+	story_begin();
+	says[BINDER] = VERDICT_SKIP;
+	T_EQ(start(), BINDING_ALLOWED);
+	T_EQ(binding_commit(&binding), BINDING_UNDONE);
+	T_EQ(binding.why.code, VERDICT_ERROR);
+	T_EQ(binding.why.plugin, -1);
+	says[PROXY] = VERDICT_SUCCESS;
+	T_EQ(start(), BINDING_ALLOWED);
+	T_EQ(binding_commit(&binding), BINDING_COMMITTING);
+	story_end("+quota +disk ?gang ?budget =mount =proxy =binder -disk -quota "
+	          "+quota +disk ?gang ?budget =mount =proxy");
+}
+
+T_CASE(a_pod_that_is_not_wanted_any_more)
+{
+	story_begin();
+	says[GANG] = VERDICT_WAIT;
+	wait_ms[GANG] = 100;
+	T_EQ(start(), BINDING_WAITING);
+	T_EQ(binding_cancel(&binding), BINDING_UNDONE);
+	T_EQ(binding.why.code, VERDICT_SUCCESS);
+	T_EQ(binding_cancel(&binding), BINDING_UNDONE);
+	T_STR(binding_state_name(binding.state), "undone");
+	story_end("+quota +disk ?gang ?budget -disk -quota");
+}
