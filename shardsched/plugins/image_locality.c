@@ -1,6 +1,9 @@
 /*
  * Nodes that have the pod's images score by their size, and the more the more nodes have
  * them: an image on a single node is not to draw all pods there.
+ *
+ * What a node has is far away, so a class keeps the scores of the nodes that it looked
+ * at, 64 at a time, until images move.
  */
 #include <stdlib.h>
 
@@ -17,6 +20,11 @@ struct own {
 	uint64_t epoch;
 	bool made;
 	bool anywhere; /* some node has one of them */
+	/* Kept scores, and by word of 64 slots whether they are: as long as the columns,
+	 * or NULL. */
+	uint8_t *score;
+	uint64_t *kept;
+	uint32_t capacity; /* slots */
 };
 
 static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
@@ -35,11 +43,34 @@ static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 
 	(void)snapshot;
 	free(own->spread);
+	free(own->score);
+	free(own->kept);
 }
 
 static uint64_t epoch(const struct plugin_call *call)
 {
 	return call->snapshot->images_epoch;
+}
+
+static size_t kept_words(uint32_t capacity)
+{
+	return pl_bitset_words(capacity / 64);
+}
+
+/* When there is no memory for it, nothing is kept. */
+static void grow(struct own *own, uint32_t capacity)
+{
+	free(own->score);
+	free(own->kept);
+	own->score = pl_malloc(capacity);
+	own->kept = pl_calloc(kept_words(capacity), sizeof *own->kept);
+	if (own->score == NULL || own->kept == NULL) {
+		free(own->score);
+		free(own->kept);
+		own->score = NULL;
+		own->kept = NULL;
+	}
+	own->capacity = capacity;
 }
 
 static void refresh(const struct plugin_call *call)
@@ -59,6 +90,10 @@ static void refresh(const struct plugin_call *call)
 		own->spread[i] = nodes == 0 ? 0 : (double)nodes / snapshot->nodes;
 		own->anywhere = own->anywhere || nodes > 0;
 	}
+	if (own->anywhere && own->capacity != snapshot->capacity)
+		grow(own, snapshot->capacity);
+	else if (own->kept != NULL)
+		memset(own->kept, 0, kept_words(own->capacity) * sizeof *own->kept);
 }
 
 /* Not beyond what all of them together can count for. */
@@ -86,20 +121,54 @@ static int64_t score_of(const struct plugin_call *call, const struct images *ima
 	return PLUGIN_SCORE_MAX * (sum - LEAST) / (most - LEAST);
 }
 
+static int64_t score_slot(const struct plugin_call *call, size_t slot)
+{
+	return score_of(call, call->snapshot->row[slot].node.images);
+}
+
+/* The scores of a word's nodes, looked up when they were not before. */
+static const uint8_t *keep(const struct plugin_call *call, uint32_t word)
+{
+	struct own *own = call->own;
+	uint8_t *at = own->score + (size_t)word * 64;
+	uint64_t bit = UINT64_C(1) << word % 64;
+
+	if ((own->kept[word / 64] & bit) == 0) {
+		memset(at, 0, 64);
+		WORDS_EACH (i, call->snapshot->live.word[word])
+			at[i] = (uint8_t)score_slot(call, (size_t)word * 64 + i);
+		own->kept[word / 64] |= bit;
+	}
+	return at;
+}
+
+static void score_word(const struct plugin_call *call, uint32_t word, uint64_t bits,
+                       int64_t *out)
+{
+	const struct own *own = call->own;
+	const uint8_t *kept;
+
+	if (own->kept == NULL || words_sparse(bits)) {
+		WORDS_EACH (bit, bits)
+			out[bit] = score_slot(call, (size_t)word * 64 + bit);
+		return;
+	}
+	kept = keep(call, word);
+	for (unsigned i = 0; i < 64; i++)
+		out[i] = kept[i];
+}
+
 static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
 {
 	const struct own *own = call->own;
 
 	refresh(call);
-	memset(out, 0, (size_t)span.words * 64 * sizeof *out);
-	if (!own->anywhere)
+	if (!own->anywhere) {
+		memset(out, 0, (size_t)span.words * 64 * sizeof *out);
 		return;
-	SPAN_EACH_WORD(i, span)
-	WORDS_EACH (bit, span.bits[i]) {
-		size_t slot = (size_t)(span.word + i) * 64 + bit;
-
-		out[i * 64 + bit] = score_of(call, call->snapshot->row[slot].node.images);
 	}
+	SPAN_EACH_WORD(i, span)
+	score_word(call, span.word + i, span.bits[i], out + (size_t)i * 64);
 }
 
 const struct plugin plugin_image_locality = {

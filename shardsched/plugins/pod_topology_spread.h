@@ -115,6 +115,7 @@ struct spread_state {
 	struct spread_hard *hard;
 	struct spread_soft *soft;
 	struct pl_bitset ignored; /* by scores; word NULL: none */
+	bool small;               /* scores can not be negative or beyond 32 bits */
 };
 
 enum verdict_code spread_pre_score(const struct plugin_call *call,

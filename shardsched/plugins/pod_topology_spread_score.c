@@ -106,6 +106,14 @@ static bool fill_domains(const struct plugin_call *call, const struct spread_rul
 	return true;
 }
 
+/* Above whatever a rule can add; beyond all bounds when that may be negative. */
+static double most_of(const struct spread_rule *rule, double weight)
+{
+	double pods = rule->matcher == NULL ? 0 : rule->matcher->pods;
+
+	return rule->says.max_skew < 1 ? INFINITY : pods * weight + rule->says.max_skew;
+}
+
 static bool soft_make(const struct plugin_call *call, struct pl_bitset feasible,
                       const struct spread_rule *rule, uint32_t scored)
 {
@@ -129,6 +137,7 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 	const struct spread_own *own = call->own;
 	struct spread_state *state = call->state;
 	uint32_t scored;
+	double most = 0;
 	struct pl_err err;
 
 	if (spread_refresh(call, &err) != PL_OK)
@@ -139,9 +148,12 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 	if (state->soft == NULL || !find_ignored(call, feasible))
 		return spread_fail(say);
 	scored = count_scored(state, feasible);
-	for (uint32_t i = 0; i < own->soft.count; i++)
+	for (uint32_t i = 0; i < own->soft.count; i++) {
 		if (!soft_make(call, feasible, &own->soft.at[i], scored))
 			return spread_fail(say);
+		most += most_of(&own->soft.at[i], state->soft[i].weight);
+	}
+	state->small = most < INT32_MAX;
 	return VERDICT_SUCCESS;
 }
 
@@ -157,26 +169,49 @@ static int64_t rounded(double sum)
 	return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
+/* Without comparisons: twice the rest is 1 and something, or not. */
+static void round_small(const double sum[64], int64_t *out)
+{
+	int32_t whole[64];
+
+	for (unsigned i = 0; i < 64; i++) {
+		double rest;
+
+		whole[i] = (int32_t)sum[i];
+		rest = sum[i] - whole[i];
+		whole[i] += (int32_t)(rest + rest);
+	}
+	for (unsigned i = 0; i < 64; i++)
+		out[i] = whole[i];
+}
+
 static void add_domains(const double *by_domain, const uint32_t *value, double sum[64])
 {
 	for (unsigned i = 0; i < 64; i++)
 		sum[i] += by_domain[value[i]];
 }
 
-/* Nodes without the key get nothing. */
 static void add_nodes(const struct spread_rule *rule, double weight, size_t first,
                       double sum[64])
 {
-	const uint32_t *value = rule->column->value + first;
+	static const uint32_t none[64];
 	const uint32_t *on_node =
-		rule->matcher == NULL ? NULL : rule->matcher->on_node + first;
+		rule->matcher == NULL ? none : rule->matcher->on_node + first;
 
-	for (unsigned i = 0; i < 64; i++) {
-		int32_t count = on_node == NULL ? 0 : (int32_t)on_node[i];
-		double one = one_score(count, rule, weight);
+	for (unsigned i = 0; i < 64; i++)
+		sum[i] += one_score((int32_t)on_node[i], rule, weight);
+}
 
-		sum[i] += value[i] == 0 ? 0 : one;
-	}
+/* Nodes without the key get nothing. */
+static void add_some_nodes(const struct spread_rule *rule, double weight, size_t first,
+                           double sum[64])
+{
+	const uint32_t *value = rule->column->value + first;
+	double one[64] = {0};
+
+	add_nodes(rule, weight, first, one);
+	for (unsigned i = 0; i < 64; i++)
+		sum[i] += value[i] == 0 ? 0 : one[i];
 }
 
 static void score_word(const struct plugin_call *call, uint32_t word, int64_t *out)
@@ -192,11 +227,16 @@ static void score_word(const struct plugin_call *call, uint32_t word, int64_t *o
 
 		if (soft->by_domain != NULL)
 			add_domains(soft->by_domain, rule->column->value + first, sum);
-		else
+		else if (rule->labelled == call->snapshot->nodes)
 			add_nodes(rule, soft->weight, first, sum);
+		else
+			add_some_nodes(rule, soft->weight, first, sum);
 	}
-	for (unsigned i = 0; i < 64; i++)
-		out[i] = rounded(sum[i]);
+	if (state->small)
+		round_small(sum, out);
+	else
+		for (unsigned i = 0; i < 64; i++)
+			out[i] = rounded(sum[i]);
 }
 
 void spread_score(const struct plugin_call *call, struct node_span span, int64_t *out)
@@ -218,13 +258,22 @@ static struct extent extent_of(const struct spread_state *state,
 {
 	struct extent out = {INT64_MAX, 0};
 
-	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++)
-		WORDS_EACH (bit, scored_word(state, feasible, i)) {
-			int64_t one = score[i * 64 + bit];
+	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++) {
+		const int64_t *at = score + (size_t)i * 64;
+		uint64_t bits = scored_word(state, feasible, i);
 
-			out.low = one < out.low ? one : out.low;
-			out.high = one > out.high ? one : out.high;
+		if (bits == UINT64_MAX) {
+			for (unsigned bit = 0; bit < 64; bit++) {
+				out.low = at[bit] < out.low ? at[bit] : out.low;
+				out.high = at[bit] > out.high ? at[bit] : out.high;
+			}
+			continue;
 		}
+		WORDS_EACH (bit, bits) {
+			out.low = at[bit] < out.low ? at[bit] : out.low;
+			out.high = at[bit] > out.high ? at[bit] : out.high;
+		}
+	}
 	return out;
 }
 
@@ -232,22 +281,38 @@ static struct extent extent_of(const struct spread_state *state,
  * numbers by more than doubles are inexact. */
 enum { QUICK_MAX = 1 << 30 };
 
+/* All 64: those that are not feasible are brought in between, and are nobody's. */
+static void normalize_quickly(struct extent extent, int64_t *score)
+{
+	int32_t top = (int32_t)(extent.high + extent.low);
+	int32_t low = (int32_t)extent.low, high = (int32_t)extent.high;
+	double part = PLUGIN_SCORE_MAX / (double)high, half = 0.5 / PLUGIN_SCORE_MAX;
+	int32_t one[64];
+
+	for (unsigned i = 0; i < 64; i++)
+		one[i] = (int32_t)(uint32_t)(uint64_t)score[i];
+	for (unsigned i = 0; i < 64; i++) {
+		one[i] = one[i] < low ? low : one[i];
+		one[i] = one[i] > high ? high : one[i];
+	}
+	for (unsigned i = 0; i < 64; i++)
+		one[i] = (int32_t)(((double)(top - one[i]) + half) * part);
+	for (unsigned i = 0; i < 64; i++)
+		score[i] = one[i];
+}
+
 static void normalize_word(struct extent extent, uint64_t bits, int64_t *score)
 {
-	int64_t top = extent.high + extent.low;
-	double part = PLUGIN_SCORE_MAX / (double)extent.high;
-	double half = 0.5 / PLUGIN_SCORE_MAX;
-
 	if (extent.high == 0) {
 		WORDS_EACH (bit, bits)
 			score[bit] = PLUGIN_SCORE_MAX;
-	} else if (top < QUICK_MAX && extent.low >= 0) {
-		WORDS_EACH (bit, bits)
-			score[bit] =
-				(int64_t)(((double)(top - score[bit]) + half) * part);
+	} else if (extent.high + extent.low < QUICK_MAX && extent.low >= 0) {
+		normalize_quickly(extent, score);
 	} else {
 		WORDS_EACH (bit, bits)
-			score[bit] = PLUGIN_SCORE_MAX * (top - score[bit]) / extent.high;
+			score[bit] = PLUGIN_SCORE_MAX *
+			             (extent.high + extent.low - score[bit]) /
+			             extent.high;
 	}
 }
 
@@ -260,7 +325,8 @@ void spread_normalize(const struct plugin_call *call, struct pl_bitset feasible,
 	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++) {
 		if (feasible.word[i] == 0)
 			continue;
-		normalize_word(extent, scored_word(state, feasible, i), score + i * 64);
+		normalize_word(extent, scored_word(state, feasible, i),
+		               score + (size_t)i * 64);
 		if (state->ignored.word != NULL)
 			WORDS_EACH (bit, state->ignored.word[i])
 				score[i * 64 + bit] = 0;

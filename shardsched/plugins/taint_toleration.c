@@ -82,19 +82,19 @@ static void refresh(const struct plugin_call *call)
 static struct memo ask(const struct plugin_call *call, uint32_t slot)
 {
 	const struct snapshot *snapshot = call->snapshot;
-	const struct taints *taints = snapshot->row[slot].node.taints;
 	uint32_t id = snapshot->taints[slot];
 	struct own *own = call->own;
-	struct memo *memo;
+	struct memo *memo = id < own->count ? &own->memo[id] : NULL;
+	struct memo made;
 
-	if (id >= own->count)
-		return judge(taints, call->spec->tolerations);
-	memo = &own->memo[id];
-	if (memo->stamp != own->stamp) {
-		*memo = judge(taints, call->spec->tolerations);
-		memo->stamp = own->stamp;
-	}
-	return *memo;
+	/* The row is far away, and only looked at when it must be. */
+	if (memo != NULL && memo->stamp == own->stamp)
+		return *memo;
+	made = judge(snapshot->row[slot].node.taints, call->spec->tolerations);
+	made.stamp = own->stamp;
+	if (memo != NULL)
+		*memo = made;
+	return made;
 }
 
 static void filter(const struct plugin_call *call, struct node_span span)
