@@ -15,6 +15,10 @@
 #define LEAST (23 * MIB)  /* adds up to less: nothing */
 #define MOST (1000 * MIB) /* of a container */
 
+/* Of more slots nothing is kept: a thousand classes may be open, and where there are so
+ * many nodes, results are kept by class anyway. */
+enum { KEPT_MAX = 1 << 17 };
+
 struct own {
 	double *spread; /* of each image: the share of nodes that have it */
 	uint64_t epoch;
@@ -57,12 +61,14 @@ static size_t kept_words(uint32_t capacity)
 	return pl_bitset_words(capacity / 64);
 }
 
-/* When there is no memory for it, nothing is kept. */
+/* When there is no memory for it, nothing is kept either. */
 static void grow(struct own *own, uint32_t capacity)
 {
+	bool keeps = capacity <= KEPT_MAX;
+
 	free(own->score);
 	free(own->kept);
-	own->score = pl_malloc(capacity);
+	own->score = keeps ? pl_malloc(capacity) : NULL;
 	own->kept = pl_calloc(kept_words(capacity), sizeof *own->kept);
 	if (own->score == NULL || own->kept == NULL) {
 		free(own->score);

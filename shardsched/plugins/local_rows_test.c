@@ -406,11 +406,19 @@ T_CASE(a_hint_says_what_the_filter_would)
 		rig_open(&rig, rows[i].row, some_pod().at, NULL);
 		left = rig_filter(&rig);
 		for (unsigned j = 0; j < NODES; j++) {
+			struct verdict say;
+
 			event.object = slot_of[j];
-			if (pl_bitset_has(left, slot_of[j]))
+			if (rows[i].row != &plugin_node_unschedulable)
+				T_EQ(rows[i].row->hint(&rig.call, &event),
+				     rig_why(&rig, slot_of[j], &say));
+			else if (pl_bitset_has(left, slot_of[j]) &&
+			         !snapshot.row[slot_of[j]].node.unschedulable)
 				T_TRUE(rows[i].row->hint(&rig.call, &event));
 		}
 		event.object = SNAPSHOT_NONE;
+		T_TRUE(rows[i].row->hint(&rig.call, &event));
+		event = (struct queue_event){.kind = QUEUE_EV_DIGEST};
 		T_TRUE(rows[i].row->hint(&rig.call, &event));
 		rig_close(&rig);
 	}

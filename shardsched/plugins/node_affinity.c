@@ -1,6 +1,7 @@
 /* Nodes that a pod selects by their labels and names, requires or prefers. */
 #include "shardsched/plugins/node_affinity.h"
 
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/node_match.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/plugins/words.h"
@@ -207,11 +208,9 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
-	const struct snapshot *snapshot = call->snapshot;
+	uint32_t slot = node_event_slot(call, event);
 
-	return event->object >= snapshot->slots ||
-	       snapshot->row[event->object].node.name == 0 ||
-	       judge(call, (uint32_t)event->object) == REASON_NONE;
+	return slot == SNAPSHOT_NONE || judge(call, slot) == REASON_NONE;
 }
 
 /* -- score ------------------------------------------------------------------------- */
@@ -259,7 +258,7 @@ const struct plugin plugin_node_affinity = {
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
 	.normal = PLUGIN_BY_MAX,
 	.weight = 2,
-	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_LABELS),
+	.events = NODE_EVENTS | QUEUE_ON(NODE_LABELS),
 	.hint = hint,
 	.args_size = sizeof(struct node_affinity_args),
 	.args_parse = node_affinity_args_parse,

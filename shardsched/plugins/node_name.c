@@ -3,6 +3,7 @@
  * but a pod that names its node is on it, in the snapshot's eyes, and is never decided
  * about: no class carries a node's name, and nothing is refused.
  */
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
 static void filter(const struct plugin_call *call, struct node_span span)
@@ -21,7 +22,7 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 const struct plugin plugin_node_name = {
 	.name = "NodeName",
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
-	.events = QUEUE_ON(NODE_ADDED),
+	.events = NODE_EVENTS,
 	.filter = filter,
 	.why = why,
 };

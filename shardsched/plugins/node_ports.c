@@ -1,5 +1,6 @@
 /* Host ports: what a pod wants must not be taken on the node. "0.0.0.0" takes a port on
  * every address, and is in the way of every other. */
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/plugins/words.h"
 
@@ -86,7 +87,7 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 const struct plugin plugin_node_ports = {
 	.name = "NodePorts",
 	.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,
-	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(POD_REMOVED),
+	.events = NODE_EVENTS | QUEUE_ON(POD_REMOVED),
 	.own_size = sizeof(struct own),
 	.open = on_open,
 	.close = on_close,

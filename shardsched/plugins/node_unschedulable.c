@@ -1,4 +1,5 @@
 /* Nodes that are cordoned take no pod but those that tolerate just that. */
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
 struct own {
@@ -43,10 +44,18 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 		            &(struct reason){.code = REASON_UNSCHEDULABLE});
 }
 
+static bool hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	uint32_t slot = node_event_slot(call, event);
+
+	return slot == SNAPSHOT_NONE || !call->snapshot->row[slot].node.unschedulable;
+}
+
 const struct plugin plugin_node_unschedulable = {
 	.name = "NodeUnschedulable",
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
-	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_TAINTS),
+	.events = NODE_EVENTS | QUEUE_ON(NODE_TAINTS),
+	.hint = hint,
 	.own_size = sizeof(struct own),
 	.open = on_open,
 	.filter = filter,

@@ -4,6 +4,7 @@
  */
 #include "shardsched/plugins/pod_topology_spread.h"
 
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/plugins/words.h"
 
@@ -216,7 +217,7 @@ const struct plugin plugin_pod_topology_spread = {
 	.refusal = PLUGIN_REFUSES_MIXED,
 	.normal = PLUGIN_BY_ITSELF,
 	.weight = 2,
-	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_REMOVED) | QUEUE_ON(NODE_LABELS) |
+	.events = NODE_EVENTS | QUEUE_ON(NODE_REMOVED) | QUEUE_ON(NODE_LABELS) |
                   QUEUE_ON(NODE_TAINTS) | QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) |
                   QUEUE_ON(POD_REMOVED) | QUEUE_ON(WORKLOAD) | QUEUE_ON(GROUP),
 	.args_size = sizeof(struct spread_args),

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/plugins/words.h"
 #include "store/base/alloc.h"
@@ -143,13 +144,11 @@ static void score(const struct plugin_call *call, struct node_span span, int64_t
 
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
-	const struct snapshot *snapshot = call->snapshot;
+	uint32_t slot = node_event_slot(call, event);
 
-	if (event->object >= snapshot->slots)
-		return true;
-	return snapshot->row[event->object].node.name == 0 ||
-	       !judge(snapshot->row[event->object].node.taints, call->spec->tolerations)
-	                .hard;
+	return slot == SNAPSHOT_NONE ||
+	       taints_first_untolerated(call->snapshot->row[slot].node.taints,
+	                                call->spec->tolerations, TAINT_HARD) == NULL;
 }
 
 const struct plugin plugin_taint_toleration = {
@@ -157,7 +156,7 @@ const struct plugin plugin_taint_toleration = {
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
 	.normal = PLUGIN_BY_MAX_DOWN,
 	.weight = 3,
-	.events = QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_TAINTS),
+	.events = NODE_EVENTS | QUEUE_ON(NODE_TAINTS),
 	.hint = hint,
 	.own_size = sizeof(struct own),
 	.open = on_open,

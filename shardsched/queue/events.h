@@ -48,7 +48,7 @@ _Static_assert(QUEUE_EVENT_KINDS <= 64, "kinds are kept in masks of 64 bits");
  * numbers that stay valid (an interned name, a slot), never by pointers. */
 struct queue_event {
 	enum queue_event_kind kind;
-	uint64_t object; /* the node, the claim, ... */
+	uint64_t object; /* of nodes their slot; the claim, ... */
 	uint64_t detail; /* what the plugins' hints agree on with whoever tells */
 };
 
