@@ -1,0 +1,86 @@
+/*
+ * What is taken on a node: the value of /alloc/<p>/<cluster>/<node>, the node's lock.
+ *
+ *	{"v":1,"generation":12,
+ *	 "used":{"cpu":"4200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
+ *	 "nonzero":{"cpu":"4300m","memory":"8799649792"},
+ *	 "ports":["TCP/0.0.0.0/80"],
+ *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
+ *	 "holds":[{"kind":"gang","namespace":"ml","name":"train","pods":"4",
+ *	           "used":{...},"until":"2026-11-21T09:00:00.000Z"}]}
+ *
+ * used is the sum of the pods that are listed and of the holds. Amounts are Kubernetes
+ * quantities in whole units (cpu in thousandths), as they are counted. What is empty, and
+ * nonzero where it equals used, is left out, because every commit writes this. Names come
+ * in the order of partition, namespace, name, each once. Every write makes the
+ * generation greater.
+ *
+ * A plain value: spans and arrays are borrowed from whoever filled it in, or from the
+ * arena that it was read into.
+ */
+#ifndef SHARDSCHED_LEDGER_ALLOC_H
+#define SHARDSCHED_LEDGER_ALLOC_H
+
+#include "store/base/arena.h"
+#include "store/base/buf.h"
+
+enum {
+	ALLOC_PODS_MAX = 4096,
+	ALLOC_HOLDS_MAX = 1024,
+	ALLOC_SCALARS_MAX = 64,
+	ALLOC_PORTS_MAX = 4096,
+	ALLOC_BYTES_MAX = 1 << 20,
+};
+
+struct alloc_scalar {
+	struct pl_span name;
+	int64_t amount;
+};
+
+struct alloc_amounts {
+	int64_t cpu_milli, memory, storage, pods;
+	int64_t nonzero_cpu_milli, nonzero_memory; /* as LeastAllocated counts */
+	const struct alloc_scalar *scalar;         /* by name; zeros are left out */
+	uint32_t scalars;
+};
+
+struct alloc_pod {
+	uint32_t partition; /* where its schedule is */
+	struct pl_span space, name;
+};
+
+enum alloc_hold_kind {
+	ALLOC_HOLD_GANG,      /* for a gang that is being placed */
+	ALLOC_HOLD_NOMINATED, /* for a pod whose victims terminate */
+};
+
+struct alloc_hold {
+	enum alloc_hold_kind kind;
+	struct pl_span space, name; /* the gang, or the pod */
+	struct alloc_amounts used;
+	int64_t until_ms; /* on the wall's clock; its owner may renew or release it */
+};
+
+struct alloc_port {
+	struct pl_span protocol, ip; /* "TCP", "0.0.0.0" */
+	uint16_t port;
+};
+
+struct alloc {
+	uint64_t generation;
+	struct alloc_amounts used;
+	const struct alloc_port *port;
+	const struct alloc_pod *pod;
+	const struct alloc_hold *hold;
+	uint32_t ports, pods, holds;
+};
+
+/* Adds the value. PL_LIMIT: over a bound above; PL_NOMEM. */
+PL_NODISCARD enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *out,
+                                      struct pl_err *err);
+/* PL_INVALID with the path and the reason: what stands there was not written by us.
+ * Unknown members are ignored. */
+PL_NODISCARD enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena,
+                                      struct alloc *out, struct pl_err *err);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * The scheduling work of one shard, as a pure state machine: what it owns and what
+ * happens there goes in, transactions come out.
+ *
+ *	own(p) --> LOADING --lists of nodes, allocs, schedules are complete--> OPEN
+ *	OPEN: pods are popped, decided, assumed, and committed with their node's alloc
+ *	quiesce(p): nothing new is begun for p; quiet once nothing of it is in flight
+ *	lost(p): forgotten at once, whatever is in flight; its answers find nobody
+ *
+ * **A node is committed as a whole.** A decided pod waits at its node; a node whose alloc
+ * is in no transaction goes into the next one, with all that wait there, so several pods
+ * on a node are one put, and a key is in one transaction at a time. While transactions
+ * are in flight further pods are decided, against what is assumed.
+ *
+ * **Answers.** Yes: what was assumed is so. No: the values that came back are taken as
+ * news; what really conflicted is decided again, the rest goes into the next transaction
+ * at once. Unknown: the same transaction is sent again (book.h) until it is known.
+ *
+ * **News** is applied per key by mod_revision. For a key that is in a transaction it
+ *waits for the answer, so the echo of our own commits is known by its revision and never
+ * decoded.
+ *
+ * Nothing here reads a clock: now_ms is monotonic, wall_ms is for what people read.
+ */
+#ifndef SHARDSCHED_SHARD_SCHED_H
+#define SHARDSCHED_SHARD_SCHED_H
+
+#include "shardsched/framework/cycle.h"
+#include "shardsched/queue/queue.h"
+#include "store/kv/types.h"
+
+enum {
+	SCHED_INFLIGHT_MAX = 16,
+	SCHED_BATCH_MAX = 512, /* placements in a transaction */
+};
+
+struct sched_opts {
+	const char *shard;   /* its id; copied */
+	uint32_t partitions; /* of the store */
+	uint64_t seed;
+	struct pl_span config; /* profiles; empty: the default */
+	enum queue_sort sort;
+	uint32_t batch;           /* placements a transaction at most; 0: 128 */
+	uint32_t inflight;        /* transactions at most; 0: 4 */
+	size_t cache_bytes;       /* of the classes; 0: 256 MiB */
+	uint64_t call_timeout_ms; /* 0: 5,000 */
+};
+
+struct sched;
+
+PL_NODISCARD enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
+                                    struct pl_err *err);
+void sched_free(struct sched *sched);
+
+/* -- what is owned --------------------------------------------------------------------
+ */
+
+PL_NODISCARD enum pl_code sched_own(struct sched *sched, uint32_t partition,
+                                    int64_t epoch, struct pl_err *err);
+void sched_lost(struct sched *sched, uint32_t partition);
+void sched_quiesce(struct sched *sched, uint32_t partition);
+/* Nothing of it is decided and not yet settled. */
+bool sched_is_quiet(const struct sched *sched, uint32_t partition);
+bool sched_is_open(const struct sched *sched, uint32_t partition);
+
+/* -- what the store says
+ * ----------------------------------------------------------------- */
+
+/* What is listed and watched of a partition. */
+enum sched_part { SCHED_NODES, SCHED_ALLOCS, SCHED_SCHEDULES, SCHED_PARTS };
+
+/* As the notes of relist.h, of one part: begin, records, end, then events; lost starts
+ * anew. Keys that are not of that part are told as garbled. */
+void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part part);
+void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
+                        const struct kv_record *records, size_t count);
+void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part);
+void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
+                  const struct kv_event *events, size_t count);
+/* Revisions mean nothing any more (PL_REWOUND): everything will be listed again. */
+void sched_rewound(struct sched *sched);
+
+/* -- work
+ * -------------------------------------------------------------------------------- */
+
+/* Decides what is ready, at most work pods, and makes transactions. */
+void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work);
+/* When to run again at the latest; 0: now. UINT64_MAX: when something comes in. */
+uint64_t sched_deadline_ms(const struct sched *sched);
+
+enum sched_what {
+	SCHED_CALL,    /* call: start req, and tell how it ended */
+	SCHED_GARBLED, /* key, err: something in the store makes no sense, and is set
+	                  aside */
+	SCHED_TROUBLE, /* err: something failed here, and is tried again */
+};
+
+struct sched_action {
+	enum sched_what what;
+	uint32_t call;
+	struct kv_req req; /* borrowed until the call is answered */
+	uint64_t timeout_ms;
+	struct pl_span key;
+	const struct pl_err *err;
+};
+
+/* The next thing to be done; false: nothing at the moment. Borrowed until the next call
+ * of any function. */
+bool sched_next(struct sched *sched, struct sched_action *out);
+/* How a call ended: result, or err. PL_BUSY and the like of the start count as well. */
+void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *result,
+                  const struct pl_err *err);
+
+/* -- questions
+ * ------------------------------------------------------------------------------ */
+
+struct sched_figures {
+	uint64_t decided, placed; /* decisions that found a node; commits that stand */
+	uint64_t txns, txns_failed, txns_unknown, txns_fenced;
+	uint64_t conflicts; /* placements that were decided again */
+	uint64_t echoes;    /* news of our own, not decoded */
+	uint64_t garbled;
+	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
+	uint32_t inflight;             /* transactions */
+	uint32_t batch;                /* as adapted */
+};
+
+void sched_figures(const struct sched *sched, struct sched_figures *out);
+void sched_queue_stats(const struct sched *sched, struct queue_stats *out);
+/* How much work there is in a partition, for the balancer. */
+uint32_t sched_load(const struct sched *sched, uint32_t partition);
+/* Asserts what must hold between tables, snapshot and queue; for tests. */
+void sched_check(const struct sched *sched);
+
+#endif
