@@ -276,6 +276,122 @@ T_CASE(rules_without_users_stay_in_bounds)
 	end();
 }
 
+/* Repeats it until it works; one allocation that fails may be one to do without. */
+static void each_may_fail(enum pl_code (*run)(void *ctx), void *ctx)
+{
+	enum pl_code code = PL_NOMEM;
+	uint64_t nth = 0;
+
+	while (code != PL_OK) {
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, ++nth);
+		code = run(ctx);
+		T_TRUE(code == PL_NOMEM || code == PL_OK);
+		T_TRUE(code == PL_OK || pl_fault_fired(PL_FAULT_ALLOC));
+		pl_fault_reset();
+		snapshot_check(&snapshot);
+	}
+	T_TRUE(nth > 1);
+}
+
+static enum pl_code add_node(void *ctx)
+{
+	uint32_t slot;
+
+	return snapshot_node_add(&snapshot, 0, ctx, &slot, &err);
+}
+
+T_CASE(nodes_and_domains_may_find_no_room)
+{
+	struct matcher *matcher;
+	struct tally *tally;
+	struct pod asks;
+	char name[128];
+
+	begin();
+	asks = pod_from(POD_OF("x", ANTI(TERM("x", "host"))));
+	tally = tally_of(&asks, &matcher);
+	for (unsigned i = 0; i <= SNAPSHOT_PAD; i++) {
+		struct node node;
+
+		(void)snprintf(name, sizeof name,
+		               "{'metadata':{'name':'n%u','labels':{'host':'n%u'}}}", i,
+		               i);
+		node = node_from(name);
+		if (i == 0 || i == SNAPSHOT_PAD)
+			each_may_fail(add_node, &node);
+		else
+			(void)put_node(name);
+		node_drop(&model, &node);
+		if (i == 0)
+			(void)put_pod(0, POD_OF("x", ANTI(TERM("x", "host"))));
+	}
+	T_EQ(in_value(tally, "n0"), 1);
+	T_EQ(tally_nodes(tally)[0], 1);
+	tally_close(&snapshot, tally);
+	matcher_close(&snapshot, matcher);
+	pod_drop(&model, &asks);
+	snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
+	end();
+}
+
+static enum pl_code settle(void *ctx)
+{
+	(void)ctx;
+	return view_settle(&snapshot, &err);
+}
+
+T_CASE(a_namespace_that_could_not_be_followed_is_followed_later)
+{
+	static const char *const app[] = {"a", "b", "c", "d", "e", "f"};
+	struct matcher *matcher[6];
+	struct spec_view *view;
+	struct space space;
+	struct pod pod;
+	char text[1024];
+
+	begin();
+	(void)put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	pod = pod_from(POD_OF("x", ANTI("{'labelSelector':{},'namespaceSelector':{'match"
+	                                "Labels':{'env':'dev'}},'topologyKey':'zone'}")));
+	for (unsigned i = 0; i < 6; i++) {
+		struct pod other;
+
+		(void)snprintf(text, sizeof text,
+		               POD_OF("x", ANTI("{'labelSelector':{'matchExpressions':[{"
+		                                "'key':'app','operator':'NotIn','values':"
+		                                "['%s']}]},'namespaceSelector':{'matchLab"
+		                                "els':{'env':'dev'}},'topologyKey':"
+		                                "'zone'}")),
+		               app[i]);
+		other = pod_from(text);
+		T_OK(matcher_open_terms(&snapshot,
+		                        (const struct pod_term *const[]){
+						spec_anti_affinity(other.spec)[0].term},
+		                        1, &matcher[i], &err),
+		     &err);
+		(void)put_pod(0, text);
+		pod_drop(&model, &other);
+	}
+	T_OK(view_open(&snapshot, pod.spec, &view, &err), &err);
+	T_EQ(view->concerns_count, 0);
+	space = space_from("{'metadata':{'name':'n','labels':{'env':'dev'}}}");
+	T_OK(catalog_put_space(&snapshot.catalog, &space, &err), &err);
+	T_TRUE(!view_is_settled(&snapshot));
+	each_may_fail(settle, NULL);
+	T_TRUE(view_is_settled(&snapshot));
+	T_EQ(view->concerns_count, 7);
+	for (unsigned i = 0; i < 6; i++) {
+		T_EQ(matcher[i]->pods, 6);
+		matcher_close(&snapshot, matcher[i]);
+	}
+	view_close(&snapshot, view);
+	pod_drop(&model, &pod);
+	while (snapshot.row[0].first_pod != SNAPSHOT_NONE)
+		snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
+	end();
+}
+
 static enum pl_code open_all(const struct pod *pod, const struct pod_on_node *carrier)
 {
 	const struct pod_term *term = spec_anti_affinity(pod->spec)[0].term;
