@@ -161,14 +161,6 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 	return code;
 }
 
-/* A pod that comes can only help those that want to be near one. */
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
-{
-	const struct inter_pod_own *own = call->own;
-
-	return event->kind != QUEUE_EV_POD_ADDED || own->affinity > 0;
-}
-
 /* -- filter -----------------------------------------------------------------------------
  */
 
@@ -358,6 +350,22 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 	else if (!is_welcome(call, slot))
 		verdict_add(say, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY_OTHERS});
+}
+
+/* A pod that comes only helps those that want to be near one, and a node that comes has
+ * to be good itself, having no pods yet that could help others. */
+static bool hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	const struct inter_pod_own *own = call->own;
+	uint32_t slot = (uint32_t)event->object;
+
+	if (event->kind == QUEUE_EV_POD_ADDED)
+		return own->affinity > 0;
+	if (event->kind != QUEUE_EV_NODE_ADDED ||
+	    event->object >= call->snapshot->slots ||
+	    call->snapshot->row[slot].node.name == 0)
+		return true;
+	return is_near(call, slot) && is_away(call, slot) && is_welcome(call, slot);
 }
 
 const struct plugin plugin_inter_pod_affinity = {

@@ -689,6 +689,46 @@ T_CASE(scores_become_shares_of_what_lies_between)
 	T_EQ(score[21], 0);
 }
 
+T_CASE(events_that_can_help_are_told_from_others)
+{
+	struct queue_event node = {.kind = QUEUE_EV_NODE_ADDED};
+	struct queue_event added = {.kind = QUEUE_EV_POD_ADDED};
+	struct queue_event removed = {.kind = QUEUE_EV_POD_REMOVED};
+	struct asked near = {0}, away = {0};
+	struct plugin_call call;
+
+	begin();
+	pl_buf_init(&text, 4096);
+	(void)put_node("{'metadata':{'name':'a','labels':{'zone':'1'}}}");
+	near.pod = pod_from(
+		"{'metadata':{'name':'p','namespace':'a'},'spec':{'containers':"
+		"[{'name':'c'}],'affinity':{'podAffinity':{"
+		"'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':"
+		"{'matchLabels':{'app':'y'}},'topologyKey':'zone'}]}}}}");
+	away.pod = pod_from(
+		"{'metadata':{'name':'p','namespace':'a'},'spec':{'containers':"
+		"[{'name':'c'}],'affinity':{'podAntiAffinity':{"
+		"'requiredDuringSchedulingIgnoredDuringExecution':[{'labelSelector':"
+		"{'matchLabels':{'app':'y'}},'topologyKey':'zone'}]}}}}");
+	T_OK(asked_open(&near), &err);
+	T_OK(asked_open(&away), &err);
+	call = call_of(&near, NULL);
+	T_TRUE(row->hint(&call, &added));
+	T_TRUE(row->hint(&call, &removed));
+	T_TRUE(!row->hint(&call, &node));
+	call = call_of(&away, NULL);
+	T_TRUE(!row->hint(&call, &added));
+	T_TRUE(row->hint(&call, &removed));
+	T_TRUE(row->hint(&call, &node));
+	node.object = 17; /* not there any more */
+	call = call_of(&near, NULL);
+	T_TRUE(row->hint(&call, &node));
+	asked_close(&near);
+	asked_close(&away);
+	pl_buf_done(&text);
+	end();
+}
+
 static enum pl_code args_of(const char *text_of_args, struct inter_pod_args *out)
 {
 	struct pl_json json;

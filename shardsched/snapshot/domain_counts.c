@@ -1,7 +1,6 @@
 #include "shardsched/snapshot/domain_counts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardsched/snapshot/inner.h"
 #include "store/base/alloc.h"
@@ -31,10 +30,13 @@ enum pl_code domain_counts_reserve(struct domain_counts *counts, uint32_t domain
 		counts->cap = cap;
 	}
 	if (counts->words < words) {
-		bits = pl_realloc(counts->bits, words * sizeof *bits);
+		bits = pl_calloc(words, sizeof *bits);
 		if (bits == NULL)
 			return pl_err_set(err, PL_NOMEM, "a set of %u nodes", capacity);
-		memset(bits + counts->words, 0, (words - counts->words) * sizeof *bits);
+		for (uint32_t i = 0; i < counts->words; i++)
+			if (counts->bits[i] != 0)
+				bits[i] = counts->bits[i];
+		free(counts->bits);
 		counts->bits = bits;
 		counts->words = words;
 	}

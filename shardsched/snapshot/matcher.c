@@ -69,15 +69,17 @@ static void key_write(const struct rule *rule, uint32_t *key)
 
 void matcher_add(struct matcher *matcher, uint32_t slot, uint32_t pods)
 {
-	matcher->on_node[slot] += pods;
+	if (matcher->on_node != NULL)
+		matcher->on_node[slot] += pods;
 	matcher->pods += pods;
 	tallies_add(matcher->inner, slot, pods);
 }
 
 void matcher_sub(struct matcher *matcher, uint32_t slot, uint32_t pods)
 {
-	PL_ASSERT(matcher->on_node[slot] >= pods);
-	matcher->on_node[slot] -= pods;
+	PL_ASSERT(matcher->pods >= pods);
+	if (matcher->on_node != NULL)
+		matcher->on_node[slot] -= pods;
 	matcher->pods -= pods;
 	tallies_sub(matcher->inner, slot, pods);
 }
@@ -85,19 +87,26 @@ void matcher_sub(struct matcher *matcher, uint32_t slot, uint32_t pods)
 static void count_view(struct snapshot *snapshot, struct matcher_inner *matcher,
                        const struct spec_view_inner *view, bool add)
 {
-	uint32_t at = view->view.first_pod;
-
-	for (uint32_t i = 0; i < view->view.pods; i++) {
+	for (uint32_t at = view->view.first_pod; at != SNAPSHOT_NONE;
+	     at = snapshot->placed[at].next_of_view) {
 		const struct placed *pod = &snapshot->placed[at];
 
-		at = pod->next_of_view;
-		if (matcher->spread && (pod->flags & PLACED_TERMINATING) != 0)
+		if (!matcher_counts(matcher, pod->flags))
 			continue;
 		if (add)
 			matcher_add(&matcher->matcher, pod->node, 1);
 		else
 			matcher_sub(&matcher->matcher, pod->node, 1);
 	}
+}
+
+bool matcher_has_view(const struct matcher_inner *matcher,
+                      const struct spec_view_inner *view)
+{
+	for (uint32_t i = 0; i < view->found_count; i++)
+		if (view->found_by[i] == &matcher->matcher)
+			return true;
+	return false;
 }
 
 static enum pl_code find_view(struct matcher_inner *matcher, struct spec_view_inner *view,
@@ -193,9 +202,12 @@ enum pl_code matcher_grow(struct matcher_inner *matcher, uint32_t from, uint32_t
                           struct pl_err *err)
 {
 	const uint32_t *old = matcher->matcher.on_node;
-	/* Fresh pages of a large one are only there once they are touched. */
-	uint32_t *on_node = pl_calloc(capacity + 1, sizeof *on_node);
+	uint32_t *on_node;
 
+	if (!matcher->spread)
+		return PL_OK;
+	/* Fresh pages of a large one are only there once they are touched. */
+	on_node = pl_calloc(capacity + 1, sizeof *on_node);
 	if (on_node == NULL)
 		return pl_err_set(err, PL_NOMEM, "count pods on %u nodes", capacity);
 	for (uint32_t i = 0; i < from; i++)

@@ -19,8 +19,10 @@ enum { MATCHERS_MAX = 65536, MATCHER_TERMS_MAX = 2048 };
 
 struct matcher {
 	uint32_t users;
-	uint32_t pods;     /* that it finds, in all */
-	uint32_t *on_node; /* by slot, as long as the snapshot's columns */
+	uint32_t pods; /* that it finds, in all */
+	/* By slot, as long as the snapshot's columns. Of spreading only; else NULL:
+	 * whoever has terms asks by domains. */
+	uint32_t *on_node;
 	struct matcher_inner *inner;
 };
 

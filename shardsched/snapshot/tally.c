@@ -44,13 +44,32 @@ static struct tally_inner *tally_find(const struct matcher *matcher, uint32_t ke
 	return NULL;
 }
 
+struct count {
+	const struct snapshot *snapshot;
+	struct tally_inner *tally;
+};
+
+static enum pl_code count_view(void *ctx, struct spec_view_inner *view)
+{
+	const struct count *count = ctx;
+	const struct matcher_inner *matcher = matcher_inner(count->tally->tally.matcher);
+	const struct placed *placed = count->snapshot->placed;
+
+	if (!matcher_has_view(matcher, view))
+		return PL_OK;
+	for (uint32_t at = view->view.first_pod; at != SNAPSHOT_NONE;
+	     at = placed[at].next_of_view)
+		if (matcher_counts(matcher, placed[at].flags))
+			domain_counts_add(&count->tally->counts, placed[at].node, 1);
+	return PL_OK;
+}
+
 static void count_all(const struct snapshot *snapshot, struct tally_inner *tally)
 {
-	const uint32_t *on_node = tally->tally.matcher->on_node;
+	struct count count = {snapshot, tally};
 
-	for (uint32_t slot = 0; slot < snapshot->slots; slot++)
-		if (on_node[slot] != 0)
-			domain_counts_add(&tally->counts, slot, on_node[slot]);
+	(void)views_each(snapshot->inner->views, &tally->tally.matcher->inner->rule,
+	                 count_view, &count);
 }
 
 /* A use of the matcher comes with it. */

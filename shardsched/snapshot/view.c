@@ -285,11 +285,10 @@ void views_pod_added(struct snapshot *snapshot, struct spec_view *view, uint32_t
                      uint32_t flags)
 {
 	const struct spec_view_inner *inner = view->inner;
-	bool ends = (flags & PLACED_TERMINATING) != 0;
 
 	(void)snapshot;
 	for (uint32_t i = 0; i < inner->found_count; i++)
-		if (!ends || !inner->found_by[i]->inner->spread)
+		if (matcher_counts(inner->found_by[i]->inner, flags))
 			matcher_add(inner->found_by[i], slot, 1);
 	for (uint32_t i = 0; i < inner->carries_count; i++)
 		carrier_add(inner->carries[i], slot);
@@ -299,11 +298,10 @@ void views_pod_removed(struct snapshot *snapshot, struct spec_view *view, uint32
                        uint32_t flags)
 {
 	const struct spec_view_inner *inner = view->inner;
-	bool ends = (flags & PLACED_TERMINATING) != 0;
 
 	(void)snapshot;
 	for (uint32_t i = 0; i < inner->found_count; i++)
-		if (!ends || !inner->found_by[i]->inner->spread)
+		if (matcher_counts(inner->found_by[i]->inner, flags))
 			matcher_sub(inner->found_by[i], slot, 1);
 	for (uint32_t i = 0; i < inner->carries_count; i++)
 		carrier_sub(inner->carries[i], slot);

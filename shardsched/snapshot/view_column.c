@@ -152,48 +152,68 @@ enum pl_code views_grow(struct snapshot *snapshot, uint32_t capacity, struct pl_
 	return code;
 }
 
-/* What pods on that node carry by that label. */
-static void move_carried(struct snapshot *snapshot, uint32_t slot,
-                         const struct label_column *column, uint32_t from, uint32_t to)
+/* A node between two values. */
+struct move {
+	const struct label_column *column;
+	uint32_t slot, from, to;
+};
+
+static void move_found(const struct spec_view_inner *view, uint32_t flags,
+                       const struct move *move)
 {
-	uint32_t at = snapshot->row[slot].first_pod;
+	for (uint32_t i = 0; i < view->found_count; i++) {
+		struct matcher_inner *matcher = matcher_inner(view->found_by[i]);
 
-	for (uint32_t i = 0; i < snapshot->row[slot].pods; i++) {
-		const struct placed *pod = &snapshot->placed[at];
-		const struct spec_view_inner *view = view_inner(pod->view);
+		if (!matcher_counts(matcher, flags))
+			continue;
+		PL_LIST_EACH (at, &matcher->tallies) {
+			struct tally_inner *tally =
+				PL_LIST_ITEM(at, struct tally_inner, of_matcher);
 
-		at = pod->next_on_node;
-		for (uint32_t j = 0; j < view->carries_count; j++) {
-			struct carrier_inner *carrier = view->carries[j]->inner;
-
-			if (carrier->counts.column != column)
+			if (tally->counts.column != move->column)
 				continue;
-			domain_counts_move(&carrier->counts, slot, from, to, 1);
-			carrier_show(carrier);
+			domain_counts_move(&tally->counts, move->slot, move->from,
+			                   move->to, 1);
+			tally_show(tally);
 		}
 	}
+}
+
+static void move_carried(const struct spec_view_inner *view, const struct move *move)
+{
+	for (uint32_t i = 0; i < view->carries_count; i++) {
+		struct carrier_inner *carrier = view->carries[i]->inner;
+
+		if (carrier->counts.column != move->column)
+			continue;
+		domain_counts_move(&carrier->counts, move->slot, move->from, move->to, 1);
+		carrier_show(carrier);
+	}
+}
+
+/* In the sets of all that count by the column, also where none of its pods counts. */
+static void move_sets(const struct pl_list *counts, const struct move *move)
+{
+	PL_LIST_EACH (at, counts)
+		domain_counts_move(PL_LIST_ITEM(at, struct domain_counts, of_column),
+		                   move->slot, move->from, move->to, 0);
 }
 
 void views_node_moving(struct snapshot *snapshot, uint32_t slot,
                        struct label_column *column, uint32_t from, uint32_t to)
 {
 	struct view_column *users = column_find(snapshot->inner->views, column);
+	const struct move move = {column, slot, from, to};
+	uint32_t at = snapshot->row[slot].first_pod;
 
 	if (users == NULL)
 		return;
-	PL_LIST_EACH (at, &users->tallies) {
-		struct tally_inner *tally =
-			PL_LIST_ITEM(at, struct tally_inner, counts.of_column);
-		uint32_t pods = tally->tally.matcher->on_node[slot];
+	for (; at != SNAPSHOT_NONE; at = snapshot->placed[at].next_on_node) {
+		const struct placed *pod = &snapshot->placed[at];
 
-		domain_counts_move(&tally->counts, slot, from, to, pods);
-		tally_show(tally);
+		move_found(view_inner(pod->view), pod->flags, &move);
+		move_carried(view_inner(pod->view), &move);
 	}
-	if (pl_list_empty(&users->carriers))
-		return;
-	move_carried(snapshot, slot, column, from, to);
-	/* Also in the sets of those that none of its pods carries. */
-	PL_LIST_EACH (at, &users->carriers)
-		domain_counts_move(PL_LIST_ITEM(at, struct domain_counts, of_column),
-		                   slot, from, to, 0);
+	move_sets(&users->tallies, &move);
+	move_sets(&users->carriers, &move);
 }

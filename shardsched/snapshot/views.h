@@ -163,6 +163,15 @@ static inline struct matcher_inner *matcher_inner(struct matcher *matcher)
 	return matcher->inner;
 }
 
+/* Whether it counts pods with those flags. */
+static inline bool matcher_counts(const struct matcher_inner *matcher, uint32_t flags)
+{
+	return !matcher->spread || (flags & PLACED_TERMINATING) == 0;
+}
+
+bool matcher_has_view(const struct matcher_inner *matcher,
+                      const struct spec_view_inner *view);
+
 /* Pods came to a node, or left it. */
 void matcher_add(struct matcher *matcher, uint32_t slot, uint32_t pods);
 void matcher_sub(struct matcher *matcher, uint32_t slot, uint32_t pods);

@@ -6,14 +6,6 @@ static struct spec_view_inner *view_of(const struct placed *pod)
 	return view_inner(pod->view);
 }
 
-static bool has_matcher(const struct spec_view_inner *view, const struct matcher *matcher)
-{
-	for (uint32_t i = 0; i < view->found_count; i++)
-		if (view->found_by[i] == matcher)
-			return true;
-	return false;
-}
-
 static bool has_concern(const struct spec_view_inner *view, const struct carrier *carrier)
 {
 	for (uint32_t i = 0; i < view->view.concerns_count; i++)
@@ -39,10 +31,9 @@ static uint32_t matched_on(const struct snapshot *snapshot, uint32_t slot,
 
 	for (uint32_t i = 0; i < snapshot->row[slot].pods; i++) {
 		const struct placed *pod = &snapshot->placed[at];
-		bool ends = (pod->flags & PLACED_TERMINATING) != 0;
 
 		at = pod->next_on_node;
-		if (!(ends && matcher->spread) &&
+		if (matcher_counts(matcher, pod->flags) &&
 		    matcher_finds(snapshot, &matcher->matcher, pod->view->spec))
 			count++;
 	}
@@ -68,9 +59,7 @@ typedef uint32_t count_on_fn(const struct snapshot *snapshot, uint32_t slot,
 static uint32_t on_matcher(const struct snapshot *snapshot, uint32_t slot,
                            const void *who)
 {
-	const struct matcher *matcher = who;
-
-	return slot < snapshot->slots ? matcher->on_node[slot] : 0;
+	return matched_on(snapshot, slot, who);
 }
 
 static uint32_t on_carrier(const struct snapshot *snapshot, uint32_t slot,
@@ -123,7 +112,7 @@ static void check_matcher(const struct snapshot *snapshot, struct matcher_inner 
 
 		if (slot < snapshot->slots)
 			want = matched_on(snapshot, slot, matcher);
-		PL_ASSERT(matcher->matcher.on_node[slot] == want);
+		PL_ASSERT(!matcher->spread || matcher->matcher.on_node[slot] == want);
 		pods += want;
 	}
 	PL_ASSERT(matcher->matcher.pods == pods);
@@ -131,7 +120,7 @@ static void check_matcher(const struct snapshot *snapshot, struct matcher_inner 
 		struct tally_inner *tally =
 			PL_LIST_ITEM(at, struct tally_inner, of_matcher);
 
-		check_counts(snapshot, &tally->counts, on_matcher, &matcher->matcher);
+		check_counts(snapshot, &tally->counts, on_matcher, matcher);
 		check_set(snapshot, &tally->counts);
 		PL_ASSERT(tally->tally.in_domain == tally->counts.count);
 		PL_ASSERT(tally->tally.others == tally->counts.others);
@@ -174,7 +163,7 @@ static void check_view(const struct snapshot *snapshot, const struct views *view
 		struct matcher_inner *matcher =
 			PL_CONTAINER_OF(node, struct matcher_inner, by_key);
 
-		PL_ASSERT(has_matcher(view, &matcher->matcher) ==
+		PL_ASSERT(matcher_has_view(matcher, view) ==
 		          matcher_finds(snapshot, &matcher->matcher, spec));
 	}
 	PL_MAP_EACH (node, &views->carriers) {
@@ -222,8 +211,10 @@ size_t views_memory(const struct snapshot *snapshot)
 			                 sizeof(void *) +
 			         (view->labels + 1) * sizeof *view->label;
 	}
-	bytes += views->matchers.count *
-	         (sizeof(struct matcher_inner) + snapshot->capacity * sizeof(uint32_t));
+	bytes += views->matchers.count * sizeof(struct matcher_inner);
+	PL_MAP_EACH (node, &views->matchers)
+		if (PL_CONTAINER_OF(node, struct matcher_inner, by_key)->spread)
+			bytes += snapshot->capacity * sizeof(uint32_t);
 	PL_MAP_EACH (node, &views->columns) {
 		struct view_column *users =
 			PL_CONTAINER_OF(node, struct view_column, by_column);
