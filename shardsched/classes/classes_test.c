@@ -1,0 +1,255 @@
+/* What is kept of classes: how much of it, and what it costs. */
+#include "shardsched/classes/classes.h"
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/snapshot/snapshot_rig.h"
+#include "store/base/fault.h"
+
+enum { CLASSES = 6 };
+
+static struct {
+	struct profiles profiles;
+	struct classes *classes;
+	struct cycle *cached, *plain;
+	struct pod pod[CLASSES];
+	struct fw_class *class[CLASSES];
+	uint32_t nodes;
+} r;
+
+static void add_nodes(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		char text[256];
+
+		(void)snprintf(text, sizeof(text),
+		               "{'metadata': {'name': 'n%u'}, 'spec': {'taints': [%s]}, "
+		               "'status': {'allocatable': {'cpu': '%u', 'memory': "
+		               "'8Gi', 'pods': '20'}}}",
+		               r.nodes,
+		               r.nodes % 5 == 0
+		                       ? "{'key': 'k', 'effect': 'PreferNoSchedule'}"
+		                       : "",
+		               2 + r.nodes % 7);
+		put_node(text);
+		r.nodes++;
+	}
+}
+
+static void rig_begin(uint32_t nodes, size_t memory_max)
+{
+	struct cycle_opts opts = {.snapshot = &snapshot};
+
+	begin();
+	memset(&r, 0, sizeof(r));
+	T_OK(profiles_parse(&model, &plugins, pl_span_str(""), &r.profiles, &err), &err);
+	T_OK(classes_new(&snapshot, memory_max, &r.classes, &err), &err);
+	T_OK(cycle_new(&opts, &r.plain, &err), &err);
+	opts.cache = classes_cache(r.classes);
+	T_OK(cycle_new(&opts, &r.cached, &err), &err);
+	add_nodes(nodes);
+	for (int i = 0; i < CLASSES; i++) {
+		char text[256];
+
+		(void)snprintf(text, sizeof(text),
+		               "{'metadata': {'name': 'p', 'namespace': 'a'}, 'spec': "
+		               "{'containers': [{'name': 'c', 'resources': {'requests': "
+		               "{'cpu': '%d00m'}}}]}}",
+		               i + 1);
+		r.pod[i] = pod_from(text);
+		T_OK(fw_class_open(&snapshot, &r.profiles.at[0], r.pod[i].spec,
+		                   &r.class[i], &err),
+		     &err);
+	}
+}
+
+static void rig_end(void)
+{
+	for (int i = 0; i < CLASSES; i++) {
+		classes_forget(r.classes, r.class[i]);
+		fw_class_close(&snapshot, r.class[i]);
+		pod_drop(&model, &r.pod[i]);
+	}
+	cycle_free(r.cached);
+	cycle_free(r.plain);
+	classes_free(r.classes);
+	profiles_drop(&r.profiles);
+	end();
+}
+
+static struct outcome decide(struct cycle *cycle, int class, uint64_t draw)
+{
+	struct pod_self self = {.name = r.pod[class].name, .nominated = SNAPSHOT_NONE};
+	struct outcome out;
+
+	cycle_run(cycle, r.class[class], &self, draw, &out);
+	return out;
+}
+
+static struct outcome decide_both(int class, uint64_t draw)
+{
+	struct outcome cached = decide(r.cached, class, draw);
+	struct outcome plain = decide(r.plain, class, draw);
+
+	T_EQ(cached.result, plain.result);
+	T_EQ(cached.node, plain.node);
+	T_EQ(cached.total, plain.total);
+	T_EQ(cached.feasible, plain.feasible);
+	T_EQ(cached.best, plain.best);
+	return plain;
+}
+
+static uint32_t place(int class, uint32_t slot)
+{
+	struct pod_on_node there = on_node(&r.pod[class]);
+	uint32_t placed;
+
+	T_OK(snapshot_pod_add(&snapshot, slot, &there, &placed, &err), &err);
+	return placed;
+}
+
+static struct classes_figures figures(void)
+{
+	struct classes_figures out;
+
+	classes_figures(r.classes, &out);
+	return out;
+}
+
+static uint64_t draw_of(uint64_t number)
+{
+	return number * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+T_CASE(a_class_is_made_once_and_mended)
+{
+	rig_begin(40, 1 << 20);
+	for (uint64_t i = 0; i < 10; i++)
+		(void)place(0, decide_both(0, draw_of(i)).node);
+	T_EQ(figures().made, 1);
+	T_EQ(figures().hits, 9);
+	T_EQ(figures().mended, 9);
+	T_EQ(figures().kept, 1);
+	(void)decide_both(1, 0);
+	T_EQ(figures().made, 2);
+	rig_end();
+}
+
+T_CASE(more_changes_than_are_remembered_make_it_anew)
+{
+	rig_begin(3, 1 << 20);
+	(void)decide_both(0, 0);
+	for (uint32_t i = 0; i <= SNAPSHOT_LOG / 2; i++)
+		snapshot_pod_remove(&snapshot, place(1, 2));
+	(void)decide_both(0, 0);
+	T_EQ(figures().made, 2);
+	rig_end();
+}
+
+T_CASE(those_used_last_stay)
+{
+	size_t bytes;
+
+	rig_begin(40, 1 << 20);
+	(void)decide_both(0, 0);
+	bytes = figures().bytes;
+	rig_end();
+
+	rig_begin(40, bytes * 3);
+	for (int i = 0; i < 3; i++)
+		(void)decide_both(i, 0);
+	T_EQ(figures().forgotten, 0);
+	(void)decide_both(0, 0);
+	(void)decide_both(3, 0); /* for which 1 goes */
+	T_EQ(figures().forgotten, 1);
+	T_EQ(figures().kept, 3);
+	T_EQ(figures().bytes, bytes * 3);
+	(void)decide_both(0, 0);
+	(void)decide_both(2, 0);
+	T_EQ(figures().made, 4);
+	(void)decide_both(1, 0);
+	T_EQ(figures().made, 5);
+	rig_end();
+}
+
+T_CASE(without_room_nothing_is_kept)
+{
+	rig_begin(40, 0);
+	for (int i = 0; i < CLASSES; i++)
+		(void)decide_both(i, draw_of((uint64_t)i));
+	T_EQ(figures().kept, 0);
+	T_EQ(figures().bytes, 0);
+	rig_end();
+}
+
+T_CASE(what_is_kept_grows_with_the_cluster)
+{
+	rig_begin(500, 1 << 20);
+	for (int i = 0; i < CLASSES; i++)
+		(void)decide_both(i, 7);
+	add_nodes(600);
+	for (int i = 0; i < CLASSES; i++)
+		(void)place(i, decide_both(i, 8).node);
+	for (int i = 0; i < CLASSES; i++)
+		(void)decide_both(i, 9);
+	T_EQ(figures().kept, CLASSES);
+	rig_end();
+}
+
+/* Pods come and go, nodes are mended, pods are decided about. */
+T_CASE(a_steady_state_allocates_nothing)
+{
+	rig_begin(300, 1 << 20);
+	for (uint64_t round = 0; round < 40; round++) {
+		if (round == 20)
+			pl_fault_arm(PL_FAULT_ALLOC, 1);
+		for (int i = 0; i < CLASSES; i++) {
+			struct outcome out = decide(r.cached, i, draw_of(round));
+
+			T_EQ(out.result, CYCLE_NODE);
+			snapshot_pod_remove(&snapshot, place(i, out.node));
+		}
+	}
+	T_TRUE(!pl_fault_fired(PL_FAULT_ALLOC));
+	pl_fault_reset();
+	T_TRUE(figures().hits > 0);
+	rig_end();
+}
+
+/* It does without, or the cycle tells; and afterwards all is well. */
+T_CASE(no_memory)
+{
+	bool fired = true;
+
+	for (uint64_t nth = 1; fired; nth++) {
+		struct outcome out;
+
+		rig_begin(40, 1 << 20);
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		out = decide(r.cached, 0, 3);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		T_TRUE(out.result == CYCLE_NODE || (fired && out.result == CYCLE_ERROR));
+		if (out.result == CYCLE_NODE)
+			T_EQ(out.node, decide(r.plain, 0, 3).node);
+		(void)decide_both(0, 4);
+		T_EQ(figures().kept, 1);
+		T_TRUE(fired || nth > 10);
+		rig_end();
+	}
+}
+
+static enum pl_code make(void)
+{
+	struct classes *classes = NULL;
+	enum pl_code code = classes_new(&snapshot, 0, &classes, &err);
+
+	classes_free(classes);
+	return code;
+}
+
+T_CASE(no_memory_at_all)
+{
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	T_CODE(make(), PL_NOMEM, &err);
+	pl_fault_reset();
+	classes_free(NULL);
+}
