@@ -20,8 +20,9 @@
 enum { KEPT_MAX = 1 << 17 };
 
 struct own {
-	double *spread; /* of each image: the share of nodes that have it */
-	uint64_t epoch;
+	double *spread;   /* of each image: the share of nodes that have it */
+	uint64_t epoch;   /* of all images */
+	uint64_t version; /* grows when what is kept here changes */
 	bool made;
 	bool anywhere; /* some node has one of them */
 	/* Kept scores, and by word of 64 slots whether they are: as long as the columns,
@@ -51,11 +52,6 @@ static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 	free(own->kept);
 }
 
-static uint64_t epoch(const struct plugin_call *call)
-{
-	return call->snapshot->images_epoch;
-}
-
 static size_t kept_words(uint32_t capacity)
 {
 	return pl_bitset_words(capacity / 64);
@@ -83,6 +79,7 @@ static void refresh(const struct plugin_call *call)
 {
 	const struct snapshot *snapshot = call->snapshot;
 	struct own *own = call->own;
+	bool changed = !own->made;
 
 	if (own->made && own->epoch == snapshot->images_epoch)
 		return;
@@ -92,14 +89,26 @@ static void refresh(const struct plugin_call *call)
 	for (uint32_t i = 0; i < call->spec->images.count; i++) {
 		uint32_t nodes =
 			snapshot_image_nodes(snapshot, spec_images(call->spec)[i]);
+		double spread = nodes == 0 ? 0 : (double)nodes / snapshot->nodes;
 
-		own->spread[i] = nodes == 0 ? 0 : (double)nodes / snapshot->nodes;
+		changed = changed || spread != own->spread[i];
+		own->spread[i] = spread;
 		own->anywhere = own->anywhere || nodes > 0;
 	}
+	own->version += changed;
 	if (own->anywhere && own->capacity != snapshot->capacity)
 		grow(own, snapshot->capacity);
 	else if (own->kept != NULL)
 		memset(own->kept, 0, kept_words(own->capacity) * sizeof *own->kept);
+}
+
+/* Images of other pods, and nodes, come and go all the time. */
+static uint64_t epoch(const struct plugin_call *call)
+{
+	const struct own *own = call->own;
+
+	refresh(call);
+	return own->version;
 }
 
 /* Not beyond what all of them together can count for. */
