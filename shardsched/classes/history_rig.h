@@ -10,8 +10,7 @@
 #define HISTORY_POD(meta, containers, rest)                                             \
 	"{'metadata': {'name': 'p', 'namespace': 'a'" meta "}, 'spec': {'containers': " \
 	"[" containers "]" rest "}}"
-#define HISTORY_ASKS(amounts) \
-	"{'name': 'c', 'image': 'web:1', 'resources': {'requests': {" amounts "}}}"
+#define HISTORY_ASKS(amounts) "{'name': 'c', 'resources': {'requests': {" amounts "}}}"
 #define HISTORY_SMALL HISTORY_ASKS("'cpu': '200m', 'memory': '100Mi'")
 #define HISTORY_LABELS(labels) ", 'labels': {" labels "}"
 #define HISTORY_WEB HISTORY_LABELS("'app': 'web'")
