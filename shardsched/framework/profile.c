@@ -181,9 +181,9 @@ static enum pl_code profile_fits(const struct profiles *profiles, uint32_t with,
 
 	for (uint32_t i = 0; i < with; i++)
 		if (profiles->at[i].scheduler == added->scheduler)
-			return pl_json_fail(pl_json_member(draft->at, "schedulerName"),
-			                    PL_INVALID, err,
-			                    "another profile has this name");
+			return pl_json_fail(draft->at, PL_INVALID, err,
+			                    "another profile is called %s",
+			                    draft->scheduler);
 	if (profiles->at[0].at[POINT_QUEUE_SORT].plugin[0] !=
 	    added->at[POINT_QUEUE_SORT].plugin[0])
 		return pl_json_fail(draft->at, PL_INVALID, err,

@@ -216,7 +216,7 @@ T_CASE(what_is_wrong_is_told_with_its_path)
 	refuses("{\"profiles\":[{\"schedulerName\":\"\"}]}",
 	        "profiles[0].schedulerName: a name is needed");
 	refuses("{\"profiles\":[{},{\"schedulerName\":\"default-scheduler\"}]}",
-	        "profiles[1].schedulerName: another profile has this name");
+	        "profiles[1]: another profile is called default-scheduler");
 	refuses("{\"profiles\":[{\"plugins\":{\"filter\":{\"enabled\":[{\"name\":\"X\"}]}}}]}",
 	        "profiles[0].plugins.filter.enabled[0].name: there is no such plugin");
 	refuses("{\"profiles\":[{\"plugins\":{\"filter\":{\"enabled\":[{\"name\":\"C\"}]}}}]}",
