@@ -1,6 +1,7 @@
 #include "shardsched/plugins/volume_plan.h"
 #include "shardsched/plugins/volume_rig.h"
 #include "shardsched/snapshot/assumed.h"
+#include "tests/harness/torture.h"
 
 static const struct plugin *const row = &plugin_volume_binding;
 
@@ -269,6 +270,78 @@ T_CASE(a_pod_whose_volume_was_taken_is_not_bound)
 	T_EQ(catalog_next_open_volume(&snapshot.catalog, id("found"), NULL) == NULL,
 	     true);
 	T_EQ(row->reserve(&call, here, &said), VERDICT_UNRESOLVABLE);
+	end_volumes();
+}
+
+/* Every row, with an arena that has to ask the heap for each thing. */
+static enum pl_code ask_rows(void)
+{
+	static const struct plugin *const rows[] = {
+		&plugin_volume_restrictions, &plugin_ebs_limits,
+		&plugin_node_volume_limits, &plugin_volume_binding, &plugin_volume_zone};
+	enum pl_code code = PL_OK;
+
+	pl_arena_done(&cycle_arena);
+	pl_arena_init(&cycle_arena, 16, 0);
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		enum verdict_code said_of_it = prepare(rows[i]);
+
+		if (said_of_it == VERDICT_SUCCESS)
+			(void)node_says(rows[i], here);
+		if (said_of_it == VERDICT_ERROR) {
+			T_STR(sentences(&said), "the plugin failed: ");
+			code = PL_NOMEM;
+		}
+	}
+	return code;
+}
+
+static enum pl_code reserve_one(void)
+{
+	enum verdict_code code;
+
+	pl_arena_done(&cycle_arena);
+	pl_arena_init(&cycle_arena, 16, 0);
+	verdict_clear(&said);
+	code = row->reserve(&call, here, &said);
+	row->unreserve(&call, here);
+	catalog_check(&snapshot.catalog);
+	T_TRUE(assumed_get(&snapshot.catalog,
+	                   (struct assumed_pod){pod.spec->namespace, pod.name, pod.uid},
+	                   0) == NULL);
+	return code == VERDICT_SUCCESS ? PL_OK : PL_NOMEM;
+}
+
+T_CASE(without_memory_a_row_fails_and_nothing_is_lost)
+{
+	begin_nodes();
+	put_claim("c", "found", 1);
+	put_claim("d", "made", 1);
+	PUT_OBJECT(
+		claim,
+		"{" META(
+			"e",
+			",'annotations':{"
+			"'pv.kubernetes.io/bind-completed':'yes'}") ",'spec':{'volumeName':'z'}}");
+	put_volume("v", 1, AT("'a'"));
+	put_volume("w", 1, ",'claimRef':{'namespace':'n','name':'d'}");
+	PUT_OBJECT(volume,
+	           "{'metadata':{'name':'z','labels':{"
+	           "'topology.kubernetes.io/zone':'x__y'}},'spec':{'local':{'path':"
+	           "'/d'}" AT("'a'") "}}");
+	PUT_OBJECT(csi_driver,
+	           "{'metadata':{'name':'d'},'spec':{'storageCapacity':true}}");
+	PUT_OBJECT(csi_capacity,
+	           "{" META("k", "") ",'storageClassName':'made','capacity':"
+	                             "'100','nodeTopology':{'matchLabels':{"
+	                             "'zone':'x'}}}");
+	ask(POD("p",
+	        CLAIM_OF("c") "," CLAIM_OF("d") "," CLAIM_OF(
+			"e") ","
+	                     "{'name':'aws','awsElasticBlockStore':{'volumeID':'x'}}"));
+	t_torture(ask_rows, false);
+	(void)prepare(row);
+	t_torture(reserve_one, false);
 	end_volumes();
 }
 
