@@ -2,17 +2,6 @@
 
 #include <string.h>
 
-bool volume_index_init(struct volume_index *index, struct pl_arena *arena, uint32_t items,
-                       uint32_t pins)
-{
-	*index = (struct volume_index){0};
-	if (pins > 0)
-		index->pin = pl_arena_alloc(arena, (size_t)pins * sizeof *index->pin);
-	if (items > 0)
-		index->rest = pl_arena_alloc(arena, (size_t)items * sizeof *index->rest);
-	return (pins == 0 || index->pin != NULL) && (items == 0 || index->rest != NULL);
-}
-
 static bool take_key(struct volume_index *index, uint32_t key)
 {
 	for (uint32_t i = 0; i < index->keys; i++)
@@ -48,100 +37,84 @@ uint32_t volume_index_pins(const struct selector *asks)
 	return row == NULL ? 0 : row->count;
 }
 
-void volume_index_add(struct volume_index *index, uint32_t item,
+bool volume_index_init(struct volume_index *index, struct pl_arena *arena, uint32_t pins)
+{
+	uint32_t buckets = 1;
+
+	*index = (struct volume_index){0};
+	if (pins == 0)
+		return true;
+	while (buckets < pins)
+		buckets *= 2;
+	index->pin = pl_arena_alloc(arena, (size_t)pins * sizeof *index->pin);
+	index->bucket = pl_arena_zalloc(arena, buckets, sizeof *index->bucket);
+	index->mask = buckets - 1;
+	return index->pin != NULL && index->bucket != NULL;
+}
+
+static uint32_t *bucket_of(const struct volume_index *index, uint32_t key, uint32_t value)
+{
+	/* Numbers of strings are dense: multiplied, their high bits are mixed. */
+	uint32_t hash = (value ^ key << 16) * 2654435769U;
+
+	return &index->bucket[(hash ^ hash >> 16) & index->mask];
+}
+
+static void add_pin(struct volume_index *index, struct volume_pin pin)
+{
+	uint32_t *first = bucket_of(index, pin.key, pin.value);
+
+	pin.next = *first;
+	index->pin[index->pins++] = pin;
+	*first = index->pins;
+}
+
+bool volume_index_add(struct volume_index *index, uint32_t item,
                       const struct selector *asks)
 {
 	const struct selector_row *row = narrowest(asks);
 
-	if (row == NULL || !take_key(index, row->key)) {
-		index->rest[index->rests++] = item;
-		return;
-	}
+	if (row == NULL || !take_key(index, row->key))
+		return false;
 	for (uint32_t i = 0; i < row->count; i++)
-		index->pin[index->pins++] = (struct volume_pin){
-			.key = row->key,
-			.value = selector_values(asks, row)[i],
-			.item = item,
-		};
+		add_pin(index, (struct volume_pin){
+				       .key = row->key,
+				       .value = selector_values(asks, row)[i],
+				       .item = item,
+			       });
+	return true;
 }
 
-static int compare_words(uint32_t a, uint32_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_pins(const void *left, const void *right, const void *ctx)
-{
-	const struct volume_pin *a = left, *b = right;
-
-	(void)ctx;
-	if (a->key != b->key)
-		return compare_words(a->key, b->key);
-	if (a->value != b->value)
-		return compare_words(a->value, b->value);
-	return compare_words(a->item, b->item);
-}
-
-void volume_index_sort(struct volume_index *index)
-{
-	volume_sort(index->pin, index->pins, sizeof *index->pin, compare_pins, NULL);
-}
-
-/* The first pin that is not before that one. */
-static uint32_t lower_bound(const struct volume_index *index,
-                            const struct volume_pin *want)
-{
-	uint32_t low = 0, high = index->pins;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_pins(&index->pin[middle], want, NULL) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-void volume_walk_init(struct volume_walk *walk, const struct volume_index *index,
+/* To the next key of the index that the node has. */
+static bool next_lane(struct volume_walk *walk, const struct volume_index *index,
                       const struct labels *labels)
 {
-	*walk = (struct volume_walk){0};
-	for (uint32_t i = 0; i < index->keys; i++) {
-		struct volume_pin want = {.key = index->key[i]};
+	while (walk->lane < index->keys) {
+		uint32_t key = index->key[walk->lane++];
 
-		want.value = labels_get(labels, want.key);
-		if (want.value == 0)
+		walk->value = labels_get(labels, key);
+		if (walk->value == 0)
 			continue;
-		walk->at[i] = lower_bound(index, &want);
-		want.item = UINT32_MAX;
-		walk->end[i] = lower_bound(index, &want);
+		walk->pin = *bucket_of(index, key, walk->value);
+		return true;
 	}
-	walk->end[VOLUME_INDEX_KEYS] = index->rests;
+	return false;
 }
 
-static uint32_t item_at(const struct volume_walk *walk, const struct volume_index *index,
-                        unsigned lane)
+uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *index,
+                          const struct labels *labels)
 {
-	if (walk->at[lane] == walk->end[lane])
-		return UINT32_MAX;
-	return lane == VOLUME_INDEX_KEYS ? index->rest[walk->at[lane]]
-	                                 : index->pin[walk->at[lane]].item;
-}
+	do {
+		while (walk->pin != 0) {
+			const struct volume_pin *pin = &index->pin[walk->pin - 1];
 
-uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *index)
-{
-	uint32_t best = UINT32_MAX;
-
-	for (unsigned lane = 0; lane <= VOLUME_INDEX_KEYS; lane++) {
-		uint32_t item = item_at(walk, index, lane);
-
-		best = item < best ? item : best;
-	}
-	for (unsigned lane = 0; lane <= VOLUME_INDEX_KEYS && best != UINT32_MAX; lane++)
-		walk->at[lane] += item_at(walk, index, lane) == best;
-	return best;
+			walk->pin = pin->next;
+			if (pin->value == walk->value &&
+			    pin->key == index->key[walk->lane - 1])
+				return pin->item;
+		}
+	} while (next_lane(walk, index, labels));
+	return UINT32_MAX;
 }
 
 /* -- a heap sort -------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * by a label that they ask nodes for: so that a node is held against its own few, and not
  * against all that there are.
  *
- * Made in the arena of a cycle. Things are numbers in an order of the caller's; the index
- * tells candidates in that order, and the caller asks them exactly.
+ * Made in the arena of a cycle. Things are numbers of the caller's, who asks each
+ * candidate exactly.
  */
 #ifndef SHARDSCHED_PLUGINS_VOLUME_INDEX_H
 #define SHARDSCHED_PLUGINS_VOLUME_INDEX_H
@@ -13,47 +13,44 @@
 #include "store/base/arena.h"
 
 enum {
-	VOLUME_INDEX_KEYS = 4,   /* what asks for yet another key is asked by each node */
-	VOLUME_INDEX_VALUES = 8, /* of one row; the same for one with more */
+	VOLUME_INDEX_KEYS = 4,   /* what asks for yet another key is loose */
+	VOLUME_INDEX_VALUES = 8, /* of one row; what has more is loose */
 };
 
 struct volume_pin {
 	uint32_t key, value;
 	uint32_t item;
-	uint32_t zero;
+	uint32_t next; /* in its bucket: index + 1 */
 };
 
 struct volume_index {
-	struct volume_pin *pin; /* by key, value, item */
+	struct volume_pin *pin;
 	uint32_t pins;
-	uint32_t *rest; /* things without a pin, in order */
-	uint32_t rests;
+	uint32_t *bucket; /* a power of two: of the first pin, index + 1 */
+	uint32_t mask;
 	uint32_t key[VOLUME_INDEX_KEYS];
 	uint32_t keys;
 };
 
-/* How many pins such a thing takes; 0: it is among the rest. What it asks nodes for may
- * be NULL: nothing. */
+/* How many pins such a thing takes; 0: it is loose. What it asks nodes for may be NULL:
+ * nothing. */
 uint32_t volume_index_pins(const struct selector *asks);
-/* Room for so many things, and pins of theirs; false: the arena is full. */
-bool volume_index_init(struct volume_index *index, struct pl_arena *arena, uint32_t items,
-                       uint32_t pins);
-/* In the order of things. */
-void volume_index_add(struct volume_index *index, uint32_t item,
+/* Room for so many pins; false: the arena is full. */
+bool volume_index_init(struct volume_index *index, struct pl_arena *arena, uint32_t pins);
+/* false: it is loose: each node is a candidate. */
+bool volume_index_add(struct volume_index *index, uint32_t item,
                       const struct selector *asks);
-/* After the last. */
-void volume_index_sort(struct volume_index *index);
 
-/* Goes over the candidates of a node. */
+/* Goes over the candidates of a node, in no order. Zeroed: at the begin. */
 struct volume_walk {
-	uint32_t at[VOLUME_INDEX_KEYS + 1]; /* next of each key, then of the rest */
-	uint32_t end[VOLUME_INDEX_KEYS + 1];
+	uint32_t lane; /* the key, and one more once it has begun */
+	uint32_t pin;  /* the next in the bucket, index + 1 */
+	uint32_t value;
 };
 
-void volume_walk_init(struct volume_walk *walk, const struct volume_index *index,
-                      const struct labels *labels);
-/* The next thing in order; UINT32_MAX: no more. */
-uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *index);
+/* UINT32_MAX: no more. */
+uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *index,
+                          const struct labels *labels);
 
 /* qsort without memory of its own. Elements of at most 64 bytes. */
 typedef int volume_compare_fn(const void *a, const void *b, const void *ctx);

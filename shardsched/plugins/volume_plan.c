@@ -89,15 +89,15 @@ static bool may_be_taken(const struct strings *strings, const struct volume *vol
 	        selector_matches(strings, claim->selector, volume->labels));
 }
 
-/* The smallest first, then by name: whatever the order in which they came to be known. */
-static int compare_volumes(const void *left, const void *right, const void *strings)
+/* Whatever the order in which they came to be known. */
+int plan_volume_compare(const void *left, const void *right, const void *strings)
 {
-	const struct volume *a = *(const struct volume *const *)left;
-	const struct volume *b = *(const struct volume *const *)right;
+	const struct plan_volume *a = left, *b = right;
 
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? -1 : 1;
-	return pl_span_cmp(strings_get(strings, a->name), strings_get(strings, b->name));
+	return pl_span_cmp(strings_get(strings, a->volume->name),
+	                   strings_get(strings, b->volume->name));
 }
 
 /* The one thing that it asks nodes for, as far as an index can use it. */
@@ -108,17 +108,26 @@ static const struct selector *asks_of(const struct volume *volume)
 	               : NULL;
 }
 
-static bool index_open(struct plan_claim *it, struct pl_arena *arena)
+/* Pinned ones to the front, loose ones behind them, by size. */
+static bool index_open(const struct plugin_call *call, struct plan_claim *it,
+                       uint32_t pins)
 {
-	uint32_t pins = 0;
+	uint32_t pinned = 0;
 
-	for (uint32_t i = 0; i < it->open_count; i++)
-		pins += volume_index_pins(asks_of(it->open[i]));
-	if (!volume_index_init(&it->open_index, arena, it->open_count, pins))
+	if (!volume_index_init(&it->pinned, call->arena, pins))
 		return false;
-	for (uint32_t i = 0; i < it->open_count; i++)
-		volume_index_add(&it->open_index, i, asks_of(it->open[i]));
-	volume_index_sort(&it->open_index);
+	for (uint32_t i = 0; i < it->open_count; i++) {
+		struct plan_volume one = it->open[i];
+
+		if (!volume_index_add(&it->pinned, pinned, asks_of(one.volume)))
+			continue;
+		it->open[i] = it->open[pinned];
+		it->open[pinned++] = one;
+	}
+	it->loose = it->open + pinned;
+	it->loose_count = it->open_count - pinned;
+	volume_sort(it->loose, it->loose_count, sizeof *it->loose, plan_volume_compare,
+	            &call->snapshot->model->strings);
 	return true;
 }
 
@@ -127,42 +136,49 @@ static bool find_open(const struct plugin_call *call, struct plan_claim *it)
 	const struct catalog *catalog = &call->snapshot->catalog;
 	const struct strings *strings = &call->snapshot->model->strings;
 	const struct volume *volume = NULL;
-	uint32_t count = 0;
+	uint32_t count = 0, pins = 0;
 
 	while ((volume = catalog_next_open_volume(catalog, it->claim->class, volume)))
-		count += may_be_taken(strings, volume, it->claim);
+		count++;
 	if (count == 0)
 		return true;
-	it->open = pl_arena_alloc(call->arena, count * sizeof(struct volume *));
+	it->open = pl_arena_alloc(call->arena, count * sizeof *it->open);
 	if (it->open == NULL)
 		return false;
-	while ((volume = catalog_next_open_volume(catalog, it->claim->class, volume)))
-		if (may_be_taken(strings, volume, it->claim))
-			it->open[it->open_count++] = volume;
-	volume_sort(it->open, count, sizeof(struct volume *), compare_volumes, strings);
-	return index_open(it, call->arena);
+	while ((volume = catalog_next_open_volume(catalog, it->claim->class, volume))) {
+		if (!may_be_taken(strings, volume, it->claim))
+			continue;
+		pins += volume_index_pins(asks_of(volume));
+		it->open[it->open_count++] = (struct plan_volume){volume->bytes, volume};
+	}
+	return index_open(call, it, pins);
+}
+
+static bool may_be_its_own(const struct volume *volume, const struct claim *claim)
+{
+	return could_hold(volume, claim) && is_bound_to(volume, claim);
 }
 
 static bool find_bound_to(const struct plugin_call *call, struct plan_claim *it)
 {
 	const struct catalog *catalog = &call->snapshot->catalog;
-	const struct strings *strings = &call->snapshot->model->strings;
 	const struct catalog_key key = {it->claim->namespace, it->claim->name, 0};
 	const struct volume *volume = NULL;
 	uint32_t count = 0;
 
 	while ((volume = catalog_next_claimed_volume(catalog, key, volume)))
-		count += could_hold(volume, it->claim) && is_bound_to(volume, it->claim);
+		count += may_be_its_own(volume, it->claim);
 	if (count == 0)
 		return true;
-	it->bound_to = pl_arena_alloc(call->arena, count * sizeof(struct volume *));
+	it->bound_to = pl_arena_alloc(call->arena, count * sizeof *it->bound_to);
 	if (it->bound_to == NULL)
 		return false;
 	while ((volume = catalog_next_claimed_volume(catalog, key, volume)))
-		if (could_hold(volume, it->claim) && is_bound_to(volume, it->claim))
-			it->bound_to[it->bound_to_count++] = volume;
-	volume_sort(it->bound_to, count, sizeof(struct volume *), compare_volumes,
-	            strings);
+		if (may_be_its_own(volume, it->claim))
+			it->bound_to[it->bound_to_count++] =
+				(struct plan_volume){volume->bytes, volume};
+	volume_sort(it->bound_to, count, sizeof *it->bound_to, plan_volume_compare,
+	            &call->snapshot->model->strings);
 	return true;
 }
 
@@ -176,17 +192,23 @@ static bool has_room(const struct csi_capacity *capacity, const struct claim *cl
 	return most >= claim->bytes && (capacity->nodes->flags & SELECTOR_NOTHING) == 0;
 }
 
+/* Pinned ones to the front. */
 static bool index_room(struct plan_claim *it, struct pl_arena *arena)
 {
 	uint32_t pins = 0;
 
 	for (uint32_t i = 0; i < it->room_count; i++)
 		pins += volume_index_pins(it->room[i]->nodes);
-	if (!volume_index_init(&it->room_index, arena, it->room_count, pins))
+	if (!volume_index_init(&it->room_index, arena, pins))
 		return false;
-	for (uint32_t i = 0; i < it->room_count; i++)
-		volume_index_add(&it->room_index, i, it->room[i]->nodes);
-	volume_index_sort(&it->room_index);
+	for (uint32_t i = 0; i < it->room_count; i++) {
+		const struct csi_capacity *one = it->room[i];
+
+		if (!volume_index_add(&it->room_index, it->room_pinned, one->nodes))
+			continue;
+		it->room[i] = it->room[it->room_pinned];
+		it->room[it->room_pinned++] = one;
+	}
 	return true;
 }
 

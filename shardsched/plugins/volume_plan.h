@@ -12,21 +12,31 @@
 #include "shardsched/plugins/volume_claims.h"
 #include "shardsched/plugins/volume_index.h"
 
+/* A volume that a claim could have. */
+struct plan_volume {
+	int64_t bytes;
+	const struct volume *volume;
+};
+
 /* A claim that waits. */
 struct plan_claim {
 	const struct claim *claim;
 	const struct storage_class *class;
-	/* Volumes that may be its own: pre-bound ones, if any, by themselves. */
-	const struct volume **bound_to;
+	/* Volumes that it could have: those that were bound to it before, or else open
+	 * ones: pinned to some nodes, or loose, the smallest first. */
+	struct plan_volume *bound_to;
 	uint32_t bound_to_count;
-	const struct volume **open; /* by size and name */
+	struct plan_volume *open;
 	uint32_t open_count;
-	struct volume_index open_index;
+	struct plan_volume *loose; /* the last of open */
+	uint32_t loose_count;
+	struct volume_index pinned; /* of the first of open */
 	/* Where one can be made. */
 	bool is_made;  /* its class makes volumes */
 	bool is_tight; /* room is looked at: */
 	const struct csi_capacity **room;
 	uint32_t room_count;
+	uint32_t room_pinned; /* the first of these, in: */
 	struct volume_index room_index;
 	const struct volume *chosen; /* scratch: for the node that was asked last */
 };
@@ -64,6 +74,9 @@ enum plan_result {
 
 enum plan_result volume_plan_make(const struct plugin_call *call,
                                   struct volume_plan *plan, struct verdict *say);
+
+/* Below 0: a is taken rather than b: it is smaller, or comes first by name. */
+int plan_volume_compare(const void *a, const void *b, const void *strings);
 
 /* A mask of refusals; 0: the node will do, and each open claim has its chosen volume, or
  * NULL if one is to be made. */

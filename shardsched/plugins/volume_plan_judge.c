@@ -32,36 +32,75 @@ static bool is_chosen(const struct volume_plan *plan, uint32_t before,
 	return false;
 }
 
+/* Of those that are pinned to the node. */
+static struct plan_volume choose_pinned(const struct snapshot *snapshot,
+                                        const struct volume_plan *plan, uint32_t at,
+                                        const struct node_row *row)
+{
+	const struct plan_claim *it = &plan->open[at];
+	struct plan_volume best = {0};
+	struct volume_walk walk = {0};
+	uint32_t item;
+
+	while ((item = volume_walk_next(&walk, &it->pinned, row->node.labels)) !=
+	       UINT32_MAX) {
+		const struct plan_volume *one = &it->open[item];
+
+		if ((best.volume == NULL ||
+		     plan_volume_compare(one, &best, &snapshot->model->strings) < 0) &&
+		    !is_chosen(plan, at, one->volume) &&
+		    reaches(snapshot, row, one->volume))
+			best = *one;
+	}
+	return best;
+}
+
 static const struct volume *choose(const struct snapshot *snapshot,
                                    const struct volume_plan *plan, uint32_t at,
                                    const struct node_row *row)
 {
 	const struct plan_claim *it = &plan->open[at];
-	struct volume_walk walk;
-	uint32_t item;
+	struct plan_volume best;
 
-	for (uint32_t i = 0; i < it->bound_to_count; i++)
-		if (!is_chosen(plan, at, it->bound_to[i]))
-			return reaches(snapshot, row, it->bound_to[i]) ? it->bound_to[i]
-			                                               : NULL;
-	volume_walk_init(&walk, &it->open_index, row->node.labels);
-	while ((item = volume_walk_next(&walk, &it->open_index)) != UINT32_MAX)
-		if (!is_chosen(plan, at, it->open[item]) &&
-		    reaches(snapshot, row, it->open[item]))
-			return it->open[item];
-	return NULL;
+	for (uint32_t i = 0; i < it->bound_to_count; i++) {
+		const struct volume *own = it->bound_to[i].volume;
+
+		if (!is_chosen(plan, at, own))
+			return reaches(snapshot, row, own) ? own : NULL;
+	}
+	best = choose_pinned(snapshot, plan, at, row);
+	for (uint32_t i = 0; i < it->loose_count; i++) {
+		const struct plan_volume *one = &it->loose[i];
+
+		if (best.volume != NULL &&
+		    plan_volume_compare(one, &best, &snapshot->model->strings) > 0)
+			break;
+		if (!is_chosen(plan, at, one->volume) &&
+		    reaches(snapshot, row, one->volume))
+			return one->volume;
+	}
+	return best.volume;
+}
+
+static bool has_access(const struct snapshot *snapshot, const struct plan_claim *it,
+                       uint32_t item, const struct node_row *row)
+{
+	return selector_matches(&snapshot->model->strings, it->room[item]->nodes,
+	                        row->node.labels);
 }
 
 static bool room_reaches(const struct snapshot *snapshot, const struct plan_claim *it,
                          const struct node_row *row)
 {
-	struct volume_walk walk;
+	struct volume_walk walk = {0};
 	uint32_t item;
 
-	volume_walk_init(&walk, &it->room_index, row->node.labels);
-	while ((item = volume_walk_next(&walk, &it->room_index)) != UINT32_MAX)
-		if (selector_matches(&snapshot->model->strings, it->room[item]->nodes,
-		                     row->node.labels))
+	while ((item = volume_walk_next(&walk, &it->room_index, row->node.labels)) !=
+	       UINT32_MAX)
+		if (has_access(snapshot, it, item, row))
+			return true;
+	for (item = it->room_pinned; item < it->room_count; item++)
+		if (has_access(snapshot, it, item, row))
 			return true;
 	return false;
 }
