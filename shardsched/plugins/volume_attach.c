@@ -198,24 +198,12 @@ static void count_one(struct attach_load *load, const struct attached *it,
 		load->there[load->there_count++] = *it;
 }
 
-/* No more than so many volumes are there. */
-static uint64_t volumes_at_most(const struct snapshot *snapshot, uint32_t slot)
-{
-	uint32_t at = snapshot->row[slot].first_pod;
-	uint64_t sum = 0;
-
-	for (; at != SNAPSHOT_NONE; at = snapshot->placed[at].next_on_node)
-		sum += snapshot->placed[at].view->spec->volumes.count;
-	return sum;
-}
-
+/* However many of its pods' volumes are of that driver, and not the same. */
 static bool is_surely_less(const struct attach_sight *sight,
                            const struct attach_load *load, uint32_t slot,
                            const int64_t *most)
 {
-	uint64_t there = sight->snapshot->row[slot].volume_pods == 0
-	                         ? 0
-	                         : volumes_at_most(sight->snapshot, slot);
+	uint64_t there = sight->snapshot->row[slot].volumes;
 
 	for (uint32_t i = 0; i < load->drivers; i++)
 		if (most[i] >= 0 && there + load->count[i].fresh > (uint64_t)most[i])
@@ -234,8 +222,7 @@ void attach_load_count(const struct attach_sight *sight, struct attach_load *loa
 	for (uint32_t i = 0; i < load->brings_count; i++)
 		count_of(load, load->brings[i].driver)->fresh++;
 	load->there_count = 0;
-	if (snapshot->row[slot].volume_pods == 0 ||
-	    is_surely_less(sight, load, slot, most))
+	if (is_surely_less(sight, load, slot, most))
 		return;
 	for (uint32_t at = snapshot->row[slot].first_pod; at != SNAPSHOT_NONE;
 	     at = snapshot->placed[at].next_on_node) {

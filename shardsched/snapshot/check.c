@@ -7,6 +7,7 @@ struct sums {
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli, nonzero_memory;
 	uint32_t pods, volume_pods;
+	uint64_t volumes;
 };
 
 static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
@@ -29,6 +30,7 @@ static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 		sums.nonzero_memory += spec->nonzero_memory;
 		sums.pods++;
 		sums.volume_pods += spec->volumes.count > 0;
+		sums.volumes += spec->volumes.count;
 		previous = i;
 	}
 	sums.used.pods = sums.pods;
@@ -44,6 +46,7 @@ static void check_row(const struct snapshot *snapshot, uint32_t slot)
 	PL_ASSERT(sums.nonzero_cpu_milli == row->nonzero_cpu_milli);
 	PL_ASSERT(sums.nonzero_memory == row->nonzero_memory);
 	PL_ASSERT(sums.pods == row->pods && sums.volume_pods == row->volume_pods);
+	PL_ASSERT(sums.volumes == row->volumes);
 	if (row->node.name == 0) {
 		PL_ASSERT(sums.pods == 0 && row->first_nomination == SNAPSHOT_NONE);
 		PL_ASSERT(row->alloc.cpu_milli == 0 && row->alloc.memory == 0);

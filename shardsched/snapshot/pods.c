@@ -48,6 +48,7 @@ static void count_volumes(struct snapshot *snapshot, uint32_t slot,
 	if (spec->volumes.count == 0)
 		return;
 	row->volume_pods += (uint32_t)sign;
+	row->volumes += (uint64_t)(sign * spec->volumes.count);
 	if (row->volume_pods > 0)
 		pl_bitset_add(snapshot->with_volumes, slot);
 	else

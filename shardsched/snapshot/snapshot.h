@@ -68,6 +68,7 @@ struct node_row {
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli; /* used, as LeastAllocated counts */
 	int64_t nonzero_memory;
+	uint64_t volumes;    /* of all pods on it, as they name them */
 	uint64_t generation; /* grows with each change of this node */
 	struct bucket_link by_name;
 };
