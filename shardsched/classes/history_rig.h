@@ -111,6 +111,7 @@ enum {
 static inline void history_print_node(struct pl_rng *rng, uint32_t number, char *text,
                                       size_t size)
 {
+	/* NOLINTBEGIN(bugprone-suspicious-missing-comma): some go over two lines */
 	static const char *const taints[] = {
 		"",
 		"",
@@ -124,6 +125,7 @@ static inline void history_print_node(struct pl_rng *rng, uint32_t number, char 
 		"", "{'names': ['web:1'], 'sizeBytes': 300000000}",
 		"{'names': ['big:1'], 'sizeBytes': 900000000}, {'names': ['web:1'], "
 		"'sizeBytes': 300000000}"};
+	/* NOLINTEND(bugprone-suspicious-missing-comma) */
 
 	(void)snprintf(
 		text, size,

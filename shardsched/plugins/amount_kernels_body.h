@@ -14,11 +14,11 @@ KERNEL static uint64_t NAME(pack)(const uint8_t ok[64])
 {
 	uint64_t bits = 0;
 
-	for (int i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 64; i += 8) {
 		uint64_t eight;
 
-		memcpy(&eight, ok + i * 8, sizeof(eight));
-		bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
+		memcpy(&eight, ok + i, sizeof(eight));
+		bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << i;
 	}
 	return bits;
 }

@@ -7,10 +7,12 @@
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): kernels is a name */
 #define EACH_LEVEL(kernels)                                                           \
 	for (unsigned level = 0; level < AMOUNT_LEVELS; level++)                      \
 		for (const struct amount_kernels *kernels = amount_kernels_at(level); \
-		     (kernels) != NULL; (kernels) = NULL)
+		     kernels != NULL; kernels = NULL)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* So many pairs at a time. */
 struct word {
@@ -244,7 +246,7 @@ T_CASE(weights_count_where_there_is_any)
 		struct amount_word in;
 
 		for (int i = 0; i < 64; i++)
-			alloc[i] = i % 3 * 2;
+			alloc[i] = (int64_t)(i % 3) * 2;
 		(void)kernels->load64(alloc, used, 1, &in);
 		kernels->weigh_free(&in, 7, &free);
 		kernels->weigh_used(&in, 9, &in_use);

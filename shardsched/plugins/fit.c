@@ -8,6 +8,7 @@
  */
 #include "shardsched/plugins/fit.h"
 
+#include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
 static bool is_in(const struct model *model, const struct fit_names *names,
@@ -193,22 +194,17 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return VERDICT_SUCCESS;
 }
 
-/* A node was told: does the pod fit there by now? */
+/* Does the pod fit on the node that was told? A pod that went may have been anywhere. */
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
-	const struct snapshot *snapshot = call->snapshot;
-	uint64_t bit;
-	struct node_span span = {.words = 1, .bits = &bit};
+	uint32_t slot = event->kind == QUEUE_EV_POD_REMOVED
+	                        ? SNAPSHOT_NONE
+	                        : node_event_slot(call, event);
+	uint64_t bit = UINT64_C(1) << slot % 64;
 
-	if (event->kind != QUEUE_EV_NODE_ADDED &&
-	    event->kind != QUEUE_EV_NODE_ALLOCATABLE)
+	if (slot == SNAPSHOT_NONE)
 		return true;
-	if (event->object >= snapshot->slots)
-		return true;
-	span.word = (uint32_t)event->object / 64;
-	bit = snapshot->live.word[span.word] & UINT64_C(1) << event->object % 64;
-	if (bit != 0)
-		filter(call, span);
+	filter(call, (struct node_span){slot / 64, 1, &bit});
 	return bit != 0;
 }
 
@@ -217,8 +213,7 @@ const struct plugin plugin_fit = {
 	.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,
 	.normal = PLUGIN_AS_IS,
 	.weight = 1,
-	.events = QUEUE_ON(POD_REMOVED) | QUEUE_ON(NODE_ADDED) |
-                  QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(DIGEST),
+	.events = NODE_EVENTS | QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(POD_REMOVED),
 	.hint = hint,
 	.args_size = sizeof(struct fit_args),
 	.args_parse = fit_args_parse,
