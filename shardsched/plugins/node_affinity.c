@@ -240,7 +240,7 @@ static void score_by(struct node_match *match, const struct snapshot *snapshot,
 		uint64_t found = node_match_term_word(match, snapshot, j, one);
 
 		WORDS_EACH (bit, found)
-			out[i * 64 + bit] += match->term[j].term->weight;
+			out[(size_t)i * 64 + bit] += match->term[j].term->weight;
 	}
 }
 

@@ -140,8 +140,8 @@ static void filter(const struct plugin_call *call, struct node_span span)
 
 		SPAN_EACH_WORD(j, span)
 		if (span.bits[j] != 0)
-			span.bits[j] = hard_word(&state->hard[i], value + j * 64, limit,
-			                         span.bits[j]);
+			span.bits[j] = hard_word(&state->hard[i], value + (size_t)j * 64,
+			                         limit, span.bits[j]);
 	}
 }
 

@@ -329,6 +329,6 @@ void spread_normalize(const struct plugin_call *call, struct pl_bitset feasible,
 		               score + (size_t)i * 64);
 		if (state->ignored.word != NULL)
 			WORDS_EACH (bit, state->ignored.word[i])
-				score[i * 64 + bit] = 0;
+				score[(size_t)i * 64 + bit] = 0;
 	}
 }

@@ -138,7 +138,7 @@ static void score(const struct plugin_call *call, struct node_span span, int64_t
 		uint32_t first = (span.word + i) * 64;
 
 		WORDS_EACH (bit, span.bits[i] & tainted[i])
-			out[i * 64 + bit] = ask(call, first + (uint32_t)bit).soft;
+			out[(size_t)i * 64 + bit] = ask(call, first + (uint32_t)bit).soft;
 	}
 }
 

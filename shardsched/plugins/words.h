@@ -29,7 +29,7 @@ static inline uint64_t words_pack(const uint8_t hit[64])
 	for (unsigned i = 0; i < 8; i++) {
 		uint64_t eight;
 
-		memcpy(&eight, hit + i * 8, sizeof eight);
+		memcpy(&eight, hit + (size_t)i * 8, sizeof eight);
 		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 			eight = __builtin_bswap64(eight);
 		out |= (eight * UINT64_C(0x0102040810204080) >> 56) << i * 8;

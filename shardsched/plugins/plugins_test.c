@@ -1,0 +1,65 @@
+/* The table, and the rows that have nothing to do with nodes. */
+#include "shardsched/plugins/plugin_rig.h"
+
+T_CASE(each_row_has_its_index_and_name)
+{
+	T_EQ(plugins.count, PLUGINS_COUNT);
+	T_TRUE(plugins.row[index_of_plugin_pod_topology_spread] ==
+	       &plugin_pod_topology_spread);
+	for (unsigned i = 0; i < plugins.count; i++)
+		for (unsigned j = 0; j < i; j++)
+			T_TRUE(strcmp(plugins.row[i]->name, plugins.row[j]->name) != 0);
+}
+
+T_CASE(all_but_the_sla_sort_are_there_by_default)
+{
+	uint64_t all = (UINT64_C(1) << PLUGINS_COUNT) - 1;
+
+	T_EQ(plugins.by_default, all & ~(UINT64_C(1) << index_of_plugin_sla_sort));
+	T_EQ(*plugin_priority_sort.sort, QUEUE_BY_PRIORITY);
+	T_EQ(*plugin_sla_sort.sort, QUEUE_BY_SLA);
+}
+
+/* A filter's word is asked for, and what it waits for is said. */
+T_CASE(rows_are_whole)
+{
+	for (unsigned i = 0; i < plugins.count; i++) {
+		const struct plugin *row = plugins.row[i];
+
+		T_EQ(row->filter != NULL && row->why == NULL, false);
+		T_EQ(row->why != NULL && row->events == 0, false);
+		T_EQ(row->args_size > 0, row->args_parse != NULL);
+		T_EQ(row->score != NULL, row->weight > 0);
+		T_EQ(row->normal == PLUGIN_BY_ITSELF, row->normalize != NULL);
+	}
+}
+
+T_CASE(gates_keep_a_pod_out)
+{
+	struct pl_buf text;
+	struct verdict say;
+	struct rig rig;
+
+	begin();
+	rig_open(&rig, &plugin_scheduling_gates,
+	         "{'metadata':{'name':'p'},'spec':{'schedulingGates':[{'name':'a.b/c'},"
+	         "{'name':'d'}]}}",
+	         NULL);
+	verdict_clear(&say);
+	T_EQ(rig.row->pre_enqueue(&rig.call, &say), VERDICT_UNRESOLVABLE);
+	T_EQ(say.count, 2);
+	pl_buf_init(&text, 256);
+	T_OK(reason_print(&model.strings, &say.reason[0], &text), NULL);
+	T_SPAN(pl_buf_span(&text), PL_SPAN_LIT("waiting for scheduling gates: [a.b/c]"));
+	pl_buf_done(&text);
+	rig_close(&rig);
+	rig_open(&rig, &plugin_scheduling_gates, "{'metadata':{'name':'p'}}", NULL);
+	verdict_clear(&say);
+	T_EQ(rig.row->pre_enqueue(&rig.call, &say), VERDICT_SUCCESS);
+	T_EQ(say.code, VERDICT_SUCCESS);
+	rig_close(&rig);
+	rig_open(&rig, &plugin_default_binder, "{'metadata':{'name':'p'}}", NULL);
+	T_EQ(rig.row->bind(&rig.call, 0, &say), VERDICT_SUCCESS);
+	rig_close(&rig);
+	end();
+}
