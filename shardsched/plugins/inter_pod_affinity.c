@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "shardsched/plugins/node_event.h"
 #include "store/base/alloc.h"
 
 enum { HARD_WEIGHT_DEFAULT = 1, HARD_WEIGHT_MOST = 100 };
@@ -77,7 +78,7 @@ static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *
 
 	if (count == 0)
 		return PL_OK;
-	term = pl_malloc(count * sizeof *term);
+	term = pl_malloc(count * sizeof(void *));
 	if (term == NULL)
 		return pl_err_set(err, PL_NOMEM, "terms of pod affinity");
 	for (uint32_t i = 0; i < count; i++)
@@ -357,13 +358,14 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	const struct inter_pod_own *own = call->own;
-	uint32_t slot = (uint32_t)event->object;
+	uint32_t slot;
 
 	if (event->kind == QUEUE_EV_POD_ADDED)
 		return own->affinity > 0;
-	if (event->kind != QUEUE_EV_NODE_ADDED ||
-	    event->object >= call->snapshot->slots ||
-	    call->snapshot->row[slot].node.name == 0)
+	if (event->kind != QUEUE_EV_NODE_ADDED)
+		return true;
+	slot = node_event_slot(call, event);
+	if (slot == SNAPSHOT_NONE)
 		return true;
 	return is_near(call, slot) && is_away(call, slot) && is_welcome(call, slot);
 }
@@ -374,9 +376,9 @@ const struct plugin plugin_inter_pod_affinity = {
 	.refusal = PLUGIN_REFUSES_MIXED,
 	.normal = PLUGIN_BY_ITSELF,
 	.weight = 2,
-	.events = QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
-                  QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_LABELS) |
-                  QUEUE_ON(NAMESPACE_LABELS),
+	.events = NODE_EVENTS | QUEUE_ON(NODE_LABELS) | QUEUE_ON(POD_ADDED) |
+                  QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
+                  QUEUE_ON(NAMESPACE_LABELS) | QUEUE_ON(GROUP),
 	.hint = hint,
 	.args_size = sizeof(struct inter_pod_args),
 	.args_parse = args_parse,

@@ -105,8 +105,10 @@ static bool each_pod(uint32_t *slot, uint32_t *pod)
 	return true;
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names that are declared here */
 #define EACH_POD(slot, pod) \
 	for (uint32_t slot = 0, pod = SNAPSHOT_NONE; each_pod(&slot, &pod);)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct spec *spec_of(uint32_t pod)
 {
@@ -390,8 +392,8 @@ static void say_term(void)
 		",'namespaces':['a','b']",
 		",'namespaceSelector':{}",
 		",'namespaceSelector':{'matchLabels':{'env':'dev'}}",
-		",'namespaceSelector':{'matchExpressions':[{'key':'env','operator':"
-		"'NotIn','values':['dev']}]},'namespaces':['c']",
+		(",'namespaceSelector':{'matchExpressions':[{'key':'env','operator':"
+	         "'NotIn','values':['dev']}]},'namespaces':['c']"),
 		NULL};
 	static const char *const key[] = {"host", "zone", "rack", NULL};
 

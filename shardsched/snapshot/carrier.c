@@ -194,6 +194,7 @@ enum pl_code carrier_take(struct snapshot *snapshot, const struct spec_term *ter
 		if (code != PL_OK)
 			return code;
 	}
+	PL_ASSERT(carrier != NULL);
 	carrier->users++;
 	*out = &carrier->carrier;
 	return PL_OK;

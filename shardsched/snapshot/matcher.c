@@ -32,7 +32,7 @@ static uint32_t sort_terms(const struct pod_term **term, uint32_t count)
 {
 	uint32_t kept = 0;
 
-	qsort(term, count, sizeof *term, by_rule);
+	qsort(term, count, sizeof(void *), by_rule);
 	for (uint32_t i = 0; i < count; i++)
 		if (kept == 0 || by_rule(&term[kept - 1], &term[i]) != 0)
 			term[kept++] = term[i];
@@ -368,7 +368,7 @@ enum pl_code matcher_open_terms(struct snapshot *snapshot,
 	code = view_settle(snapshot, err);
 	if (code != PL_OK)
 		return code;
-	kept = pl_malloc(count * sizeof *kept);
+	kept = pl_malloc(count * sizeof(void *));
 	if (kept == NULL)
 		return pl_err_set(err, PL_NOMEM, "a rule about pods");
 	for (uint32_t i = 0; i < count; i++)

@@ -100,6 +100,7 @@ static enum pl_code tally_new(struct snapshot *snapshot, struct matcher *matcher
 
 void tally_free(struct snapshot *snapshot, struct tally_inner *tally)
 {
+	/* Who was freed has left its list. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	PL_ASSERT(tally->tally.users == 0);
 	pl_list_del(&tally->of_matcher);
 	pl_list_del(&tally->idle);
@@ -119,6 +120,7 @@ enum pl_code tally_open(struct snapshot *snapshot, struct matcher *matcher,
 		if (code != PL_OK)
 			return code;
 	}
+	PL_ASSERT(tally != NULL);
 	if (tally->tally.users++ == 0 && !pl_list_empty(&tally->idle)) {
 		pl_list_del(&tally->idle);
 		snapshot->inner->views->idle_tallies_count--;

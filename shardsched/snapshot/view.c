@@ -176,7 +176,7 @@ static struct spec_view_inner *view_make(struct snapshot *snapshot,
 	size_t carries = (size_t)spec->affinity.count + spec->anti_affinity.count +
 	                 spec->soft_affinity.count + spec->soft_anti_affinity.count;
 	struct spec_view_inner *made =
-		pl_calloc(1, sizeof *made + carries * sizeof made->carries[0]);
+		pl_calloc(1, sizeof *made + carries * sizeof(void *));
 
 	if (made == NULL)
 		return NULL;
@@ -230,6 +230,7 @@ enum pl_code view_ref(struct snapshot *snapshot, const struct spec *spec,
 		if (code != PL_OK)
 			return code;
 	}
+	PL_ASSERT(view != NULL);
 	view->view.users++;
 	*out = &view->view;
 	return PL_OK;
