@@ -5,66 +5,6 @@
 #include "shardsched/snapshot/views.h"
 #include "store/base/alloc.h"
 
-/* -- what it is told apart by ------------------------------------------------------- */
-
-static int by_rule(const void *a, const void *b)
-{
-	const struct pod_term *one = *(const struct pod_term *const *)a;
-	const struct pod_term *two = *(const struct pod_term *const *)b;
-	uint32_t n = one->selector->item.id, m = two->selector->item.id;
-
-	if (n == m) {
-		n = one->namespace_selector->item.id;
-		m = two->namespace_selector->item.id;
-	}
-	if (n == m) {
-		n = one->count;
-		m = two->count;
-	}
-	for (uint32_t i = 0; i < one->count && n == m; i++) {
-		n = one->namespace[i];
-		m = two->namespace[i];
-	}
-	return n < m ? -1 : n > m;
-}
-
-static uint32_t sort_terms(const struct pod_term **term, uint32_t count)
-{
-	uint32_t kept = 0;
-
-	qsort(term, count, sizeof(void *), by_rule);
-	for (uint32_t i = 0; i < count; i++)
-		if (kept == 0 || by_rule(&term[kept - 1], &term[i]) != 0)
-			term[kept++] = term[i];
-	return kept;
-}
-
-static uint32_t key_words(const struct rule *rule)
-{
-	uint32_t words = 3;
-
-	for (uint32_t i = 0; i < rule->count; i++)
-		words += 3 + rule->term[i]->count;
-	return words;
-}
-
-/* Numbers stand for strings and selectors, and are held as long as the matcher. */
-static void key_write(const struct rule *rule, uint32_t *key)
-{
-	*key++ = rule->count;
-	*key++ = rule->namespace;
-	*key++ = rule->selector == NULL ? 0 : rule->selector->item.id;
-	for (uint32_t i = 0; i < rule->count; i++) {
-		const struct pod_term *term = rule->term[i];
-
-		*key++ = term->selector->item.id;
-		*key++ = term->namespace_selector->item.id;
-		*key++ = term->count;
-		for (uint32_t j = 0; j < term->count; j++)
-			*key++ = term->namespace[j];
-	}
-}
-
 /* -- its pods ------------------------------------------------------------------------ */
 
 void matcher_add(struct matcher *matcher, uint32_t slot, uint32_t pods)
@@ -328,7 +268,7 @@ static enum pl_code matcher_open(struct snapshot *snapshot, struct rule rule,
                                  struct matcher **out, struct pl_err *err)
 {
 	struct views *views = snapshot->inner->views;
-	uint32_t words = key_words(&rule);
+	uint32_t words = matcher_key_words(&rule);
 	uint32_t *key = pl_malloc(words * sizeof *key);
 	struct matcher_inner *matcher;
 	enum pl_code code;
@@ -337,7 +277,7 @@ static enum pl_code matcher_open(struct snapshot *snapshot, struct rule rule,
 		free(rule.term);
 		return pl_err_set(err, PL_NOMEM, "a rule about pods");
 	}
-	key_write(&rule, key);
+	matcher_key_write(&rule, key);
 	matcher = matcher_find(views, key, words);
 	if (matcher == NULL) {
 		code = matcher_new(snapshot, rule, key, words, &matcher, err);
@@ -375,7 +315,7 @@ enum pl_code matcher_open_terms(struct snapshot *snapshot,
 		kept[i] = terms[i];
 	return matcher_open(snapshot,
 	                    (struct rule){.term = kept,
-	                                  .count = sort_terms(kept, count),
+	                                  .count = matcher_sort_terms(kept, count),
 	                                  .strict = true},
 	                    out, err);
 }

@@ -155,13 +155,21 @@ PL_NODISCARD enum pl_code view_column_join(struct snapshot *snapshot,
                                            bool carrier, struct pl_err *err);
 void view_column_leave(struct snapshot *snapshot, struct domain_counts *counts);
 
-/* -- matchers: matcher.c, tally.c ------------------------------------------------------
+/* -- matchers: matcher.c, matcher_key.c, tally.c
+ * ------------------------------------------------------
  */
 
 static inline struct matcher_inner *matcher_inner(struct matcher *matcher)
 {
 	return matcher->inner;
 }
+
+/* matcher_key.c: sorts terms, leaves out those that say the same but for their topology,
+ * and gives how many are left. */
+uint32_t matcher_sort_terms(const struct pod_term **term, uint32_t count);
+/* The key of a rule with sorted terms, in words. */
+uint32_t matcher_key_words(const struct rule *rule);
+void matcher_key_write(const struct rule *rule, uint32_t *key);
 
 /* Whether it counts pods with those flags. */
 static inline bool matcher_counts(const struct matcher_inner *matcher, uint32_t flags)

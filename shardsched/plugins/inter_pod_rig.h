@@ -1,0 +1,55 @@
+/* What the tests of InterPodAffinity share: a class that is asked about. */
+#ifndef SHARDSCHED_PLUGINS_INTER_POD_RIG_H
+#define SHARDSCHED_PLUGINS_INTER_POD_RIG_H
+
+#include "shardsched/plugins/inter_pod_affinity.h"
+#include "shardsched/snapshot/snapshot_rig.h"
+
+static const struct plugin *const row = &plugin_inter_pod_affinity;
+static const struct inter_pod_args args_default = {.hard_weight = 1};
+
+struct asked {
+	struct pod pod;
+	struct spec_view *view;
+	struct inter_pod_own own;
+};
+
+static inline struct plugin_call call_of(struct asked *asked,
+                                         struct inter_pod_state *state)
+{
+	return (struct plugin_call){
+		.snapshot = &snapshot,
+		.spec = asked->pod.spec,
+		.view = asked->view,
+		.args = &args_default,
+		.own = &asked->own,
+		.state = state,
+		.arena = &arena,
+	};
+}
+
+static inline enum pl_code asked_open(struct asked *asked)
+{
+	struct plugin_call call;
+	enum pl_code code = view_open(&snapshot, asked->pod.spec, &asked->view, &err);
+
+	if (code != PL_OK)
+		return code;
+	call = call_of(asked, NULL);
+	code = row->open(&snapshot, &call, &err);
+	if (code != PL_OK)
+		view_close(&snapshot, asked->view);
+	return code;
+}
+
+static inline void asked_close(struct asked *asked)
+{
+	struct plugin_call call = call_of(asked, NULL);
+
+	row->close(&snapshot, &call);
+	view_close(&snapshot, asked->view);
+	pod_drop(&model, &asked->pod);
+	asked->pod.spec = NULL;
+}
+
+#endif
