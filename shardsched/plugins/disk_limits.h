@@ -36,6 +36,7 @@ void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdi
 	 QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED))
 
 /* A row, of the rule of that name. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): row is a name */
 #define DISK_LIMITS_ROW(row, text, of)                                      \
 	static enum verdict_code pre_filter(const struct plugin_call *call, \
 	                                    struct plugin_narrow *narrow,   \
@@ -55,5 +56,6 @@ void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdi
 		.filter = disk_limits_filter,                               \
 		.why = disk_limits_why,                                     \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

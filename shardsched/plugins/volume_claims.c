@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "store/base/hash.h"
-
 /* A longer name is none that the API server would take. */
 enum { CLAIM_NAME_MAX = 253 };
 
@@ -65,17 +63,12 @@ const struct storage_class *claim_class(const struct snapshot *snapshot,
 uint64_t claims_epoch_of_all(const struct plugin_call *call)
 {
 	const struct catalog *catalog = &call->snapshot->catalog;
-	/* Each only grows, so the sum tells them apart. */
-	uint64_t sum = catalog->epoch[CATALOG_CLAIM] + catalog->epoch[CATALOG_VOLUME] +
-	               catalog->epoch[CATALOG_STORAGE_CLASS] +
-	               catalog->epoch[CATALOG_CSI_NODE] +
-	               catalog->epoch[CATALOG_CSI_DRIVER] +
-	               catalog->epoch[CATALOG_CSI_CAPACITY] + catalog->taken_epoch + 1;
-	uint64_t of_pod[2] = {sum, (uint64_t)call->pod->name << 32 | call->pod->uid};
 
-	if ((call->spec->flags & SPEC_BY_NAME) == 0)
-		return sum;
-	return pl_hash(pl_span((const char *)of_pod, sizeof of_pod));
+	/* Each only grows, so the sum tells them apart. */
+	return 1 + catalog->epoch[CATALOG_CLAIM] + catalog->epoch[CATALOG_VOLUME] +
+	       catalog->epoch[CATALOG_STORAGE_CLASS] + catalog->epoch[CATALOG_CSI_NODE] +
+	       catalog->epoch[CATALOG_CSI_DRIVER] + catalog->epoch[CATALOG_CSI_CAPACITY] +
+	       catalog->taken_epoch;
 }
 
 uint64_t claims_epoch(const struct plugin_call *call)

@@ -51,7 +51,7 @@ const struct storage_class *claim_class(const struct snapshot *snapshot,
                                         const struct claim *claim);
 
 /* A number that changes when anything that the volume plugins read in the catalog does.
- * 0 for pods without claims. Of pods with ephemeral volumes, another for each pod. */
+ * 0 for pods without claims. */
 uint64_t claims_epoch(const struct plugin_call *call);
 /* The same for those who read what other pods' claims lead to: never 0. */
 uint64_t claims_epoch_of_all(const struct plugin_call *call);

@@ -75,8 +75,8 @@ enum plan_result {
 enum plan_result volume_plan_make(const struct plugin_call *call,
                                   struct volume_plan *plan, struct verdict *say);
 
-/* Below 0: a is taken rather than b: it is smaller, or comes first by name. */
-int plan_volume_compare(const void *a, const void *b, const void *strings);
+/* Below 0: left is taken rather than right: it is smaller, or comes first by name. */
+int plan_volume_compare(const void *left, const void *right, const void *strings);
 
 /* A mask of refusals; 0: the node will do, and each open claim has its chosen volume, or
  * NULL if one is to be made. */

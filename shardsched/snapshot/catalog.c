@@ -264,15 +264,18 @@ static enum pl_code put(struct catalog *catalog, enum catalog_kind kind, void *o
 	PL_ASSERT(key.name != 0);
 	if (entry == NULL)
 		code = entry_new(catalog, kind, key, &entry, err);
-	if (code == PL_OK && !find_place(catalog, kind, entry, object, &place)) {
-		code = pl_err_set(err, PL_NOMEM, "no memory for a %s", kinds[kind].noun);
-		if (!pl_map_has(&entry->by_name))
-			free(entry);
-	}
-	if (code == PL_OK)
-		fill(catalog, kind, entry, object, &place);
-	else
-		kinds[kind].drop(catalog->model, object);
+	if (code != PL_OK)
+		goto fail;
+	if (!find_place(catalog, kind, entry, object, &place))
+		goto fail_entry;
+	fill(catalog, kind, entry, object, &place);
+	return PL_OK;
+fail_entry:
+	code = pl_err_set(err, PL_NOMEM, "no memory for a %s", kinds[kind].noun);
+	if (!pl_map_has(&entry->by_name))
+		free(entry);
+fail:
+	kinds[kind].drop(catalog->model, object);
 	return code;
 }
 
@@ -305,6 +308,7 @@ static const void *next(const struct catalog *catalog, enum catalog_kind kind,
 	return node == NULL ? NULL : catalog_object(entry_at(node));
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): type is a type, name a name */
 #define KIND_API(kind, type, name, most)                                          \
 	enum pl_code catalog_put_##name(struct catalog *catalog, type *name,      \
 	                                struct pl_err *err)                       \
@@ -326,6 +330,7 @@ static const void *next(const struct catalog *catalog, enum catalog_kind kind,
 		return next(catalog, CATALOG_##kind, previous);                   \
 	}
 CATALOG_KIND_MAP(KIND_API)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 const struct labels *catalog_space_labels(const struct catalog *catalog, uint32_t name)
 {

@@ -152,11 +152,13 @@ static void make_pod(void)
 	     &err);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): it is JSON */
 #define CLAIM(name, mode)                                                     \
 	PUT(claim, {                                                          \
 		"metadata" : {"namespace" : "n", "name" : name, "uid" : "u"}, \
 		"spec" : {"accessModes" : [mode]}                             \
 	})
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 T_CASE(claims_know_their_users)
 {
