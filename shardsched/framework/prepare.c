@@ -71,8 +71,7 @@ static uint32_t narrowed_text(struct cycle *cycle, uint64_t by)
 			text + len, sizeof text - len, "%s%s", left == by ? "" : " ",
 			cycle->profile->table->row[__builtin_ctzll(left)]->name);
 	if (!one && len < sizeof text)
-		len += (size_t)snprintf(text + len, sizeof text - len,
-		                        "] simultaneously");
+		(void)snprintf(text + len, sizeof text - len, "] simultaneously");
 	if (strings_add(strings, pl_span_str(text), &made) != PL_OK)
 		made = 0;
 	strings_unref(strings, cycle->narrowed_text);

@@ -5,9 +5,6 @@
 #define REASON_WORD(name, word, sentence) word,
 static const char *const words[] = {REASON_MAP(REASON_WORD)};
 
-#define REASON_SENTENCE(name, word, sentence) sentence,
-static const char *const sentences[] = {REASON_MAP(REASON_SENTENCE)};
-
 #define VERDICT_WORD(name, word) word,
 static const char *const verdict_words[] = {VERDICT_MAP(VERDICT_WORD)};
 
@@ -15,6 +12,19 @@ const char *reason_word(enum reason_code code)
 {
 	PL_ASSERT((unsigned)code < REASON_CODES);
 	return words[code];
+}
+
+static const char *reason_sentence(enum reason_code code)
+{
+	switch (code) {
+#define REASON_SENTENCE(name, word, sentence) \
+	case REASON_##name:                   \
+		return sentence;
+		REASON_MAP(REASON_SENTENCE)
+	case REASON_CODES:
+		break;
+	}
+	PL_UNREACHABLE("no such reason");
 }
 
 enum reason_code reason_of_word(struct pl_span word)
@@ -47,8 +57,7 @@ enum pl_code reason_print(const struct strings *strings, const struct reason *re
 	enum pl_code code = PL_OK;
 	uint32_t string = 0;
 
-	PL_ASSERT(reason->code < REASON_CODES);
-	at = from = sentences[reason->code];
+	at = from = reason_sentence((enum reason_code)reason->code);
 	while (code == PL_OK && *at != 0) {
 		if (!reason_place(reason, at, &string)) {
 			at++;
