@@ -98,23 +98,23 @@ static void entry_free(struct engine *engine, struct engine_pod *entry)
 	free(entry);
 }
 
-/* Takes the pod over. */
-static enum pl_code entry_new(struct engine *engine, uint32_t cluster, struct pod *pod,
-                              struct engine_pod **out, struct pl_err *err)
+/* Takes the pod over, also when there is no memory: NULL. */
+static struct engine_pod *entry_new(struct engine *engine, uint32_t cluster,
+                                    struct pod *pod, struct pl_err *err)
 {
 	struct engine_pod *entry = pl_calloc(1, sizeof *entry);
 
 	if (entry == NULL) {
 		pod_drop(&engine->model, pod);
-		return pl_err_set(err, PL_NOMEM, "keep a pod");
+		pl_err_set(err, PL_NOMEM, "keep a pod");
+		return NULL;
 	}
 	entry->pod = *pod;
 	*pod = (struct pod){0};
 	entry->cluster = strings_ref(&engine->model.strings, cluster);
 	entry->key[0] = entry->pod.spec->namespace;
 	entry->key[1] = entry->pod.name;
-	*out = entry;
-	return PL_OK;
+	return entry;
 }
 
 /* The new one is where the old one was. */
@@ -152,7 +152,7 @@ enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod 
                             struct pl_err *err)
 {
 	struct engine_pod *old = find(engine, pod->spec->namespace, pod->name);
-	struct engine_pod *new = NULL;
+	struct engine_pod *new;
 	enum pl_code code = engine_name_check(engine, pod->name, old != NULL, err);
 
 	if (code != PL_OK) {
@@ -163,9 +163,9 @@ enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod 
 		update(engine, old, pod);
 		return PL_OK;
 	}
-	code = entry_new(engine, cluster, pod, &new, err);
-	if (code != PL_OK)
-		return code;
+	new = entry_new(engine, cluster, pod, err);
+	if (new == NULL)
+		return PL_NOMEM;
 	code = place(engine, new, err);
 	if (code == PL_OK)
 		replace(engine, old, new);
@@ -203,7 +203,7 @@ enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_
 {
 	const struct node_row *row = &engine->snapshot.row[slot];
 	struct engine_pod *old = find(engine, pod->spec->namespace, pod->name);
-	struct engine_pod *new = NULL;
+	struct engine_pod *new;
 	struct pod bound;
 	enum pl_code code;
 
@@ -212,9 +212,9 @@ enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_
 		return pl_err_set(err, PL_EXISTS,
 		                  "a pod of that name is on a node already");
 	bound = copy(engine, pod, row->node.name);
-	code = entry_new(engine, row->cluster, &bound, &new, err);
-	if (code != PL_OK)
-		return code;
+	new = entry_new(engine, row->cluster, &bound, err);
+	if (new == NULL)
+		return PL_NOMEM;
 	code = place_at(engine, new, slot, err);
 	if (code != PL_OK) {
 		entry_free(engine, new);
@@ -295,13 +295,14 @@ enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slot, struct pl_
 
 uint32_t engine_pod_nominated(const struct engine *engine, const struct pod *pod)
 {
-	const struct engine_pod *entry = find(engine, pod->spec->namespace, pod->name);
+	const struct engine_pod *entry;
 
+	if (pod->nominated == 0)
+		return SNAPSHOT_NONE;
+	entry = find(engine, pod->spec->namespace, pod->name);
 	if (entry != NULL && entry->place == ENGINE_NOMINATED)
 		return engine->snapshot.nomination[entry->number].node;
-	return pod->nominated == 0
-	               ? SNAPSHOT_NONE
-	               : snapshot_node_find(&engine->snapshot, 0, pod->nominated);
+	return snapshot_node_find(&engine->snapshot, 0, pod->nominated);
 }
 
 void engine_pods_done(struct engine *engine)

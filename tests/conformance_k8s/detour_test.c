@@ -18,11 +18,10 @@
 enum { OBJECTS_MAX = 4096, TEXT_MAX = 4 << 20 };
 
 struct object {
-	enum engine_kind kind;
 	struct pl_span json;
 	const char *space; /* "" */
 	const char *name;
-	bool there;
+	enum engine_kind kind;
 };
 
 static struct pl_arena arena;
