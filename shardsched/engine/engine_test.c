@@ -298,6 +298,53 @@ T_CASE(classes_that_nobody_holds_are_closed_in_the_end)
 	rig_close(&rig);
 }
 
+static void decide_all(const struct pod *pods, unsigned count)
+{
+	struct engine_decision decision;
+
+	for (unsigned i = 0; i < count; i++)
+		T_OK(engine_decide(rig.engine, &pods[i], &decision, &rig.err), &rig.err);
+}
+
+T_CASE(deciding_again_allocates_nothing)
+{
+	static const char *const specs[] = {
+		"", ",\"priority\":1", ",\"nodeSelector\":{\"zone\":\"b\"}",
+		",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\","
+		"\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]",
+		",\"affinity\":{\"podAntiAffinity\":{"
+		"\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
+		"\"zone\",\"labelSelector\":{}}]}}"};
+	enum { SPECS = sizeof specs / sizeof *specs };
+	struct pod pods[2 * SPECS];
+	uint64_t hits;
+
+	begin();
+	rig_put(&rig, ENGINE_NODE,
+	        "{\"metadata\":{\"name\":\"n\",\"labels\":{\"zone\":\"b\"}},\"status\":{"
+	        "\"capacity\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"9\"}}}");
+	rig_pod(&rig, "sitter", "3", "n");
+	for (unsigned i = 0; i < 2 * SPECS; i++) {
+		char json[RIG_JSON_SIZE];
+
+		/* Half of them do not fit, and look for somebody to send away. */
+		(void)snprintf(json, sizeof json,
+		               "{\"metadata\":{\"namespace\":\"default\",\"name\":\"x\"},"
+		               "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+		               "\"requests\":{\"cpu\":\"%u\"}}}]%s}}",
+		               i < SPECS ? 1U : 2U, specs[i % SPECS]);
+		pods[i] = rig_parse(&rig, json);
+	}
+	decide_all(pods, 2 * SPECS);
+	decide_all(pods, 2 * SPECS);
+	hits = pl_fault_hits(PL_FAULT_ALLOC);
+	decide_all(pods, 2 * SPECS);
+	T_EQ(pl_fault_hits(PL_FAULT_ALLOC), hits);
+	for (unsigned i = 0; i < 2 * SPECS; i++)
+		pod_drop(engine_model(rig.engine), &pods[i]);
+	rig_close(&rig);
+}
+
 static enum pl_code torture_once(void)
 {
 	static const char pod[] =
