@@ -78,7 +78,7 @@ static void some_rows(struct text *text)
 {
 	add(text, "'matchExpressions':[");
 	for (unsigned i = below(3); i > 0; i--)
-		switch (below(5)) {
+		switch (below(6)) {
 		case 0:
 			add(text,
 			    "{'key':'%s','operator':'%s','values':['a','ssd','r6','r7']},",
@@ -88,6 +88,12 @@ static void some_rows(struct text *text)
 			add(text, "{'key':'%s','operator':'%s'},",
 			    ONE_OF("zone", "cores", "nowhere"),
 			    ONE_OF("Exists", "DoesNotExist"));
+			break;
+		case 3:
+			add(text,
+			    "{'key':'%s','operator':'%s','values':['a','ssd','r1','r2',"
+			    "'r3','4']},",
+			    ONE_OF("zone", "rack", "cores"), ONE_OF("In", "NotIn"));
 			break;
 		case 2:
 			add(text, "{'key':'%s','operator':'%s','values':['%s']},",

@@ -6,9 +6,6 @@
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 
-/* A number that no node has. */
-#define NO_NUMBER UINT32_MAX
-
 /* -- one row --------------------------------------------------------------------- */
 
 /* Whether a node with that value matches; text 0: it has none. */
@@ -46,7 +43,7 @@ static bool wants_table(const struct match_row *row)
 	switch ((enum selector_op)row->op) {
 	case SELECTOR_IN:
 	case SELECTOR_NOT_IN:
-		return row->count > 1;
+		return row->count > MATCH_FEW;
 	case SELECTOR_GT:
 	case SELECTOR_LT:
 		return true;
@@ -96,29 +93,41 @@ static void table_fill(struct match_row *row, const struct strings *strings)
 			table_add(row, number);
 }
 
+static void table_make(struct match_row *row, const struct strings *strings)
+{
+	if (row->words * UINT64_C(64) < row->column->domains_end && !table_grow(row)) {
+		free(row->table);
+		row->table = NULL;
+		row->words = 0;
+	}
+	if (row->table != NULL)
+		table_fill(row, strings);
+}
+
+/* Exists: any number but that of nodes without the label. */
+static void few_make(struct match_row *row)
+{
+	row->fews = 0;
+	if (row->op == SELECTOR_EXISTS || row->op == SELECTOR_NOT_EXISTS) {
+		row->few[row->fews++] = 0;
+		return;
+	}
+	for (uint32_t i = 0; row->op != SELECTOR_BAD && i < row->count; i++) {
+		uint32_t number = label_column_find(row->column, row->value[i]);
+
+		if (number != 0)
+			row->few[row->fews++] = number;
+	}
+}
+
 static void row_make(struct match_row *row, const struct strings *strings)
 {
-	const struct label_column *column = row->column;
-	enum selector_op op = (enum selector_op)row->op;
-
-	row->negate = op == SELECTOR_NOT_IN || op == SELECTOR_EXISTS;
-	row->one = NO_NUMBER;
-	if (wants_table(row)) {
-		if (row->words * UINT64_C(64) < column->domains_end && !table_grow(row)) {
-			free(row->table);
-			row->table = NULL;
-			row->words = 0;
-		}
-		if (row->table != NULL)
-			table_fill(row, strings);
-	} else if (op == SELECTOR_EXISTS || op == SELECTOR_NOT_EXISTS) {
-		row->one = 0;
-	} else if (op != SELECTOR_BAD) {
-		uint32_t number = label_column_find(column, row->value[0]);
-
-		row->one = number == 0 ? NO_NUMBER : number;
-	}
-	row->epoch = column->epoch;
+	row->negate = row->op == SELECTOR_NOT_IN || row->op == SELECTOR_EXISTS;
+	if (wants_table(row))
+		table_make(row, strings);
+	else
+		few_make(row);
+	row->epoch = row->column->epoch;
 }
 
 static bool by_labels(const struct match_row *row, const struct snapshot *snapshot,
@@ -144,15 +153,19 @@ static uint64_t table_word(const struct match_row *row, const uint32_t *value,
 	return out;
 }
 
-static uint64_t one_word(const struct match_row *row, const uint32_t *value,
+static uint64_t few_word(const struct match_row *row, const uint32_t *value,
                          uint64_t bits)
 {
 	uint64_t out = 0;
 
-	if (!words_sparse(bits))
-		return words_equal(value, row->one);
-	WORDS_EACH (bit, bits)
-		out |= (uint64_t)(value[bit] == row->one) << bit;
+	for (uint32_t i = 0; i < row->fews; i++) {
+		if (!words_sparse(bits)) {
+			out |= words_equal(value, row->few[i]);
+			continue;
+		}
+		WORDS_EACH (bit, bits)
+			out |= (uint64_t)(value[bit] == row->few[i]) << bit;
+	}
 	return out;
 }
 
@@ -171,7 +184,7 @@ static uint64_t row_word(const struct match_row *row, const struct snapshot *sna
 	}
 	value = row->column->value + (size_t)word * 64;
 	out = row->table != NULL ? table_word(row, value, bits)
-	                         : one_word(row, value, bits);
+	                         : few_word(row, value, bits);
 	return (row->negate ? ~out : out) & bits;
 }
 

@@ -2,8 +2,8 @@
  * A node selector, ready to be held against all nodes: labels that a node must have,
  * and terms of which one must hold.
  *
- * Each row is a test on the number of the node's value in a label column: is it this
- * one (compared 64 at a time), or, when several will do, is its bit set in a table.
+ * Each row is a test on the number of the node's value in a label column: is it one of
+ * these few (compared 64 at a time), or, when many will do, is its bit set in a table.
  * Both follow from the texts that the column's numbers stand for, and are made anew
  * when the column has changed.
  */
@@ -12,6 +12,8 @@
 
 #include "shardsched/framework/plugin.h"
 
+enum { MATCH_FEW = 4 };
+
 struct match_row {
 	struct label_column *column; /* NULL: there are too many, labels are asked */
 	uint64_t epoch;              /* of the column, to which the rest belongs */
@@ -19,9 +21,11 @@ struct match_row {
 	uint32_t op;           /* enum selector_op */
 	const uint32_t *value; /* of the selector */
 	uint32_t count;
-	int64_t number;  /* Gt and Lt */
-	bool negate;     /* what one or table say */
-	uint32_t one;    /* without a table: the number that a node must have */
+	int64_t number;          /* Gt and Lt */
+	bool negate;             /* what the few or the table say */
+	uint32_t few[MATCH_FEW]; /* without a table: numbers of which a node must have one
+	                          */
+	uint32_t fews;
 	uint64_t *table; /* a bit for each number; NULL: no need, or no memory */
 	uint32_t words;  /* of it */
 };
