@@ -43,8 +43,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 	return code;
 }
 
-/* -- a class ----------------------------------------------------------------------------
- */
+/* -- a class ---------------------------------------- */
 
 static void close_class(struct snapshot *snapshot, const struct plugin_call *call)
 {
@@ -162,8 +161,7 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 	return code;
 }
 
-/* -- filter -----------------------------------------------------------------------------
- */
+/* -- filter ---------------------------------------- */
 
 /* What keeps others away, and did already: nothing on a node, no refusal. */
 static bool keeps_away(const struct carrier *carrier)

@@ -54,6 +54,7 @@ struct inter_pod_state {
 	struct inter_pod_sparse *sparse;
 	uint32_t tables;
 	uint32_t sparses;
+	int64_t low, high; /* of the nodes that were scored */
 };
 
 enum verdict_code inter_pod_pre_score(const struct plugin_call *call,

@@ -3,23 +3,25 @@
 
 T_CASE(scores_become_shares_of_what_lies_between)
 {
+	struct inter_pod_state state = {.low = -5, .high = 10};
+	const struct plugin_call call = {.state = &state};
 	int64_t score[64] = {-5, 10, 2, 99999};
 	uint64_t bits = 7;
 	struct pl_bitset set = {&bits, 64};
 
-	row->normalize(NULL, set, score);
+	row->normalize(&call, set, score);
 	T_EQ(score[0], 0);
 	T_EQ(score[1], 100);
 	T_EQ(score[2], 46);
 	T_EQ(score[3], 99999);
+	state = (struct inter_pod_state){.low = 0, .high = 99999};
 	bits = UINT64_MAX;
-	row->normalize(NULL, set, score);
+	row->normalize(&call, set, score);
 	T_EQ(score[3], 100);
 	T_EQ(score[1], 0);
-	bits = 1 << 20 | 1 << 21;
-	row->normalize(NULL, set, score);
-	T_EQ(score[20], 0);
-	T_EQ(score[21], 0);
+	state.low = state.high = 7;
+	row->normalize(&call, set, score);
+	T_EQ(score[3], 0);
 }
 
 T_CASE(events_that_can_help_are_told_from_others)

@@ -8,8 +8,7 @@
 #include "store/base/buf.h"
 #include "store/base/rng.h"
 
-/* -- the model ------------------------------------------------------------------------
- */
+/* -- the model ---------------------------------------- */
 
 /* Of terms of the pod that is asked about: a namespace that is not known is not selected
  * by labels, unless all are. */
@@ -204,11 +203,12 @@ static bool model_skips(const struct spec *asks)
 	return true;
 }
 
+static struct pl_rng rng;
+
 /* What came up, so that nobody compares nothing with nothing. */
 static unsigned seen_reason[REASON_CODES], seen_skip[2], seen_score[2];
 
-/* -- comparing -------------------------------------------------------------------------
- */
+/* -- comparing ---------------------------------------- */
 
 static enum reason_code why_of(const struct plugin_call *call, uint32_t slot)
 {
@@ -255,23 +255,41 @@ static void compare_scores(const struct plugin_call *call)
 {
 	struct pl_bitset set = live_copy();
 	int64_t *score = pl_arena_zalloc(&arena, snapshot.capacity, sizeof *score);
+	int64_t *raw = pl_arena_zalloc(&arena, snapshot.capacity, sizeof *raw);
+	int64_t low = INT64_MAX, high = INT64_MIN;
 	enum verdict_code code;
 	struct verdict say;
 	bool any = false;
 
+	T_TRUE(score != NULL && raw != NULL);
+	for (size_t i = 0; i < pl_bitset_words(set.bits) && pl_rng_chance(&rng, 1, 2);
+	     i++)
+		set.word[i] &= pl_rng_next(&rng);
 	verdict_clear(&say);
 	code = row->pre_score(call, set, &say);
-	PL_BITSET_EACH (slot, set)
+	PL_BITSET_EACH (slot, snapshot.live)
 		(void)model_score(call->spec, (uint32_t)slot, &any);
-	if (snapshot.nodes == 0)
+	if (pl_bitset_empty(set))
 		return;
 	T_EQ(code, any ? VERDICT_SUCCESS : VERDICT_SKIP);
 	seen_score[any]++;
 	if (!any)
 		return;
 	row->score(call, (struct node_span){0, snapshot.capacity / 64, set.word}, score);
+	PL_BITSET_EACH (slot, set) {
+		int64_t want = model_score(call->spec, (uint32_t)slot, &any);
+
+		T_EQ(score[slot], want);
+		low = want < low ? want : low;
+		high = want > high ? want : high;
+		raw[slot] = want;
+	}
+	row->normalize(call, set, score);
 	PL_BITSET_EACH (slot, set)
-		T_EQ(score[slot], model_score(call->spec, (uint32_t)slot, &any));
+		T_EQ(score[slot], high == low
+		                          ? 0
+		                          : (int64_t)(100.0 * ((double)(raw[slot] - low) /
+		                                               (double)(high - low))));
 }
 
 static void compare(struct asked *asked)
@@ -291,12 +309,10 @@ static void compare(struct asked *asked)
 	pl_arena_reset(&arena);
 }
 
-/* -- histories
- * --------------------------------------------------------------------------- */
+/* -- histories ---------------------------------------- */
 
 enum { NODES = 24, PODS = 40, CLASSES = 6 };
 
-static struct pl_rng rng;
 static uint32_t nodes[NODES], pods[PODS];
 static struct asked classes[CLASSES];
 static struct pl_buf text;

@@ -132,6 +132,8 @@ enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
 	(void)feasible;
 	if (most == 0 || (args->ignore_others && own->soft == 0))
 		return VERDICT_SKIP;
+	state->low = INT64_MAX;
+	state->high = INT64_MIN;
 	state->table = pl_arena_alloc(call->arena, most * sizeof *state->table);
 	state->sparse = pl_arena_alloc(call->arena, most * sizeof *state->sparse);
 	done = state->table != NULL && state->sparse != NULL && add_own(call) &&
@@ -141,6 +143,17 @@ enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
 		return VERDICT_ERROR;
 	}
 	return state->tables + state->sparses > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
+}
+
+/* All 64, whoever of them is asked about. */
+static void set_from_table(const struct inter_pod_table *table, uint32_t word,
+                           int64_t *score)
+{
+	const uint32_t *value = table->column->value + (size_t)word * 64;
+	const int64_t *by_domain = table->score;
+
+	for (unsigned i = 0; i < 64; i++)
+		score[i] = by_domain[value[i]];
 }
 
 static void add_table(const struct inter_pod_table *table, uint32_t word, int64_t *score)
@@ -164,10 +177,28 @@ static void add_sparse(const struct inter_pod_sparse *sparse, uint32_t word,
 	}
 }
 
+static void widen(struct inter_pod_state *state, uint64_t bits, const int64_t *score)
+{
+	int64_t low = state->low, high = state->high;
+
+	for (unsigned i = 0; i < 64 && bits == UINT64_MAX; i++) {
+		low = score[i] < low ? score[i] : low;
+		high = score[i] > high ? score[i] : high;
+	}
+	for (bits = bits == UINT64_MAX ? 0 : bits; bits != 0; bits &= bits - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(bits);
+
+		low = score[i] < low ? score[i] : low;
+		high = score[i] > high ? score[i] : high;
+	}
+	state->low = low;
+	state->high = high;
+}
+
 void inter_pod_score(const struct plugin_call *call, struct node_span span,
                      int64_t *score)
 {
-	const struct inter_pod_state *state = call->state;
+	struct inter_pod_state *state = call->state;
 
 	SPAN_EACH_WORD(i, span)
 	{
@@ -175,44 +206,21 @@ void inter_pod_score(const struct plugin_call *call, struct node_span span,
 
 		if (span.bits[i] == 0)
 			continue;
-		for (unsigned j = 0; j < 64; j++)
-			at[j] = 0;
-		for (uint32_t j = 0; j < state->tables; j++)
+		if (state->tables == 0)
+			memset(at, 0, 64 * sizeof *at);
+		else
+			set_from_table(&state->table[0], span.word + i, at);
+		for (uint32_t j = 1; j < state->tables; j++)
 			add_table(&state->table[j], span.word + i, at);
 		for (uint32_t j = 0; j < state->sparses; j++)
 			add_sparse(&state->sparse[j], span.word + i, span.bits[i], at);
+		widen(state, span.bits[i], at);
 	}
 }
 
 static int64_t share(int64_t above, int64_t range)
 {
 	return (int64_t)((double)PLUGIN_SCORE_MAX * ((double)above / (double)range));
-}
-
-struct range {
-	int64_t low, high;
-};
-
-static void widen(struct range *range, int64_t score)
-{
-	range->low = score < range->low ? score : range->low;
-	range->high = score > range->high ? score : range->high;
-}
-
-static struct range find_range(struct pl_bitset feasible, const int64_t *score)
-{
-	struct range range = {INT64_MAX, INT64_MIN};
-
-	for (size_t word = 0; word < pl_bitset_words(feasible.bits); word++) {
-		const int64_t *at = score + word * 64;
-		uint64_t left = feasible.word[word];
-
-		for (unsigned i = 0; i < 64 && left == UINT64_MAX; i++)
-			widen(&range, at[i]);
-		for (left = left == UINT64_MAX ? 0 : left; left != 0; left &= left - 1)
-			widen(&range, at[__builtin_ctzll(left)]);
-	}
-	return range;
 }
 
 /* Divisions are dear, and most nodes are like others: what a score above the lowest
@@ -235,27 +243,36 @@ static int64_t share_of(struct shares *shares, int64_t score)
 	return *known - 1;
 }
 
-/* From the lowest, 0, to the highest, 100; when all are alike, 0. */
+static void set_all(struct pl_bitset feasible, int64_t *score)
+{
+	for (size_t word = 0; word < pl_bitset_words(feasible.bits); word++)
+		if (feasible.word[word] != 0)
+			memset(score + word * 64, 0, 64 * sizeof *score);
+}
+
+/* From the lowest, 0, to the highest, 100; when all are alike, 0. Those were found while
+ * the nodes were scored: all that are feasible, and no others. */
 void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                          int64_t *score)
 {
-	struct range range = find_range(feasible, score);
+	const struct inter_pod_state *state = call->state;
 	struct shares shares;
-	bool alike = range.low >= range.high;
 
-	(void)call;
-	if (!alike) {
-		shares.low = range.low;
-		shares.range = range.high - range.low;
-		memset(shares.known, 0, sizeof shares.known);
+	if (state->low >= state->high) {
+		set_all(feasible, score);
+		return;
 	}
+	shares.low = state->low;
+	shares.range = state->high - state->low;
+	if (shares.range <= SHARES_MAX)
+		memset(shares.known, 0, (size_t)shares.range + 1);
 	for (size_t word = 0; word < pl_bitset_words(feasible.bits); word++) {
 		int64_t *at = score + word * 64;
 
 		for (uint64_t left = feasible.word[word]; left != 0; left &= left - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(left);
 
-			at[i] = alike ? 0 : share_of(&shares, at[i]);
+			at[i] = share_of(&shares, at[i]);
 		}
 	}
 }

@@ -24,8 +24,7 @@ void carrier_sub(struct carrier *carrier, uint32_t slot)
 	carrier->inside = carrier->inner->counts.inside;
 }
 
-/* -- whom it concerns -----------------------------------------------------------------
- */
+/* -- whom it concerns ---------------------------------------- */
 
 static enum pl_code concern(struct carrier_inner *carrier, struct spec_view_inner *view,
                             struct pl_err *err)
@@ -106,8 +105,7 @@ enum pl_code carrier_find_again(struct snapshot *snapshot, struct carrier_inner 
 	return concern(carrier, view, err);
 }
 
-/* -- its life --------------------------------------------------------------------------
- */
+/* -- its life ---------------------------------------- */
 
 static void carrier_free(struct snapshot *snapshot, struct carrier_inner *carrier)
 {

@@ -135,8 +135,7 @@ enum pl_code matcher_find_again(struct snapshot *snapshot, struct matcher_inner 
 	return code;
 }
 
-/* -- its life --------------------------------------------------------------------------
- */
+/* -- its life ---------------------------------------- */
 
 enum pl_code matcher_grow(struct matcher_inner *matcher, uint32_t from, uint32_t capacity,
                           struct pl_err *err)

@@ -93,8 +93,7 @@ enum pl_code views_room(void *array, uint32_t count, uint32_t *cap, struct pl_er
 	return PL_OK;
 }
 
-/* -- one -------------------------------------------------------------------------------
- */
+/* -- one ---------------------------------------- */
 
 static enum pl_code by_spec_room(struct views *views, uint32_t id, struct pl_err *err)
 {
@@ -279,8 +278,7 @@ void view_close(struct snapshot *snapshot, struct spec_view *view)
 	view_unref(snapshot, view);
 }
 
-/* -- its pods
- * ---------------------------------------------------------------------------- */
+/* -- its pods ---------------------------------------- */
 
 void views_pod_added(struct snapshot *snapshot, struct spec_view *view, uint32_t slot,
                      uint32_t flags)

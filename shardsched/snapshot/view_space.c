@@ -12,8 +12,7 @@ static struct view_space *space_find(const struct views *views, uint32_t name)
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct view_space, by_name);
 }
 
-/* -- finding views --------------------------------------------------------------------
- */
+/* -- finding views ---------------------------------------- */
 
 static enum pl_code each_in_space(struct view_space *space, views_fn *fn, void *ctx)
 {
@@ -93,8 +92,7 @@ enum pl_code views_each(const struct views *views, const struct rule *rule, view
 	return code;
 }
 
-/* -- joining and leaving ---------------------------------------------------------------
- */
+/* -- joining and leaving ---------------------------------------- */
 
 static struct view_shelf *shelf_take(struct views *views, const uint32_t key[3])
 {

@@ -201,8 +201,7 @@ void tallies_sub(struct matcher_inner *matcher, uint32_t slot, uint32_t pods);
 void tally_show(struct tally_inner *tally);
 void tally_free(struct snapshot *snapshot, struct tally_inner *tally);
 
-/* -- carriers: carrier.c ---------------------------------------------------------------
- */
+/* -- carriers: carrier.c ---------------------------------------- */
 
 PL_NODISCARD enum pl_code carrier_take(struct snapshot *snapshot,
                                        const struct spec_term *term,
