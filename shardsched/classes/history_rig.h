@@ -66,6 +66,12 @@ static const char *const history_pods[] = {
 	HISTORY_POD("",
                     "{'name': 'c', 'image': 'big:1'}, {'name': 'd', 'image': 'web:1'}",
                     ""),
+	/* Fails where a node is feasible: no number is above a word. */
+	HISTORY_POD("", HISTORY_SMALL,
+                    ", 'affinity': {'nodeAffinity': "
+                    "{'preferredDuringSchedulingIgnoredDuringExecution': "
+                    "[{'weight': 1, 'preference': {'matchExpressions': [{'key': 'zone', "
+                    "'operator': 'Gt', 'values': ['many']}]}}]}}"),
 	HISTORY_POD(HISTORY_WEB, HISTORY_SMALL,
                     ", 'topologySpreadConstraints': "
                     "[" HISTORY_SPREAD("zone", "DoNotSchedule", "1") "]"),
@@ -104,7 +110,7 @@ static const char *const history_pods[] = {
 
 enum {
 	HISTORY_PODS = sizeof(history_pods) / sizeof(history_pods[0]),
-	HISTORY_LOCAL = 20, /* before those that look at other nodes, too */
+	HISTORY_LOCAL = 21, /* before those that look at other nodes, too */
 	HISTORY_VARIANTS = 4,
 };
 

@@ -282,6 +282,22 @@ static void check_all(const struct outcome *out)
 	}
 }
 
+/* As for a gang in one domain. */
+static void keep_to_some(bool some)
+{
+	static uint64_t word[1024];
+	struct pl_bitset only = {NULL, 0};
+
+	if (some) {
+		PL_ASSERT(snapshot.capacity <= sizeof(word) * 8);
+		only = (struct pl_bitset){word, snapshot.capacity};
+		for (uint32_t i = 0; i < snapshot.capacity / 64; i++)
+			word[i] = snapshot.live.word[i] & pl_rng_next(&h.rng);
+	}
+	cycle_only(h.cached, only);
+	cycle_only(h.plain, only);
+}
+
 static void step_decide(void)
 {
 	/* Replicas come one after another. */
@@ -297,6 +313,7 @@ static void step_decide(void)
 		self.nominated = own->slot;
 	}
 	h.last = pod;
+	keep_to_some(pl_rng_chance(&h.rng, 1, 10));
 	cycle_run(h.cached, h.class[pod], &self, draw, &cached);
 	cycle_run(h.plain, h.class[pod], &self, draw, &plain);
 	check_same(&cached, &plain);
