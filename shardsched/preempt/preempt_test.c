@@ -1,4 +1,5 @@
 #include "shardsched/preempt/preempt_rig.h"
+#include "tests/harness/torture.h"
 
 #define NODE(name, cpu)                                                    \
 	"{'metadata':{'name':'" name "','labels':{'zone':'z'}},'status':{" \
@@ -211,5 +212,159 @@ T_CASE(it_looks_no_further_than_it_has_to)
 		pod_drop(&model, &pod);
 	}
 	T_EQ(seen, 0); /* not told unless asked for */
+	rig_end();
+}
+
+static const struct pod *preemptor;
+
+static enum pl_code tortured(void)
+{
+	struct pod_self self = rig_self(preemptor);
+	struct preempt *made = NULL;
+	enum pl_code code = preempt_new(&made, &err);
+
+	if (code != PL_OK)
+		return code;
+	cycle_run(rig.cycle, rig_class(preemptor->spec), &self, 0, &last);
+	if (last.result == CYCLE_NONE) {
+		preempt_run(made, rig.cycle, &last, &kube, &out);
+		code = out.code == VERDICT_ERROR ? PL_NOMEM : PL_OK;
+		if (code == PL_OK)
+			T_EQ(out.candidates, 20);
+	} else {
+		code = PL_NOMEM;
+	}
+	preempt_free(made);
+	snapshot_check(&snapshot);
+	return code;
+}
+
+T_CASE(without_memory_everything_is_back_in_its_place)
+{
+	struct pod pod;
+
+	rig_begin("", false);
+	for (int i = 0; i < 20; i++) {
+		struct rig_text text = {{0}, 0};
+		uint32_t slot;
+
+		rig_say(&text,
+		        "{'metadata':{'name':'n%d'},'status':{'allocatable':{'cpu':'9',"
+		        "'pods':'9'}}}",
+		        i);
+		slot = put_node(text.at);
+		for (int k = 0; k < 9; k++)
+			STANDS(slot, "low", "1", "1");
+	}
+	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
+	           "'matchLabels':{'app':'a'}}},'status':{'disruptionsAllowed':1}}");
+	pod = pod_from(POD("p", ASKS("4") ",'priority':9"));
+	preemptor = &pod;
+	(void)rig_class(pod.spec);
+	t_torture(tortured, false);
+	rig.preempt->never_adds = true;
+	decide(&pod, &kube);
+	T_EQ(out.candidates, 20);
+	pod_drop(&model, &pod);
+	rig_end();
+}
+
+T_CASE(once_grown_nothing_is_allocated)
+{
+	uint64_t before;
+	struct pod pod;
+	uint32_t a;
+
+	rig_begin("", true);
+	a = put_node(NODE("a", "3"));
+	STANDS(a, "x", "1", "1");
+	STANDS(a, "y", "1", "2");
+	STANDS(a, "z", "1", "3");
+	pod = pod_from(POD("p", ASKS("2") ",'priority':9"));
+	decide(&pod, &kube);
+	pl_fault_reset();
+	before = pl_fault_hits(PL_FAULT_ALLOC);
+	for (int i = 0; i < 100; i++)
+		decide(&pod, &kube);
+	T_EQ(pl_fault_hits(PL_FAULT_ALLOC), before);
+	pod_drop(&model, &pod);
+	rig_end();
+}
+
+static void refuses(const char *args, const char *words)
+{
+	struct rig_text text = {{0}, 0};
+	struct profiles profiles;
+	char room[4096];
+
+	rig_say(&text,
+	        "{'profiles':[{'schedulerName':'s','pluginConfig':[{'name':"
+	        "'DefaultPreemption','args':%s}]}]}",
+	        args);
+	begin();
+	if (words == NULL) {
+		T_OK(profiles_parse(&model, &plugins, json_of(room, text.at), &profiles,
+		                    &err),
+		     &err);
+		profiles_drop(&profiles);
+	} else {
+		T_CODE(profiles_parse(&model, &plugins, json_of(room, text.at), &profiles,
+		                      &err),
+		       PL_INVALID, &err);
+		if (strstr(err.msg, words) == NULL)
+			t_fail(__FILE__, __LINE__, "'%s' is not in '%s'", words, err.msg);
+	}
+	end();
+}
+
+T_CASE(arguments_are_checked)
+{
+	refuses("{}", NULL);
+	refuses("{'kind':'DefaultPreemptionArgs','minCandidateNodesPercentage':100,"
+	        "'minCandidateNodesAbsolute':0}",
+	        NULL);
+	refuses("{'minCandidateNodesPercentage':101}",
+	        "args.minCandidateNodesPercentage");
+	refuses("{'minCandidateNodesPercentage':-1}", "args.minCandidateNodesPercentage");
+	refuses("{'minCandidateNodesAbsolute':-1}", "args.minCandidateNodesAbsolute");
+	refuses("{'minCandidateNodesAbsolute':0,'minCandidateNodesPercentage':0}",
+	        "both 0");
+	refuses("{'minCandidates':1}", "minCandidates");
+}
+
+T_CASE(the_plugin_does_what_its_arguments_say)
+{
+	struct preempt_job job = {.opts = {.keep_all = true}};
+	struct verdict say;
+	struct pod pod;
+	uint32_t a;
+
+	char room[4096];
+	struct pl_span config = json_of(
+		room,
+		"{'profiles':[{'schedulerName':'default-scheduler','pluginConfig':[{"
+		"'name':'DefaultPreemption','args':{'minCandidateNodesPercentage':0,"
+		"'minCandidateNodesAbsolute':1}}]}]}");
+
+	room[config.len] = '\0';
+	rig_begin(room, false);
+	for (int i = 0; i < 4; i++) {
+		static const char *const nodes[] = {NODE("a", "1"), NODE("b", "1"),
+		                                    NODE("c", "1"), NODE("d", "1")};
+
+		a = put_node(nodes[i]);
+		STANDS(a, "low", "1", "1");
+	}
+	pod = pod_from(POD("p", ASKS("1") ",'priority':9"));
+	decide(&pod, &kube);
+	job.preempt = rig.preempt;
+	job.last = &last;
+	cycle_lend(rig.cycle, &job);
+	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_SUCCESS);
+	cycle_lend(rig.cycle, NULL);
+	T_TRUE(job.ran);
+	T_EQ(job.out.candidates, 1);
+	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_UNSCHEDULABLE); /* no job */
+	pod_drop(&model, &pod);
 	rig_end();
 }
