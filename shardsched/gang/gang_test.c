@@ -1,6 +1,7 @@
 #include "shardsched/gang/gang.h"
 #include "shardsched/gang/inner.h"
 #include "shardsched/preempt/preempt_rig.h"
+#include "shardsched/snapshot/assumed.h"
 #include "tests/harness/torture.h"
 
 enum { MOST = 64 };
@@ -362,7 +363,55 @@ T_CASE(no_volume_is_given_to_two_members)
 	T_EQ(out.blocked, 1);
 	put_volume("v2");
 	decide(GANG_PLACED);
+	for (uint32_t i = 0; i < members; i++) {
+		struct assumed_pod who = {id("d"), pod[i].name, pod[i].uid};
+
+		T_TRUE(assumed_get(&snapshot.catalog, who, 0) == NULL);
+	}
 	decide(GANG_PLACED); /* nothing is held */
+	finish();
+}
+
+T_CASE(equal_members_with_claims_of_their_own_are_asked_each)
+{
+	start();
+	(void)node("a", "r", "9");
+	PUT(storage_class, "{'metadata':{'name':'s'},'provisioner':"
+	                   "'kubernetes.io/no-provisioner','volumeBindingMode':"
+	                   "'WaitForFirstConsumer'}");
+	put_volume("v1");
+	join_many(3, MIN("1"),
+	          ASKS("1", ",'volumes':[{'name':'v','ephemeral':{'volumeClaimTemplate':{"
+	                    "'spec':{}}}}]"));
+	T_TRUE(member[0].class == member[2].class);
+	/* Only the last one's claim is there. */
+	PUT(claim,
+	    "{'metadata':{'name':'m2-v','namespace':'d','uid':'u','ownerReferences':[{"
+	    "'kind':'Pod','name':'m2','uid':'m2','controller':true}]},'spec':{"
+	    "'accessModes':['ReadWriteOnce'],'storageClassName':'s','resources':{"
+	    "'requests':{'storage':'1Gi'}}}}");
+	member[2].self.uid = id("m2");
+	decide(GANG_PLACED);
+	goes("- - a");
+	finish();
+}
+
+T_CASE(the_hardest_come_first_and_one_that_is_lost_stops_nobody)
+{
+	start();
+	(void)node("a", "r", "4");
+	(void)node("b", "r", "4");
+	join_many(2, MIN("3"), ASKS("1", ""));
+	join_many(1, MIN("3"), ASKS("4", ""));
+	decide(GANG_PLACED);
+	T_EQ(out.tries, 1);
+	dismiss();
+	rig_close_classes();
+	join_many(3, MIN("3"), ASKS("3", ""));
+	join_many(2, MIN("3"), ASKS("1", ""));
+	decide(GANG_PLACED);
+	goes("a b - b a");
+	T_EQ(out.tries, 1);
 	finish();
 }
 

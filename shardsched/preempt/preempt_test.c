@@ -120,6 +120,18 @@ T_CASE(wards_of_a_budget_come_back_first)
 	preempts(POD("s", ASKS("1") ",'priority':9"), "a", "ward2");
 	T_EQ(out.violations, 0);
 	rig_end();
+
+	/* A budget is never about pods without labels, whatever it selects. */
+	rig_begin("", false);
+	a = put_node(NODE("a", "2"));
+	STANDS(a, "high", "1", "5");
+	stands(a, "{'metadata':{'name':'bare','namespace':'d'},'spec':{" ASKS(
+			  "1") ",'priority':1}}");
+	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
+	           "'matchExpressions':[{'key':'no','operator':'DoesNotExist'}]}}}");
+	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "bare");
+	T_EQ(out.violations, 0);
+	rig_end();
 }
 
 T_CASE(the_better_node_is_chosen)
@@ -139,6 +151,17 @@ T_CASE(the_better_node_is_chosen)
 	T_EQ(out.tied_count, 1);
 	preempts(POD("q", ASKS("1") ",'priority':9"), "b", "b1"); /* by order: tied */
 	T_EQ(out.tied_count, 2);
+	rig_end();
+
+	/* The least priority adds nothing to a sum, so here numbers decide. */
+	rig_begin("", false);
+	a = put_node(NODE("a", "2"));
+	b = put_node(NODE("b", "2"));
+	STANDS(a, "a1", "1", "0");
+	STANDS(a, "a2", "1", "-2147483648");
+	STANDS(b, "b1", "2", "0");
+	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "b1");
+	T_EQ(out.tied_count, 1);
 	rig_end();
 }
 
