@@ -206,6 +206,14 @@ T_CASE(what_no_victim_cures_is_not_tried)
 		POD("q", ASKS("1") ",'priority':9,'tolerations':[{'operator':'Exists'}]"),
 		"a", "low");
 	T_EQ(out.tried, 1);
+	(void)put_node(NODE("b", "1"));
+	preempts(POD("r",
+	             ASKS("1") ",'priority':9,'affinity':{'podAffinity':{"
+	                       "'requiredDuringSchedulingIgnoredDuringExecution':[{"
+	                       "'topologyKey':'zone','labelSelector':{'matchLabels':{"
+	                       "'app':'nobody'}}}]}}"),
+	         NULL, "");
+	T_EQ(out.tried, 0);
 	rig_end();
 }
 
