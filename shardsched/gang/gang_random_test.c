@@ -103,7 +103,7 @@ static struct {
 
 static bool takes(uint32_t slot, uint32_t k)
 {
-	return room[slot].cpu >= kind[k].cpu * 1000 &&
+	return room[slot].cpu >= (int64_t)kind[k].cpu * 1000 &&
 	       room[slot].memory >= (int64_t)kind[k].memory << 30 &&
 	       room[slot].pods > 0 && !(kind[k].apart && room[slot].of_kind[k] > 0);
 }
@@ -117,6 +117,7 @@ static void take(uint32_t slot, uint32_t k, int sign)
 }
 
 /* How many of the members from there on, at most, find room in that rack. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as there are members */
 static uint32_t most_from(uint32_t from, uint32_t rack, uint32_t want)
 {
 	uint32_t best, got;

@@ -321,9 +321,8 @@ static int64_t merit(const struct found *found, int criterion)
 		int64_t started = pod->started_ms == 0 ? INT64_MAX : pod->started_ms;
 
 		sum += (int64_t)pod->spec->priority + INT32_MAX + 1;
-		if (pod->spec->priority > most)
-			oldest = started;
-		else if (pod->spec->priority == most && started < oldest)
+		if (pod->spec->priority > most ||
+		    (pod->spec->priority == most && started < oldest))
 			oldest = started;
 		most = pod->spec->priority > most ? pod->spec->priority : most;
 	}
@@ -423,19 +422,27 @@ static void show(const char *who, const struct founds *all)
 	}
 }
 
+static bool are_same(const struct founds *a, const struct founds *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		if (a->at[i].slot != b->at[i].slot || a->tied[i] != b->tied[i] ||
+		    a->at[i].violations != b->at[i].violations ||
+		    a->at[i].count != b->at[i].count ||
+		    memcmp(a->at[i].victim, b->at[i].victim,
+		           a->at[i].count * sizeof(uint32_t)) != 0)
+			return false;
+	return true;
+}
+
 static void same(const struct founds *got, const struct founds *want)
 {
+	if (are_same(got, want))
+		return;
 	show("got", got);
 	show("want", want);
-	T_EQ(got->count, want->count);
-	for (uint32_t i = 0; i < want->count; i++) {
-		T_EQ(got->at[i].slot, want->at[i].slot);
-		T_EQ(got->at[i].violations, want->at[i].violations);
-		T_EQ(got->at[i].count, want->at[i].count);
-		T_EQ(got->tied[i], want->tied[i]);
-		T_MEM(got->at[i].victim, want->at[i].victim,
-		      want->at[i].count * sizeof(uint32_t));
-	}
+	t_fail(__FILE__, __LINE__, "they differ");
 }
 
 /* A number that changes when any pod is elsewhere or any sum is another. */
@@ -462,7 +469,7 @@ static void step(int number)
 	static const int priorities[] = {0, 5, 10, 50, 150};
 	struct pod pod =
 		random_pod(2000 + number, priorities[below(5)], 16, chance(50) ? 60 : 0);
-	struct founds got, slow, want;
+	struct founds got = {0}, slow = {0}, want = {0};
 	uint64_t before;
 
 	for (uint32_t n = below(6); n > 0; n--)

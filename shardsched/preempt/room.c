@@ -62,12 +62,11 @@ bool rooms_ready(struct preempt *preempt)
 	return true;
 }
 
-static void count(const struct snapshot *snapshot, uint32_t slot, int32_t below,
-                  struct room *out)
+static struct room count(const struct snapshot *snapshot, uint32_t slot, int32_t below)
 {
 	uint32_t next = snapshot->row[slot].first_pod;
+	struct room room = {0};
 
-	*out = (struct room){0};
 	while (next != SNAPSHOT_NONE) {
 		const struct placed *pod = &snapshot->placed[next];
 		const struct spec *spec = pod->view->spec;
@@ -76,11 +75,12 @@ static void count(const struct snapshot *snapshot, uint32_t slot, int32_t below,
 		if (spec->priority >= below)
 			continue;
 		/* No more than the node counts as used, which is far from the end. */
-		out->cpu_milli += spec->requests->cpu_milli;
-		out->memory += spec->requests->memory;
-		out->storage += spec->requests->storage;
-		out->pods++;
+		room.cpu_milli += spec->requests->cpu_milli;
+		room.memory += spec->requests->memory;
+		room.storage += spec->requests->storage;
+		room.pods++;
 	}
+	return room;
 }
 
 const struct room *room_known(const struct preempt *preempt, uint32_t slot)
@@ -97,8 +97,9 @@ const struct room *room_of(struct preempt *preempt, uint32_t slot)
 	struct rooms *rooms = preempt->room;
 	struct room *room = (struct room *)rooms->room.at + slot;
 
+	PL_ASSERT(rooms->room.at != NULL && slot < rooms->room.cap);
 	if (room_known(preempt, slot) == NULL) {
-		count(preempt->snapshot, slot, rooms->below, room);
+		*room = count(preempt->snapshot, slot, rooms->below);
 		((uint64_t *)rooms->known.at)[slot / 64] |= UINT64_C(1) << slot % 64;
 	}
 	return room;
