@@ -473,3 +473,40 @@ T_CASE(without_memory_nothing_is_left_standing)
 	T_EQ(snapshot.placed_count, 0);
 	finish();
 }
+
+T_CASE(a_nomination_does_not_lead_out_of_the_domain)
+{
+	uint32_t slot, b;
+
+	start();
+	slot = node("a", "r", "2");
+	b = node("b", "s", "9");
+	join_many(2, MIN("2") DOMAIN("rack"), ASKS("1", ""));
+	member[0].self.nominated = b;
+	opts.domain = id("r");
+	decide(GANG_PLACED);
+	T_EQ(out.slot[0], slot);
+	T_EQ(out.slot[1], slot);
+	opts.domain = id("s");
+	decide(GANG_PLACED);
+	T_EQ(out.slot[0], b);
+	finish();
+}
+
+T_CASE(once_grown_nothing_is_allocated)
+{
+	uint64_t before;
+
+	start();
+	(void)node("a", "r", "9");
+	(void)node("b", "s", "9");
+	join_many(3, MIN("4") DOMAIN("rack"), ASKS("1", ""));
+	join_many(1, MIN("4") DOMAIN("rack"), ASKS("2", ""));
+	decide(GANG_PLACED);
+	pl_fault_reset();
+	before = pl_fault_hits(PL_FAULT_ALLOC);
+	for (int i = 0; i < 20; i++)
+		decide(GANG_PLACED);
+	T_EQ(pl_fault_hits(PL_FAULT_ALLOC), before);
+	finish();
+}
