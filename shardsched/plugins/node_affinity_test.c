@@ -21,6 +21,70 @@ T_CASE(numbers_of_values_are_given_again)
 	end();
 }
 
+/* Labels are asked when there can be no column more. */
+T_CASE(a_key_too_many_is_only_slower)
+{
+	static struct label_column *column[LABEL_COLUMNS_MAX];
+	static uint32_t key[LABEL_COLUMNS_MAX];
+	struct rig rig;
+
+	begin();
+	put_node("{'metadata':{'name':'a','labels':{'rack':'r1'}}}");
+	put_node("{'metadata':{'name':'b','labels':{'rack':'r2'}}}");
+	for (unsigned i = 0; i < LABEL_COLUMNS_MAX; i++) {
+		struct text text = {0};
+
+		add(&text, "key%u", i);
+		T_OK(strings_add(&model.strings, pl_span_str(text.at), &key[i]), NULL);
+		T_OK(label_column_open(&snapshot, key[i], &column[i], &err), &err);
+	}
+	rig_open(&rig, &plugin_node_affinity,
+	         "{'metadata':{'name':'p'},'spec':{'nodeSelector':{'rack':'r1'}}}", NULL);
+	T_EQ(pl_bitset_count(rig_filter(&rig)), 1);
+	change_node(0, "{'metadata':{'name':'a'}}");
+	T_EQ(pl_bitset_count(rig_filter(&rig)), 0);
+	rig_close(&rig);
+	for (unsigned i = 0; i < LABEL_COLUMNS_MAX; i++) {
+		label_column_close(&snapshot, column[i]);
+		strings_unref(&model.strings, key[i]);
+	}
+	end();
+}
+
+/* So they are when a table can not grow. */
+T_CASE(a_table_that_does_not_grow_is_only_slower)
+{
+	enum { MANY = 300 };
+	uint64_t bits[MANY / 64 + 1];
+	unsigned left = 0;
+	struct rig rig;
+
+	begin();
+	rig_open(&rig, &plugin_node_affinity,
+	         "{'metadata':{'name':'p'},'spec':{'affinity':{'nodeAffinity':{'required"
+	         "DuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{"
+	         "'matchExpressions':[{'key':'cores','operator':'Gt','values':['99']}]}"
+	         "]}}}}}",
+	         NULL);
+	for (unsigned i = 0; i < MANY; i++) {
+		struct text text = {0};
+
+		add(&text, "{'metadata':{'name':'n%u','labels':{'cores':'%u'}}}", i, i);
+		put_node(text.at);
+	}
+	memcpy(bits, snapshot.live.word, sizeof bits);
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	rig.row->filter(&rig.call, (struct node_span){0, MANY / 64 + 1, bits});
+	T_TRUE(pl_fault_fired(PL_FAULT_ALLOC));
+	pl_fault_reset();
+	for (unsigned i = 0; i < MANY / 64 + 1; i++)
+		left += (unsigned)__builtin_popcountll(bits[i]);
+	T_EQ(left, MANY - 100);
+	T_EQ(pl_bitset_count(rig_filter(&rig)), MANY - 100);
+	rig_close(&rig);
+	end();
+}
+
 #define AFFINITY(required, preferred)                                                 \
 	"{'metadata':{'name':'p','namespace':'x'},'spec':{'containers':[{'name':'c'," \
 	"'image':'i'}],'affinity':{'nodeAffinity':{'required" WHEN "':"               \
