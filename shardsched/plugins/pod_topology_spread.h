@@ -57,7 +57,7 @@ struct spread_own {
 	struct snapshot *snapshot;
 	struct spread_rules hard, soft;
 	struct node_match match; /* the pod's node affinity */
-	bool by_default;         /* the pod says no rules */
+	bool by_default;         /* the pod says no rules, the configuration does */
 	bool all_keys;           /* nodes that lack a key are out of soft rules */
 	bool made;
 	const struct selector *selector; /* of defaults; held, NULL: there is none */

@@ -191,7 +191,7 @@ enum pl_code spread_open(struct snapshot *snapshot, const struct plugin_call *ca
 	                                    &own->match, err);
 
 	own->snapshot = snapshot;
-	own->by_default = spec->spreads.count == 0;
+	own->by_default = spec->spreads.count == 0 && args->count > 0;
 	own->all_keys = !own->by_default || !args->system;
 	if (code == PL_OK)
 		code = own->by_default ? make_defaults(call, err)

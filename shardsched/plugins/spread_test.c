@@ -487,7 +487,9 @@ T_CASE_SECONDS(it_agrees_with_counting_all_pods, 100)
 					rig_close(&rig[i]);
 				rig_open(&rig[i], &plugin_pod_topology_spread,
 				         some_pod(chance(70)).at,
-				         chance(50) ? NULL : LIST);
+				         chance(50)   ? NULL
+				         : chance(90) ? LIST
+				                      : "{'defaultingType':'List'}");
 			}
 			compare(&rig[i]);
 		}
