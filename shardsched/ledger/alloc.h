@@ -6,14 +6,14 @@
  *	 "nonzero":{"cpu":"4300m","memory":"8799649792"},
  *	 "ports":["TCP/0.0.0.0/80"],
  *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
- *	 "holds":[{"kind":"gang","namespace":"ml","name":"train","pods":"4",
- *	           "used":{...},"until":"2026-11-21T09:00:00.000Z"}]}
+ *	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
+ *	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"}]}
  *
  * used is the sum of the pods that are listed and of the holds. Amounts are Kubernetes
- * quantities in whole units (cpu in thousandths), as they are counted. What is empty, and
- * nonzero where it equals used, is left out, because every commit writes this. Names come
- * in the order of partition, namespace, name, each once. Every write makes the
- * generation greater.
+ * quantities in whole units (cpu in thousandths), as they are counted. What is empty or
+ * zero, and nonzero where it equals used, is left out, because every commit writes this.
+ * Pods come in the order of partition, namespace, name; holds of kind, namespace, name;
+ * ports and scalars in theirs; each once. Every write makes the generation greater.
  *
  * A plain value: spans and arrays are borrowed from whoever filled it in, or from the
  * arena that it was read into.
@@ -30,6 +30,7 @@ enum {
 	ALLOC_SCALARS_MAX = 64,
 	ALLOC_PORTS_MAX = 4096,
 	ALLOC_BYTES_MAX = 1 << 20,
+	ALLOC_WORD_MAX = 320, /* the name of a scalar; protocol and address of a port */
 };
 
 struct alloc_scalar {
@@ -52,6 +53,7 @@ struct alloc_pod {
 enum alloc_hold_kind {
 	ALLOC_HOLD_GANG,      /* for a gang that is being placed */
 	ALLOC_HOLD_NOMINATED, /* for a pod whose victims terminate */
+	ALLOC_HOLD_KINDS,
 };
 
 struct alloc_hold {
@@ -75,12 +77,20 @@ struct alloc {
 	uint32_t ports, pods, holds;
 };
 
-/* Adds the value. PL_LIMIT: over a bound above; PL_NOMEM. */
+/* Adds the value, or nothing. Asserts the order. PL_INVALID: a name, an amount or a time
+ * that no such value has; PL_LIMIT: over a bound above, or of the buffer; PL_NOMEM. */
 PL_NODISCARD enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *out,
                                       struct pl_err *err);
-/* PL_INVALID with the path and the reason: what stands there was not written by us.
- * Unknown members are ignored. */
+/* PL_INVALID, PL_LIMIT with the path and the reason: what stands there was not written by
+ * us. PL_NOMEM. Unknown members are ignored. */
 PL_NODISCARD enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena,
                                       struct alloc *out, struct pl_err *err);
+
+/* The orders, as of strcmp. */
+int alloc_pod_cmp(const struct alloc_pod *a, const struct alloc_pod *b);
+int alloc_hold_cmp(const struct alloc_hold *a, const struct alloc_hold *b);
+int alloc_port_cmp(const struct alloc_port *a, const struct alloc_port *b);
+
+const char *alloc_hold_word(enum alloc_hold_kind kind);
 
 #endif

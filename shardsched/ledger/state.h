@@ -7,6 +7,8 @@
  *	{"v":1,"uid":"...","phase":"Pending","attempts":4,"reason":"fit.cpu",
  *	 "message":"12 nodes lack 2 cpu","since":...}
  *
+ * What is empty or 0 is left out, but since.
+ *
  *	Pending --> Bound --> Terminating --> (key deleted with the spec)
  *	   ^          |  \--> Succeeded, Failed
  *	   +--evicted-+
@@ -30,7 +32,11 @@
 #define STATE_PHASE_ENUM(phase, word) STATE_##phase,
 enum state_phase { STATE_PHASE_MAP(STATE_PHASE_ENUM) STATE_PHASES };
 
-enum { STATE_MESSAGE_MAX = 1024, STATE_BYTES_MAX = 16384 };
+enum {
+	STATE_MESSAGE_MAX = 1024, /* longer ones are cut */
+	STATE_WORD_MAX = 256,     /* uid, reason */
+	STATE_BYTES_MAX = 16384,
+};
 
 /* Spans are borrowed, empty where there is nothing to say. */
 struct pod_state {
@@ -45,6 +51,8 @@ struct pod_state {
 	int64_t since_ms;       /* on the wall's clock: of this phase */
 };
 
+/* Adds the value, or nothing. PL_INVALID: no such state can be: a bound or terminating pod
+ * without a place, a pending one with one, a name that no key has. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code state_print(const struct pod_state *state, struct pl_buf *out,
                                       struct pl_err *err);
 /* As alloc_parse. */

@@ -1,7 +1,6 @@
 #include "store/base/stamp.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "store/base/quote.h"
 
@@ -46,6 +45,16 @@ static int64_t days_of(struct date date)
 	       DAYS_TO_1970;
 }
 
+static const char shape[] = "0000-00-00T00:00:00.000Z";
+
+static void put_digits(char *out, unsigned count, unsigned value)
+{
+	while (count-- > 0) {
+		out[count] = (char)('0' + value % 10);
+		value /= 10;
+	}
+}
+
 const char *pl_stamp_print(int64_t ms, char out[PL_STAMP_SIZE])
 {
 	int64_t within = ms < 0 ? 0 : ms;
@@ -56,18 +65,20 @@ const char *pl_stamp_print(int64_t ms, char out[PL_STAMP_SIZE])
 		within = PL_STAMP_MS_MAX;
 	date = date_of(within / DAY_MS);
 	rest = (unsigned)(within % DAY_MS);
-	(void)snprintf(out, PL_STAMP_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
-	               (unsigned)date.year % 10000, (unsigned)date.month % 100,
-	               (unsigned)date.day % 100, rest / 3600000 % 100, rest / 60000 % 60,
-	               rest / 1000 % 60, rest % 1000);
+	memcpy(out, shape, PL_STAMP_SIZE);
+	put_digits(out, 4, (unsigned)date.year);
+	put_digits(out + 5, 2, (unsigned)date.month);
+	put_digits(out + 8, 2, (unsigned)date.day);
+	put_digits(out + 11, 2, rest / 3600000);
+	put_digits(out + 14, 2, rest / 60000 % 60);
+	put_digits(out + 17, 2, rest / 1000 % 60);
+	put_digits(out + 20, 3, rest % 1000);
 	return out;
 }
 
 /* Digits where the pattern has a 0, else the byte itself. */
 static bool has_shape(struct pl_span text)
 {
-	static const char shape[] = "0000-00-00T00:00:00.000Z";
-
 	if (text.len != sizeof shape - 1)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {

@@ -1,0 +1,284 @@
+/* Printing. The value is written in one pass, without a look at what it will need. */
+#include "shardsched/ledger/alloc.h"
+
+#include "shardsched/ledger/text_out.h"
+#include "store/keys/keys.h"
+
+#define EXACT_MAX ((UINT64_C(1) << 53) - 1)
+
+const char *alloc_hold_word(enum alloc_hold_kind kind)
+{
+	switch (kind) {
+	case ALLOC_HOLD_GANG:
+		return "gang";
+	case ALLOC_HOLD_NOMINATED:
+		return "nominated";
+	case ALLOC_HOLD_KINDS:
+		break;
+	}
+	PL_UNREACHABLE("kind of hold");
+}
+
+int alloc_pod_cmp(const struct alloc_pod *a, const struct alloc_pod *b)
+{
+	int order = pl_span_cmp(a->space, b->space);
+
+	if (a->partition != b->partition)
+		return a->partition < b->partition ? -1 : 1;
+	return order != 0 ? order : pl_span_cmp(a->name, b->name);
+}
+
+int alloc_hold_cmp(const struct alloc_hold *a, const struct alloc_hold *b)
+{
+	int order = pl_span_cmp(a->space, b->space);
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return order != 0 ? order : pl_span_cmp(a->name, b->name);
+}
+
+int alloc_port_cmp(const struct alloc_port *a, const struct alloc_port *b)
+{
+	int order = pl_span_cmp(a->protocol, b->protocol);
+
+	if (order == 0)
+		order = pl_span_cmp(a->ip, b->ip);
+	return order != 0 ? order : (a->port > b->port) - (a->port < b->port);
+}
+
+/* -- amounts ----------------------------------------------------------------------- */
+
+static void put_amount(struct text_out *out, int64_t amount)
+{
+	if (amount < 0)
+		text_out_fail(out, PL_INVALID);
+	else
+		text_out_number(out, (uint64_t)amount);
+}
+
+static void put_milli(struct text_out *out, int64_t amount)
+{
+	TEXT_OUT_LIT(out, "\"cpu\":\"");
+	put_amount(out, amount);
+	TEXT_OUT_LIT(out, "m\",");
+}
+
+#define PUT_UNITS(out, name, amount)                  \
+	do {                                          \
+		TEXT_OUT_LIT(out, "\"" name "\":\""); \
+		put_amount(out, amount);              \
+		TEXT_OUT_LIT(out, "\",");             \
+	} while (0)
+
+static void put_scalars(struct text_out *out, const struct alloc_amounts *amounts)
+{
+	for (uint32_t i = 0; i < amounts->scalars; i++) {
+		const struct alloc_scalar *scalar = &amounts->scalar[i];
+
+		PL_ASSERT(i == 0 || pl_span_cmp(scalar[-1].name, scalar->name) < 0);
+		if (scalar->amount == 0 || scalar->name.len > ALLOC_WORD_MAX)
+			text_out_fail(out, PL_INVALID);
+		TEXT_OUT_LIT(out, "\"");
+		text_out_word(out, scalar->name, TEXT_PLAIN);
+		TEXT_OUT_LIT(out, "\":\"");
+		put_amount(out, scalar->amount);
+		TEXT_OUT_LIT(out, "\",");
+	}
+}
+
+static void put_used(struct text_out *out, const struct alloc_amounts *amounts)
+{
+	if ((amounts->cpu_milli | amounts->memory | amounts->storage | amounts->pods |
+	     amounts->scalars) == 0)
+		return;
+	TEXT_OUT_LIT(out, "\"used\":{");
+	if (amounts->cpu_milli != 0)
+		put_milli(out, amounts->cpu_milli);
+	if (amounts->memory != 0)
+		PUT_UNITS(out, "memory", amounts->memory);
+	if (amounts->storage != 0)
+		PUT_UNITS(out, "ephemeral-storage", amounts->storage);
+	if (amounts->pods != 0)
+		PUT_UNITS(out, "pods", amounts->pods);
+	put_scalars(out, amounts);
+	text_out_close(out, '}');
+}
+
+static void put_nonzero(struct text_out *out, const struct alloc_amounts *amounts)
+{
+	bool cpu = amounts->nonzero_cpu_milli != amounts->cpu_milli;
+	bool memory = amounts->nonzero_memory != amounts->memory;
+
+	if (!cpu && !memory)
+		return;
+	TEXT_OUT_LIT(out, "\"nonzero\":{");
+	if (cpu)
+		put_milli(out, amounts->nonzero_cpu_milli);
+	if (memory)
+		PUT_UNITS(out, "memory", amounts->nonzero_memory);
+	text_out_close(out, '}');
+}
+
+static void put_amounts(struct text_out *out, const struct alloc_amounts *amounts)
+{
+	if (amounts->scalars > ALLOC_SCALARS_MAX) {
+		text_out_fail(out, PL_LIMIT);
+		return;
+	}
+	put_used(out, amounts);
+	put_nonzero(out, amounts);
+}
+
+/* -- ports, pods, holds ------------------------------------------------------------ */
+
+static bool is_word(struct pl_span text)
+{
+	return text.len <= ALLOC_WORD_MAX && memchr(text.at, '/', text.len) == NULL;
+}
+
+static void put_ports(struct text_out *out, const struct alloc *alloc)
+{
+	if (alloc->ports == 0)
+		return;
+	TEXT_OUT_LIT(out, "\"ports\":[");
+	for (uint32_t i = 0; i < alloc->ports; i++) {
+		const struct alloc_port *port = &alloc->port[i];
+
+		PL_ASSERT(i == 0 || alloc_port_cmp(port - 1, port) < 0);
+		TEXT_OUT_LIT(out, "\"");
+		text_out_word(out, port->protocol, TEXT_PLAIN);
+		TEXT_OUT_LIT(out, "/");
+		text_out_word(out, port->ip, TEXT_PLAIN);
+		TEXT_OUT_LIT(out, "/");
+		text_out_number(out, port->port);
+		TEXT_OUT_LIT(out, "\",");
+		if (out->code == PL_OK &&
+		    (port->port == 0 || !is_word(port->protocol) || !is_word(port->ip)))
+			text_out_fail(out, PL_INVALID);
+	}
+	text_out_close(out, ']');
+}
+
+/* {"0007":{"web":[ */
+static void open_partition(struct text_out *out, uint32_t partition)
+{
+	char text[] = "\"0000\":{";
+
+	if (partition >= KEYS_PARTITIONS_MAX)
+		text_out_fail(out, PL_INVALID);
+	for (unsigned i = 4; i > 0; i--, partition /= 10)
+		text[i] = (char)('0' + partition % 10);
+	text_out_raw(out, text, sizeof text - 1);
+}
+
+static void open_space(struct text_out *out, struct pl_span space)
+{
+	TEXT_OUT_LIT(out, "\"");
+	text_out_word(out, space, TEXT_NAME);
+	TEXT_OUT_LIT(out, "\":[");
+}
+
+/* Closes what does not go on behind last, and opens what begins with pod. */
+static void turn_to(struct text_out *out, const struct alloc_pod *last,
+                    const struct alloc_pod *pod)
+{
+	bool partition = last == NULL || last->partition != pod->partition;
+
+	if (!partition && pl_span_eq(last->space, pod->space))
+		return;
+	if (last != NULL)
+		text_out_close(out, ']');
+	if (last != NULL && partition)
+		text_out_close(out, '}');
+	if (partition)
+		open_partition(out, pod->partition);
+	open_space(out, pod->space);
+}
+
+static void put_pods(struct text_out *out, const struct alloc *alloc)
+{
+	const struct alloc_pod *last = NULL;
+
+	if (alloc->pods == 0)
+		return;
+	TEXT_OUT_LIT(out, "\"pods\":{");
+	for (uint32_t i = 0; i < alloc->pods; i++) {
+		const struct alloc_pod *pod = &alloc->pod[i];
+
+		PL_ASSERT(last == NULL || alloc_pod_cmp(last, pod) < 0);
+		turn_to(out, last, pod);
+		TEXT_OUT_LIT(out, "\"");
+		text_out_word(out, pod->name, TEXT_NAME);
+		TEXT_OUT_LIT(out, "\",");
+		last = pod;
+	}
+	text_out_close(out, ']');
+	text_out_close(out, '}');
+	text_out_close(out, '}');
+}
+
+static void put_hold(struct text_out *out, const struct alloc_hold *hold)
+{
+	const char *kind = alloc_hold_word(hold->kind);
+
+	TEXT_OUT_LIT(out, "{\"kind\":\"");
+	text_out_raw(out, kind, strlen(kind));
+	TEXT_OUT_LIT(out, "\",\"namespace\":\"");
+	text_out_word(out, hold->space, TEXT_NAME);
+	TEXT_OUT_LIT(out, "\",\"name\":\"");
+	text_out_word(out, hold->name, TEXT_NAME);
+	TEXT_OUT_LIT(out, "\",");
+	put_amounts(out, &hold->used);
+	TEXT_OUT_LIT(out, "\"until\":");
+	text_out_stamp(out, hold->until_ms);
+	text_out_close(out, '}');
+}
+
+static void put_holds(struct text_out *out, const struct alloc *alloc)
+{
+	if (alloc->holds == 0)
+		return;
+	TEXT_OUT_LIT(out, "\"holds\":[");
+	for (uint32_t i = 0; i < alloc->holds; i++) {
+		PL_ASSERT(i == 0 ||
+		          alloc_hold_cmp(&alloc->hold[i - 1], &alloc->hold[i]) < 0);
+		put_hold(out, &alloc->hold[i]);
+	}
+	text_out_close(out, ']');
+}
+
+static void put_generation(struct text_out *out, uint64_t generation)
+{
+	TEXT_OUT_LIT(out, "{\"v\":1,\"generation\":");
+	if (generation > INT64_MAX)
+		text_out_fail(out, PL_INVALID);
+	if (generation > EXACT_MAX)
+		TEXT_OUT_LIT(out, "\"");
+	text_out_number(out, generation);
+	if (generation > EXACT_MAX)
+		TEXT_OUT_LIT(out, "\"");
+	TEXT_OUT_LIT(out, ",");
+}
+
+enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *buf,
+                         struct pl_err *err)
+{
+	struct text_out out;
+	enum pl_code code;
+
+	if (alloc->pods > ALLOC_PODS_MAX || alloc->holds > ALLOC_HOLDS_MAX ||
+	    alloc->ports > ALLOC_PORTS_MAX)
+		return pl_err_set(err, PL_LIMIT, "alloc: %u pods, %u holds, %u ports",
+		                  alloc->pods, alloc->holds, alloc->ports);
+	text_out_begin(&out, buf);
+	put_generation(&out, alloc->generation);
+	put_amounts(&out, &alloc->used);
+	put_ports(&out, alloc);
+	put_pods(&out, alloc);
+	put_holds(&out, alloc);
+	text_out_close(&out, '}');
+	code = text_out_end(&out, ALLOC_BYTES_MAX);
+	return code == PL_OK ? PL_OK
+	                     : pl_err_set(err, code, "alloc of %u pods: %s", alloc->pods,
+	                                  pl_code_name(code));
+}

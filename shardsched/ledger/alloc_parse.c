@@ -1,0 +1,325 @@
+/* Reading: what is there is checked whole, so that whoever has a value can trust it. */
+#include <inttypes.h>
+
+#include "shardsched/ledger/alloc.h"
+#include "shardsched/ledger/text_in.h"
+#include "shardsched/ledger/text_out.h"
+#include "store/keys/keys.h"
+#include "store/keys/names.h"
+
+/* Room for an array; NULL: there is none to be had, or nothing is wanted. */
+static void *room(struct text_in *in, size_t count, size_t size)
+{
+	void *at;
+
+	if (in->code != PL_OK || count == 0)
+		return NULL;
+	at = pl_arena_zalloc(in->arena, count, size);
+	if (at == NULL)
+		in->code = pl_err_set(in->err, PL_NOMEM, "alloc of %zu entries", count);
+	return at;
+}
+
+/* How many, within the bound. */
+static uint32_t count_of(struct text_in *in, struct pl_json list, uint32_t most)
+{
+	size_t count = in->code == PL_OK ? pl_json_count(list) : 0;
+
+	if (count <= most)
+		return (uint32_t)count;
+	in->code = pl_json_fail(list, PL_LIMIT, in->err, "want at most %" PRIu32, most);
+	return 0;
+}
+
+/* -- amounts ----------------------------------------------------------------------- */
+
+static int64_t amount_of(struct text_in *in, struct pl_json value, const char *unit)
+{
+	struct pl_span text = text_in_string(in, value), end = pl_span_str(unit);
+	int64_t amount = 0;
+
+	if (in->code != PL_OK)
+		return 0;
+	if (text.len > end.len &&
+	    pl_span_eq(pl_span(text.at + text.len - end.len, end.len), end) &&
+	    pl_num_i64_in(pl_span(text.at, text.len - end.len), 0, INT64_MAX, &amount,
+	                  NULL) == PL_OK)
+		return amount;
+	text_in_refuse(in, value, "want an amount like \"12%s\"", unit);
+	return 0;
+}
+
+/* What is zero is left out. */
+static int64_t some_of(struct text_in *in, struct pl_json value, const char *unit)
+{
+	int64_t amount = amount_of(in, value, unit);
+
+	if (amount == 0)
+		text_in_refuse(in, value, "want more than 0, or nothing");
+	return amount;
+}
+
+static bool read_fixed(struct text_in *in, struct pl_json value,
+                       struct alloc_amounts *out)
+{
+	struct pl_span name = pl_span_str(pl_json_key(value));
+
+	if (pl_span_eq(name, PL_SPAN_LIT("cpu")))
+		out->cpu_milli = some_of(in, value, "m");
+	else if (pl_span_eq(name, PL_SPAN_LIT("memory")))
+		out->memory = some_of(in, value, "");
+	else if (pl_span_eq(name, PL_SPAN_LIT("ephemeral-storage")))
+		out->storage = some_of(in, value, "");
+	else if (pl_span_eq(name, PL_SPAN_LIT("pods")))
+		out->pods = some_of(in, value, "");
+	else
+		return false;
+	return true;
+}
+
+static void read_scalar(struct text_in *in, struct pl_json value,
+                        struct alloc_scalar *scalar, bool first)
+{
+	struct pl_span name = pl_span_str(pl_json_key(value));
+
+	if (name.len == 0 || name.len > ALLOC_WORD_MAX || !text_is(name, TEXT_PLAIN))
+		text_in_refuse(in, value, "no resource has that name");
+	if (!first && pl_span_cmp(scalar[-1].name, name) >= 0)
+		text_in_refuse(in, value, "want resources in the order of their names");
+	*scalar = (struct alloc_scalar){.name = name, .amount = some_of(in, value, "")};
+}
+
+static void read_used(struct text_in *in, struct pl_json used, struct alloc_amounts *out)
+{
+	struct alloc_scalar *scalar =
+		room(in, count_of(in, used, ALLOC_SCALARS_MAX + 4), sizeof *scalar);
+
+	PL_JSON_EACH (value, used) {
+		if (in->code != PL_OK)
+			return;
+		if (read_fixed(in, value, out))
+			continue;
+		read_scalar(in, value, &scalar[out->scalars], out->scalars == 0);
+		out->scalars++;
+	}
+	if (out->scalars > ALLOC_SCALARS_MAX)
+		in->code = pl_json_fail(used, PL_LIMIT, in->err, "too many resources");
+	out->scalar = out->scalars == 0 ? NULL : scalar;
+}
+
+static void read_amounts(struct text_in *in, struct pl_json object,
+                         struct alloc_amounts *out)
+{
+	struct pl_json nonzero, value;
+
+	*out = (struct alloc_amounts){0};
+	read_used(in, text_in_object(in, object, "used"), out);
+	nonzero = text_in_object(in, object, "nonzero");
+	value = pl_json_member(nonzero, "cpu");
+	out->nonzero_cpu_milli =
+		value.node == NULL ? out->cpu_milli : amount_of(in, value, "m");
+	value = pl_json_member(nonzero, "memory");
+	out->nonzero_memory = value.node == NULL ? out->memory : amount_of(in, value, "");
+}
+
+/* -- ports ------------------------------------------------------------------------- */
+
+/* What stands before the first slash, or behind the last one; the rest stays. */
+static bool cut_port(struct pl_span text, struct alloc_port *out)
+{
+	const uint8_t *slash = memchr(text.at, '/', text.len);
+	const uint8_t *last = memrchr(text.at, '/', text.len);
+
+	if (slash == NULL || slash == last ||
+	    memchr(slash + 1, '/', (size_t)(last - slash - 1)) != NULL)
+		return false;
+	out->protocol = pl_span(text.at, (size_t)(slash - text.at));
+	out->ip = pl_span(slash + 1, (size_t)(last - slash - 1));
+	return out->protocol.len > 0 && out->protocol.len <= ALLOC_WORD_MAX &&
+	       out->ip.len > 0 && out->ip.len <= ALLOC_WORD_MAX &&
+	       text_is(text, TEXT_PLAIN) &&
+	       pl_num_port(pl_span(last + 1, (size_t)(text.at + text.len - last - 1)),
+	                   &out->port, NULL) == PL_OK;
+}
+
+static void read_ports(struct text_in *in, struct pl_json root, struct alloc *out)
+{
+	struct pl_json list = text_in_array(in, root, "ports");
+	uint32_t count = count_of(in, list, ALLOC_PORTS_MAX);
+	struct alloc_port *port = room(in, count, sizeof *port);
+
+	out->port = port;
+	PL_JSON_EACH (value, list) {
+		struct pl_span text = text_in_string(in, value);
+
+		if (in->code != PL_OK)
+			return;
+		if (text.len == 0 || !cut_port(text, port)) {
+			text_in_refuse(in, value, "want a port like \"TCP/0.0.0.0/80\"");
+			return;
+		}
+		if (out->ports > 0 && alloc_port_cmp(port - 1, port) >= 0)
+			text_in_refuse(in, value, "want ports in order");
+		out->ports++;
+		port++;
+	}
+}
+
+/* -- pods -------------------------------------------------------------------------- */
+
+static struct pl_span name_of(struct text_in *in, struct pl_json value,
+                              enum names_kind kind, const char *text)
+{
+	struct pl_err why = {0};
+
+	if (in->code == PL_OK && names_check(kind, pl_span_str(text), &why) != PL_OK)
+		text_in_refuse(in, value, "%s", why.msg);
+	return pl_span_str(text);
+}
+
+static uint32_t partition_of(struct text_in *in, struct pl_json value)
+{
+	const char *text = pl_json_key(value);
+	uint32_t partition = 0;
+	bool good = strlen(text) == 4;
+
+	for (unsigned i = 0; good && i < 4; i++) {
+		good = text[i] >= '0' && text[i] <= '9';
+		partition = partition * 10 + (uint32_t)(text[i] - '0');
+	}
+	if (!good || partition >= KEYS_PARTITIONS_MAX)
+		text_in_refuse(in, value, "want a partition of four digits");
+	return partition;
+}
+
+/* Lists of pods in both levels of objects; counted first. */
+static uint32_t count_pods(struct text_in *in, struct pl_json root)
+{
+	size_t count = 0;
+
+	PL_JSON_EACH (partition, root) {
+		text_in_type(in, partition, PL_JSON_OBJECT);
+		PL_JSON_EACH (space, partition) {
+			text_in_type(in, space, PL_JSON_ARRAY);
+			count += pl_json_count(space);
+		}
+	}
+	if (in->code != PL_OK || count <= ALLOC_PODS_MAX)
+		return (uint32_t)count;
+	in->code =
+		pl_json_fail(root, PL_LIMIT, in->err, "want at most %d", ALLOC_PODS_MAX);
+	return 0;
+}
+
+static void read_pod(struct text_in *in, struct pl_json value, struct alloc_pod *pod,
+                     bool first)
+{
+	struct pl_span name = text_in_string(in, value);
+
+	if (in->code != PL_OK)
+		return;
+	pod->name = name_of(in, value, NAMES_POD, (const char *)name.at);
+	if (!first && alloc_pod_cmp(pod - 1, pod) >= 0)
+		text_in_refuse(in, value, "want pods in order");
+}
+
+static void read_space(struct text_in *in, struct pl_json list, struct alloc *out,
+                       struct alloc_pod *pods)
+{
+	struct alloc_pod pod = {.partition = pods[out->pods].partition};
+
+	pod.space = name_of(in, list, NAMES_NAMESPACE, pl_json_key(list));
+	PL_JSON_EACH (value, list) {
+		if (in->code != PL_OK)
+			return;
+		pods[out->pods] = pod;
+		read_pod(in, value, &pods[out->pods], out->pods == 0);
+		out->pods++;
+	}
+}
+
+static void read_pods(struct text_in *in, struct pl_json root, struct alloc *out)
+{
+	struct pl_json object = text_in_object(in, root, "pods");
+	uint32_t count = count_pods(in, object);
+	struct alloc_pod *pods = room(in, (size_t)count + 1, sizeof *pods);
+
+	PL_JSON_EACH (partition, object) {
+		uint32_t number = partition_of(in, partition);
+
+		PL_JSON_EACH (space, partition) {
+			if (in->code != PL_OK)
+				return;
+			pods[out->pods].partition = number;
+			read_space(in, space, out, pods);
+		}
+	}
+	out->pod = out->pods == 0 ? NULL : pods;
+}
+
+/* -- holds ------------------------------------------------------------------------- */
+
+static enum alloc_hold_kind kind_of(struct text_in *in, struct pl_json hold)
+{
+	struct pl_span word = text_in_word(in, hold, "kind");
+
+	for (unsigned i = 0; i < ALLOC_HOLD_KINDS; i++)
+		if (pl_span_eq(word,
+		               pl_span_str(alloc_hold_word((enum alloc_hold_kind)i))))
+			return (enum alloc_hold_kind)i;
+	text_in_refuse(in, pl_json_member(hold, "kind"), "no hold is of that kind");
+	return ALLOC_HOLD_GANG;
+}
+
+static void read_hold(struct text_in *in, struct pl_json value, struct alloc_hold *hold)
+{
+	struct pl_span space, name;
+
+	text_in_type(in, value, PL_JSON_OBJECT);
+	hold->kind = kind_of(in, value);
+	space = text_in_word(in, value, "namespace");
+	name = text_in_word(in, value, "name");
+	if (in->code != PL_OK)
+		return;
+	hold->space = name_of(in, pl_json_member(value, "namespace"), NAMES_NAMESPACE,
+	                      (const char *)space.at);
+	hold->name = name_of(in, pl_json_member(value, "name"),
+	                     hold->kind == ALLOC_HOLD_GANG ? NAMES_GANG : NAMES_POD,
+	                     (const char *)name.at);
+	read_amounts(in, value, &hold->used);
+	hold->until_ms = text_in_stamp(in, value, "until");
+}
+
+static void read_holds(struct text_in *in, struct pl_json root, struct alloc *out)
+{
+	struct pl_json list = text_in_array(in, root, "holds");
+	struct alloc_hold *hold =
+		room(in, count_of(in, list, ALLOC_HOLDS_MAX), sizeof *hold);
+
+	out->hold = hold;
+	PL_JSON_EACH (value, list) {
+		if (in->code != PL_OK)
+			return;
+		read_hold(in, value, hold);
+		if (out->holds > 0 && alloc_hold_cmp(hold - 1, hold) >= 0)
+			text_in_refuse(in, value, "want holds in order");
+		out->holds++;
+		hold++;
+	}
+}
+
+enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena, struct alloc *out,
+                         struct pl_err *err)
+{
+	struct text_in in;
+	struct pl_json root = text_in_begin(&in, arena, value, ALLOC_BYTES_MAX, err);
+	struct alloc alloc = {.generation = text_in_number(&in, root, "generation")};
+
+	read_amounts(&in, root, &alloc.used);
+	read_ports(&in, root, &alloc);
+	read_pods(&in, root, &alloc);
+	read_holds(&in, root, &alloc);
+	if (in.code == PL_OK)
+		*out = alloc;
+	return in.code;
+}

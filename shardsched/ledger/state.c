@@ -1,0 +1,214 @@
+#include "shardsched/ledger/state.h"
+
+#include "shardsched/ledger/text_in.h"
+#include "shardsched/ledger/text_out.h"
+#include "store/base/utf8.h"
+#include "store/keys/names.h"
+
+#define STATE_PHASE_WORD(phase, word) [STATE_##phase] = word,
+static const char *const phase_words[STATE_PHASES] = {STATE_PHASE_MAP(STATE_PHASE_WORD)};
+
+const char *state_phase_word(enum state_phase phase)
+{
+	PL_ASSERT((unsigned)phase < STATE_PHASES);
+	return phase_words[phase];
+}
+
+/* NULL: it can be so. */
+static const char *complaint(const struct pod_state *state)
+{
+	bool placed = state->node.len > 0;
+
+	if (placed != (state->cluster.len > 0))
+		return "want cluster and node, or none";
+	if (state_has_place(state) && !placed)
+		return "want a node in this phase";
+	if (state->phase == STATE_PENDING && placed)
+		return "want no node in this phase";
+	return NULL;
+}
+
+/* -- printing ---------------------------------------------------------------------- */
+
+#define PUT_NAME(out, name, text)                     \
+	do {                                          \
+		TEXT_OUT_LIT(out, "\"" name "\":\""); \
+		text_out_word(out, text, TEXT_NAME);  \
+		TEXT_OUT_LIT(out, "\",");             \
+	} while (0)
+
+/* In quotes; almost always as it is. */
+static void put_text(struct text_out *out, struct pl_span text)
+{
+	if (text_is(text, TEXT_PLAIN)) {
+		TEXT_OUT_LIT(out, "\"");
+		text_out_raw(out, text.at, text.len);
+		TEXT_OUT_LIT(out, "\"");
+	} else {
+		text_out_escaped(out, text);
+	}
+	TEXT_OUT_LIT(out, ",");
+}
+
+/* As much of it as may be read again: what is no UTF-8 takes three bytes then. */
+static struct pl_span cut(struct pl_span text, size_t most)
+{
+	size_t at = 0, len = 0;
+
+	while (at < text.len) {
+		size_t taken = pl_utf8_char(text.at + at, text.len - at);
+
+		len += taken == 0 ? 3 : taken;
+		if (len > most)
+			break;
+		at += taken == 0 ? 1 : taken;
+	}
+	return pl_span(text.at, at);
+}
+
+static void put_place(struct text_out *out, const struct pod_state *state)
+{
+	if (state->node.len > 0) {
+		PUT_NAME(out, "cluster", state->cluster);
+		PUT_NAME(out, "node", state->node);
+	}
+	if (state->shard.len > 0)
+		PUT_NAME(out, "shard", state->shard);
+	if (state->epoch != 0) {
+		TEXT_OUT_LIT(out, "\"epoch\":\"");
+		text_out_number(out, (uint64_t)state->epoch);
+		TEXT_OUT_LIT(out, "\",");
+	}
+	if (state->attempts != 0) {
+		TEXT_OUT_LIT(out, "\"attempts\":");
+		text_out_number(out, state->attempts);
+		TEXT_OUT_LIT(out, ",");
+	}
+}
+
+static void put_why(struct text_out *out, const struct pod_state *state)
+{
+	if (state->reason.len > 0) {
+		TEXT_OUT_LIT(out, "\"reason\":");
+		put_text(out, cut(state->reason, STATE_WORD_MAX));
+	}
+	if (state->message.len > 0) {
+		TEXT_OUT_LIT(out, "\"message\":");
+		put_text(out, cut(state->message, STATE_MESSAGE_MAX));
+	}
+}
+
+static void put_state(struct text_out *out, const struct pod_state *state)
+{
+	const char *phase = state_phase_word(state->phase);
+
+	TEXT_OUT_LIT(out, "{\"v\":1,");
+	if (state->uid.len > 0) {
+		TEXT_OUT_LIT(out, "\"uid\":");
+		put_text(out, state->uid);
+	}
+	TEXT_OUT_LIT(out, "\"phase\":\"");
+	text_out_raw(out, phase, strlen(phase));
+	TEXT_OUT_LIT(out, "\",");
+	put_place(out, state);
+	put_why(out, state);
+	TEXT_OUT_LIT(out, "\"since\":");
+	text_out_stamp(out, state->since_ms);
+	text_out_close(out, '}');
+}
+
+enum pl_code state_print(const struct pod_state *state, struct pl_buf *buf,
+                         struct pl_err *err)
+{
+	const char *why = complaint(state);
+	struct text_out out;
+	enum pl_code code;
+
+	if (state->epoch < 0)
+		why = "want an epoch of 0 or more";
+	if (why != NULL)
+		return pl_err_set(err, PL_INVALID, "state %s: %s",
+		                  state_phase_word(state->phase), why);
+	text_out_begin(&out, buf);
+	put_state(&out, state);
+	if (cut(state->uid, STATE_WORD_MAX).len < state->uid.len)
+		text_out_fail(&out, PL_LIMIT);
+	code = text_out_end(&out, STATE_BYTES_MAX);
+	return code == PL_OK
+	               ? PL_OK
+	               : pl_err_set(err, code, "state %s: %s",
+	                            state_phase_word(state->phase), pl_code_name(code));
+}
+
+/* -- reading ----------------------------------------------------------------------- */
+
+static struct pl_span text_of(struct text_in *in, struct pl_json root, const char *name,
+                              size_t most)
+{
+	struct pl_span text = text_in_text(in, root, name);
+
+	if (text.len > most)
+		text_in_refuse(in, pl_json_member(root, name), "want at most %zu bytes",
+		               most);
+	return text;
+}
+
+static struct pl_span name_of(struct text_in *in, struct pl_json root, const char *name,
+                              enum names_kind kind)
+{
+	struct pl_span text = text_in_text(in, root, name);
+	struct pl_err why = {0};
+
+	if (text.len > 0 && names_check(kind, text, &why) != PL_OK)
+		text_in_refuse(in, pl_json_member(root, name), "%s", why.msg);
+	return text;
+}
+
+static int64_t number_of(struct text_in *in, struct pl_json root, const char *name,
+                         int64_t most)
+{
+	struct pl_json_range range = {0, most};
+	int64_t value = 0;
+
+	if (in->code == PL_OK)
+		in->code = pl_json_int_in(root, name, PL_JSON_OPTIONAL, range, &value,
+		                          in->err);
+	return value;
+}
+
+static enum state_phase phase_of(struct text_in *in, struct pl_json root)
+{
+	struct pl_span word = text_in_word(in, root, "phase");
+
+	for (unsigned i = 0; i < STATE_PHASES; i++)
+		if (pl_span_eq(word, pl_span_str(phase_words[i])))
+			return (enum state_phase)i;
+	text_in_refuse(in, pl_json_member(root, "phase"), "no pod is in that phase");
+	return STATE_PENDING;
+}
+
+enum pl_code state_parse(struct pl_span value, struct pl_arena *arena,
+                         struct pod_state *out, struct pl_err *err)
+{
+	struct text_in in;
+	struct pl_json root = text_in_begin(&in, arena, value, STATE_BYTES_MAX, err);
+	struct pod_state state = {
+		.phase = phase_of(&in, root),
+		.uid = text_of(&in, root, "uid", STATE_WORD_MAX),
+		.cluster = name_of(&in, root, "cluster", NAMES_CLUSTER),
+		.node = name_of(&in, root, "node", NAMES_NODE),
+		.shard = name_of(&in, root, "shard", NAMES_SHARD),
+		.epoch = number_of(&in, root, "epoch", INT64_MAX),
+		.attempts = (uint32_t)number_of(&in, root, "attempts", UINT32_MAX),
+		.reason = text_of(&in, root, "reason", STATE_WORD_MAX),
+		.message = text_of(&in, root, "message", STATE_MESSAGE_MAX),
+		.since_ms = text_in_stamp(&in, root, "since"),
+	};
+	const char *why = complaint(&state);
+
+	if (why != NULL)
+		text_in_refuse(&in, root, "%s", why);
+	if (in.code == PL_OK)
+		*out = state;
+	return in.code;
+}

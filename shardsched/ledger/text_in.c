@@ -1,0 +1,116 @@
+#include "shardsched/ledger/text_in.h"
+
+#include <stdio.h>
+
+#include "store/base/stamp.h"
+
+enum { DEPTH_MAX = 16, VALUES_MAX = 200000 };
+
+struct pl_json text_in_begin(struct text_in *in, struct pl_arena *arena,
+                             struct pl_span text, size_t bytes_max, struct pl_err *err)
+{
+	struct pl_json_limits limits = {
+		.bytes = bytes_max, .depth = DEPTH_MAX, .values = VALUES_MAX};
+	struct pl_json root = {0}, none = {0};
+	int64_t version = 0;
+
+	*in = (struct text_in){.arena = arena, .err = err};
+	in->code = pl_json_parse(arena, text, &limits, &root, err);
+	text_in_type(in, root, PL_JSON_OBJECT);
+	if (in->code == PL_OK)
+		in->code = pl_json_int(root, "v", PL_JSON_REQUIRED, &version, err);
+	if (version != 1)
+		text_in_refuse(in, pl_json_member(root, "v"), "want 1");
+	return in->code == PL_OK ? root : none;
+}
+
+void text_in_refuse(struct text_in *in, struct pl_json at, const char *fmt, ...)
+{
+	char text[PL_ERR_MSG_SIZE];
+	va_list args;
+
+	if (in->code != PL_OK)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	in->code = pl_json_fail(at, PL_INVALID, in->err, "%s", text);
+}
+
+void text_in_type(struct text_in *in, struct pl_json value, enum pl_json_type type)
+{
+	enum pl_json_type got = pl_json_type(value);
+
+	if (got != type)
+		text_in_refuse(in, value, "want %s, got %s", pl_json_type_name(type),
+		               pl_json_type_name(got));
+}
+
+struct pl_span text_in_string(struct text_in *in, struct pl_json value)
+{
+	const char *text = NULL;
+
+	if (in->code == PL_OK)
+		in->code = pl_json_as_string(value, &text, in->err);
+	return pl_span_str(text);
+}
+
+static struct pl_json member(struct text_in *in, struct pl_json object, const char *name,
+                             enum pl_json_type type)
+{
+	struct pl_json value = {0};
+
+	if (in->code == PL_OK)
+		value = pl_json_member(object, name);
+	if (value.node != NULL)
+		text_in_type(in, value, type);
+	return value;
+}
+
+struct pl_json text_in_object(struct text_in *in, struct pl_json object, const char *name)
+{
+	return member(in, object, name, PL_JSON_OBJECT);
+}
+
+struct pl_json text_in_array(struct text_in *in, struct pl_json object, const char *name)
+{
+	return member(in, object, name, PL_JSON_ARRAY);
+}
+
+struct pl_span text_in_text(struct text_in *in, struct pl_json object, const char *name)
+{
+	struct pl_json value = member(in, object, name, PL_JSON_STRING);
+
+	return value.node == NULL ? PL_SPAN_LIT("") : text_in_string(in, value);
+}
+
+struct pl_span text_in_word(struct text_in *in, struct pl_json object, const char *name)
+{
+	const char *text = "";
+
+	if (in->code == PL_OK)
+		in->code = pl_json_string(object, name, PL_JSON_REQUIRED, &text, in->err);
+	return pl_span_str(text);
+}
+
+uint64_t text_in_number(struct text_in *in, struct pl_json object, const char *name)
+{
+	struct pl_json_range range = {0, INT64_MAX};
+	int64_t value = 0;
+
+	if (in->code == PL_OK)
+		in->code = pl_json_int_in(object, name, PL_JSON_REQUIRED, range, &value,
+		                          in->err);
+	return (uint64_t)value;
+}
+
+int64_t text_in_stamp(struct text_in *in, struct pl_json object, const char *name)
+{
+	struct pl_span text = text_in_word(in, object, name);
+	struct pl_err why = {0};
+	int64_t ms = 0;
+
+	if (in->code == PL_OK && pl_stamp_parse(text, &ms, &why) != PL_OK)
+		text_in_refuse(in, pl_json_member(object, name), "%s", why.msg);
+	return ms;
+}
