@@ -83,10 +83,15 @@ static void torture(const char *name)
 		torture(#name);   \
 	}
 
+CASE(csi)
+CASE(ephemeral)
 CASE(fit)
+CASE(images)
 CASE(interpod)
 CASE(nodeaffinity)
+CASE(nominated)
 CASE(preemption)
 CASE(spread)
 CASE(spreaddefault)
+CASE(taints)
 CASE(volumes)
