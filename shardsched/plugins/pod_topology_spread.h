@@ -111,7 +111,11 @@ struct spread_soft {
 	double *by_domain; /* what it adds to the score; NULL: by node */
 };
 
+enum { SPREAD_POLICIES = 4 };
+
 struct spread_state {
+	/* By a rule's policies, of hard and of soft rules: the nodes that count. */
+	uint64_t *counted[2][SPREAD_POLICIES];
 	struct spread_hard *hard;
 	struct spread_soft *soft;
 	struct pl_bitset ignored; /* by scores; word NULL: none */

@@ -78,47 +78,71 @@ static void copy(const struct spread_rule *rule, int32_t *count)
 				count[i] = SPREAD_ABSENT;
 }
 
-static void add_up(const struct plugin_call *call, const struct spread_rules *rules,
-                   const struct spread_rule *rule, bool all_keys, int32_t *count)
+/* The nodes that count, found once for all rules of the same policies. NULL: out of
+ * memory. */
+static const uint64_t *find_counted(const struct plugin_call *call,
+                                    const struct spread_rules *rules,
+                                    const struct spread_rule *rule, bool all_keys)
 {
+	struct spread_own *own = call->own;
+	struct spread_state *state = call->state;
 	const struct snapshot *snapshot = call->snapshot;
+	uint32_t words = (uint32_t)pl_bitset_words(snapshot->slots);
+	unsigned policies = (rule->says.affinity ? 2U : 0) + (rule->says.taints ? 1U : 0);
+	uint64_t **counted = &state->counted[rules == &own->soft][policies];
+
+	if (*counted != NULL)
+		return *counted;
+	*counted = pl_arena_zalloc(call->arena, words + 1U, sizeof **counted);
+	if (*counted == NULL)
+		return NULL;
+	node_match_ready(&own->match, snapshot);
+	for (uint32_t word = 0; word < words; word++) {
+		uint64_t bits = snapshot->live.word[word];
+
+		if (all_keys)
+			bits = spread_keys_word(rules, word, bits);
+		(*counted)[word] = policy_word(call, rule, word, bits);
+	}
+	return *counted;
+}
+
+static void add_up(const struct snapshot *snapshot, const struct spread_rule *rule,
+                   const uint64_t *counted, int32_t *count)
+{
 	const uint32_t *found = rule->matcher == NULL ? NULL : rule->matcher->on_node;
 	const uint32_t *value = rule->column->value;
 	uint32_t words = (uint32_t)pl_bitset_words(snapshot->slots);
 
 	for (uint32_t i = 0; i < rule->column->domains_end; i++)
 		count[i] = SPREAD_ABSENT;
-	for (uint32_t word = 0; word < words; word++) {
-		uint64_t bits = snapshot->live.word[word];
-
-		if (all_keys)
-			bits = spread_keys_word(rules, word, bits);
-		bits = policy_word(call, rule, word, bits);
-		WORDS_EACH (bit, bits) {
+	for (uint32_t word = 0; word < words; word++)
+		WORDS_EACH (bit, counted[word]) {
 			size_t slot = (size_t)word * 64 + bit;
 			int32_t *in = &count[value[slot]];
 
 			*in = *in == SPREAD_ABSENT ? 0 : *in;
 			*in += found == NULL ? 0 : (int32_t)found[slot];
 		}
-	}
 }
 
 int32_t *spread_count(const struct plugin_call *call, const struct spread_rules *rules,
                       const struct spread_rule *rule, bool all_keys)
 {
-	struct spread_own *own = call->own;
 	size_t end = rule->column->domains_end;
 	/* Number 0 is always there. */
 	int32_t *count = pl_arena_zalloc(call->arena, end + 1, sizeof *count);
+	const uint64_t *counted;
 
 	if (count == NULL)
 		return NULL;
 	if (counts_all(call, rules, rule, all_keys)) {
 		copy(rule, count);
-	} else {
-		node_match_ready(&own->match, call->snapshot);
-		add_up(call, rules, rule, all_keys, count);
+		return count;
 	}
+	counted = find_counted(call, rules, rule, all_keys);
+	if (counted == NULL)
+		return NULL;
+	add_up(call->snapshot, rule, counted, count);
 	return count;
 }
