@@ -74,7 +74,7 @@ enum pl_code pl_buf_printf(struct pl_buf *buf, const char *fmt, ...)
 		return PL_INVALID;
 	/* vsnprintf ends with a NUL, which goes to the byte behind cap if need be. */
 	code = pl_buf_reserve(buf, (size_t)len);
-	if (code != PL_OK)
+	if (code != PL_OK || len == 0)
 		return code;
 	va_start(args, fmt);
 	(void)vsnprintf((char *)buf->at + buf->len, (size_t)len + 1, fmt, args);

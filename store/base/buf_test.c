@@ -43,6 +43,14 @@ T_CASE(printing_may_fill_it_to_the_last_byte)
 	pl_buf_done(&buf);
 }
 
+T_CASE(printing_nothing_into_nothing_is_fine)
+{
+	pl_buf_init(&buf, 8);
+	T_OK(pl_buf_printf(&buf, "%s", ""), NULL);
+	T_EQ(buf.len, 0);
+	pl_buf_done(&buf);
+}
+
 T_CASE(drops_from_the_front)
 {
 	pl_buf_init(&buf, 100);
