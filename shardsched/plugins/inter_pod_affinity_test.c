@@ -95,6 +95,59 @@ T_CASE(arguments_are_checked)
 	T_TRUE(strstr(err.msg, "hardWeight") != NULL);
 }
 
+#define BOTH                                                                         \
+	"{'metadata':{'name':'p','namespace':'a','labels':{'app':'x'}},'spec':{'c"   \
+	"ontainers':[{'name':'c'}],'affinity':{'podAffinity':{'preferredDuringSched" \
+	"ulingIgnoredDuringExecution':[{'weight':1,'podAffinityTerm':{'labelSelecto" \
+	"r':{},'topologyKey':'zone'}}]},'podAntiAffinity':{'requiredDuringSchedulin" \
+	"gIgnoredDuringExecution':[{'labelSelector':{'matchLabels':{'app':'x'}},'to" \
+	"pologyKey':'host'}]}}}}"
+
+static void decide_and_place(struct asked *asked)
+{
+	struct inter_pod_state state = {0};
+	struct plugin_call call = call_of(asked, &state);
+	struct pod_on_node there = on_node(&asked->pod);
+	struct plugin_narrow narrow = {0};
+	struct verdict say;
+	int64_t score[SNAPSHOT_PAD];
+	uint64_t bits[SNAPSHOT_PAD / 64] = {3};
+	const struct node_span span = {0, 1, bits};
+	uint32_t placed;
+
+	verdict_clear(&say);
+	T_EQ(row->pre_filter(&call, &narrow, &say), VERDICT_SUCCESS);
+	row->filter(&call, span);
+	T_EQ(bits[0], 2);
+	T_EQ(row->pre_score(&call, (struct pl_bitset){bits, 64}, &say), VERDICT_SUCCESS);
+	row->score(&call, span, score);
+	row->normalize(&call, (struct pl_bitset){bits, 64}, score);
+	T_OK(snapshot_pod_add(&snapshot, 1, &there, &placed, &err), &err);
+	snapshot_pod_remove(&snapshot, placed);
+	pl_arena_reset(&arena);
+}
+
+T_CASE(a_cycle_allocates_nothing)
+{
+	struct asked asked = {0};
+
+	begin();
+	(void)put_node("{'metadata':{'name':'a','labels':{'zone':'1','host':'a'}}}");
+	(void)put_node("{'metadata':{'name':'b','labels':{'zone':'1','host':'b'}}}");
+	asked.pod = pod_from(BOTH);
+	T_OK(asked_open(&asked), &err);
+	(void)put_pod(0, BOTH);
+	decide_and_place(&asked);
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	for (unsigned i = 0; i < 10; i++)
+		decide_and_place(&asked);
+	T_TRUE(!pl_fault_fired(PL_FAULT_ALLOC));
+	pl_fault_reset();
+	asked_close(&asked);
+	snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
+	end();
+}
+
 T_CASE(each_allocation_of_an_open_may_fail)
 {
 	enum pl_code code = PL_NOMEM;

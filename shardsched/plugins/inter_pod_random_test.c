@@ -173,8 +173,10 @@ static int64_t model_score(const struct spec *asks, uint32_t slot, bool *any)
 		sum += model_adds(spec_soft_anti_affinity(asks),
 		                  asks->soft_anti_affinity.count, -1, pair,
 		                  own_term_finds, spec, any);
-		sum += model_adds(spec_affinity(spec), spec->affinity.count, 1, pair,
-		                  their_term_finds, asks, any);
+		if (args_now.hard_weight > 0)
+			sum += model_adds(spec_affinity(spec), spec->affinity.count,
+			                  args_now.hard_weight, pair, their_term_finds,
+			                  asks, any);
 		sum += model_adds(spec_soft_affinity(spec), spec->soft_affinity.count, 1,
 		                  pair, their_term_finds, asks, any);
 		sum += model_adds(spec_soft_anti_affinity(spec),
@@ -271,6 +273,10 @@ static void compare_scores(const struct plugin_call *call)
 		(void)model_score(call->spec, (uint32_t)slot, &any);
 	if (pl_bitset_empty(set))
 		return;
+	if (args_now.ignore_others)
+		any = any && call->spec->soft_affinity.count +
+		                             call->spec->soft_anti_affinity.count >
+		                     0;
 	T_EQ(code, any ? VERDICT_SUCCESS : VERDICT_SKIP);
 	seen_score[any]++;
 	if (!any)
@@ -617,8 +623,12 @@ static void history(uint64_t seed, unsigned steps, unsigned more_nodes)
 
 T_CASE_SECONDS(random_histories_agree_with_counting_anew, 120)
 {
-	for (uint64_t i = 0; i < 10; i++)
+	static const struct inter_pod_args args[] = {{1, false}, {0, false}, {50, true}};
+
+	for (uint64_t i = 0; i < 12; i++) {
+		args_now = args[i % 3];
 		history(t_seed() + i, 600, 0);
+	}
 	T_TRUE(seen_reason[REASON_NONE] > 1000);
 	T_TRUE(seen_reason[REASON_POD_AFFINITY] > 1000);
 	T_TRUE(seen_reason[REASON_POD_ANTI_AFFINITY] > 1000);

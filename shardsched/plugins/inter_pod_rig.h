@@ -6,7 +6,7 @@
 #include "shardsched/snapshot/snapshot_rig.h"
 
 static const struct plugin *const row = &plugin_inter_pod_affinity;
-static const struct inter_pod_args args_default = {.hard_weight = 1};
+static struct inter_pod_args args_now = {.hard_weight = 1};
 
 struct asked {
 	struct pod pod;
@@ -21,7 +21,7 @@ static inline struct plugin_call call_of(struct asked *asked,
 		.snapshot = &snapshot,
 		.spec = asked->pod.spec,
 		.view = asked->view,
-		.args = &args_default,
+		.args = &args_now,
 		.own = &asked->own,
 		.state = state,
 		.arena = &arena,
