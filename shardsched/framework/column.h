@@ -32,8 +32,9 @@ struct column_ops {
 	/* to = from + weight * score; from may be to. NULL: 0 */
 	void (*add)(int32_t *to, const int32_t *from, const int64_t *score,
 	            uint32_t words, int32_t weight);
-	/* Is any of the bits' scores not 0? */
-	bool (*any)(const int64_t *score, const uint64_t *bits, uint32_t words);
+	/* All bits of the scores together: 0 when all are 0, and no higher bit than the
+	 * highest of them has, nor bit 63 when none is negative. */
+	uint64_t (*fold)(const int64_t *score, const uint64_t *bits, uint32_t words);
 	/* to = score, which fits. Gives the highest of the bits; 0: there is none. */
 	int32_t (*narrow)(int32_t *to, const int64_t *score, const uint64_t *bits,
 	                  uint32_t words);

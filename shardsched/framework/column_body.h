@@ -87,8 +87,8 @@ KERNEL static inline int32_t NAME(max)(const int32_t *column, const uint64_t *bi
 	return most;
 }
 
-KERNEL static inline bool NAME(any)(const int64_t *score, const uint64_t *bits,
-                                    uint32_t words)
+KERNEL static inline uint64_t NAME(fold)(const int64_t *score, const uint64_t *bits,
+                                         uint32_t words)
 {
 	uint64_t found = 0;
 
@@ -104,9 +104,9 @@ KERNEL static inline bool NAME(any)(const int64_t *score, const uint64_t *bits,
 		}
 		NAME(spread)(bits[i], mask);
 		for (uint32_t j = 0; j < 64; j++)
-			found |= (uint32_t)score[j] & mask[j];
+			found |= (uint64_t)(score[j] & (int32_t)mask[j]);
 	}
-	return found != 0;
+	return found;
 }
 
 KERNEL static inline int32_t NAME(narrow)(int32_t *restrict to,
@@ -177,7 +177,7 @@ static const struct column_ops NAME(ops) = {
 	.drop = NAME(drop),
 	.count = NAME(count),
 	.add = NAME(add),
-	.any = NAME(any),
+	.fold = NAME(fold),
 	.narrow = NAME(narrow),
 	.max = NAME(max),
 	.equal = NAME(equal),

@@ -45,6 +45,7 @@ T_CASE_SECONDS(after_the_first_ones_nothing_is_allocated, 60)
 {
 	run_begin((struct cycle_opts){.clock = fake_clock}, 5000);
 	fake[0] = (struct fake){.refuses_mod = 3, .score_mod = 50, .narrow_mod = 1};
+	fake[2].arena_bytes = 100000;
 	fake[4] = (struct fake){.pods_max = 1, .score_mod = 9};
 	nominate(7, "{'metadata':{'name':'x'},'spec':{'priority':9}}");
 	for (unsigned i = 0; i < 3; i++)
@@ -128,6 +129,55 @@ T_CASE(a_class_may_fail_to_open)
 	pl_fault_reset();
 	pod_drop(&model, &pod);
 	rig_end();
+}
+
+/* -- what is kept ------------------------------------------------------------------- */
+
+static unsigned brought;
+
+static const struct stage_kept *bring_nothing(void *ctx, struct cycle *of,
+                                              struct fw_class *whose,
+                                              const struct stage_plan *plan)
+{
+	(void)ctx, (void)of, (void)whose, (void)plan;
+	brought++;
+	return NULL;
+}
+
+static unsigned bring_asked(struct cycle_opts opts, const char *pod, const char *config)
+{
+	static const struct cycle_cache cache = {.bring = bring_nothing};
+
+	rig_begin(3, config, pod);
+	opts.snapshot = &snapshot;
+	opts.cache = &cache;
+	T_OK(cycle_new(&opts, &cycle, &err), &err);
+	brought = 0;
+	cycle_run(cycle, class, &self, 0, &out);
+	T_EQ(out.feasible, 3);
+	/* What is asked in a probe is not to be kept. */
+	snapshot_probe(&snapshot);
+	cycle_run(cycle, class, &self, 0, &out);
+	snapshot_probe_end(&snapshot);
+	T_EQ(out.feasible, 3);
+	run_end();
+	return brought;
+}
+
+T_CASE(what_is_kept_is_asked_for_where_it_can_help)
+{
+	static const char by_name[] =
+		"{'metadata':{'name':'p'},'spec':{'volumes':[{'name':'v','ephemeral':{"
+		"'volumeClaimTemplate':{'spec':{'accessModes':['ReadWriteOnce'],"
+		"'resources':{'requests':{'storage':'1Gi'}}}}}}]}}";
+	static const char global_first[] =
+		"{'profiles':[{'plugins':{'filter':{'enabled':[{'name':'Four'}]}}}]}";
+
+	T_EQ(bring_asked((struct cycle_opts){.no_cache = false}, plain_pod, "{}"), 1);
+	T_EQ(bring_asked((struct cycle_opts){.no_cache = true}, plain_pod, "{}"), 0);
+	T_EQ(bring_asked((struct cycle_opts){.keep_scores = true}, plain_pod, "{}"), 0);
+	T_EQ(bring_asked((struct cycle_opts){.clock = NULL}, by_name, "{}"), 0);
+	T_EQ(bring_asked((struct cycle_opts){.clock = NULL}, plain_pod, global_first), 0);
 }
 
 /* -- nominations -------------------------------------------------------------------- */

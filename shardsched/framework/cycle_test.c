@@ -205,3 +205,23 @@ T_CASE(what_fails_ends_the_cycle_with_its_name)
 	T_EQ(out.result, CYCLE_NODE);
 	run_end();
 }
+
+T_CASE(a_score_that_is_none_fails_the_cycle)
+{
+	static const struct {
+		unsigned plugin;
+		int64_t score;
+	} bad[] = {{0, 128}, {0, -1}, {2, INT64_C(1) << 31}, {2, -1}, {4, 256}, {4, -2}};
+
+	run_begin(&none, 70);
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		memset(fake, 0, sizeof fake);
+		fake[1].refuses_mod = 3;
+		fake[bad[i].plugin].score_plus = bad[i].score;
+		cycle_run(cycle, class, &self, 0, &out);
+		T_EQ(out.result, CYCLE_ERROR);
+		T_EQ(out.pre.plugin, (int)bad[i].plugin);
+		T_EQ(out.pre.reason[0].code, REASON_SCORE_RANGE);
+	}
+	run_end();
+}

@@ -116,6 +116,8 @@ bool filter_all(struct cycle *cycle)
 	const uint64_t *candidates = cycle_candidates(cycle);
 	struct held_node *held = cycle->held;
 
+	/* Who could not keep the class after all may have asked for scores. */
+	memset(cycle->max, 0, sizeof cycle->max);
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
 		uint32_t count = block_begin(cycle, block, candidates);
 

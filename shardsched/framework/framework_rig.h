@@ -17,6 +17,8 @@ struct fake {
 	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
 	uint32_t score_mod;                 /* slot * 7 % mod; 0: 0 */
 	enum verdict_code pre_filter, pre_score;
+	int64_t score_plus;
+	size_t arena_bytes;  /* that its PreFilter takes */
 	uint32_t narrow_mod; /* only slots that are 0 modulo it; 0: all */
 	/* Refuses nodes on which that many pods are, as long as it follows moves. */
 	uint32_t pods_max;
@@ -44,7 +46,10 @@ static inline bool fake_refuses(unsigned n, const struct snapshot *on, uint32_t 
 
 static inline int64_t fake_score(unsigned n, uint32_t slot)
 {
-	return fake[n].score_mod == 0 ? 0 : (int64_t)slot * 7 % fake[n].score_mod;
+	int64_t score =
+		fake[n].score_mod == 0 ? 0 : (int64_t)slot * 7 % fake[n].score_mod;
+
+	return score + fake[n].score_plus;
 }
 
 static inline void fake_filter(unsigned n, const struct plugin_call *call,
@@ -86,6 +91,8 @@ static inline enum verdict_code fake_pre_filter(unsigned n,
 {
 	const struct snapshot *on = call->snapshot;
 
+	T_TRUE(fake[n].arena_bytes == 0 ||
+	       pl_arena_alloc(call->arena, fake[n].arena_bytes) != NULL);
 	if (fake[n].pre_filter != VERDICT_SUCCESS)
 		verdict_add(say, fake[n].pre_filter,
 		            &(struct reason){.code = REASON_AFFINITY_NAMES});

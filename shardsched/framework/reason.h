@@ -73,6 +73,7 @@
 	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
 	X(OVERRAN, "overran", "the plugin took too long")                                  \
+	X(SCORE_RANGE, "score.range", "the plugin gave a score that is none")              \
 	X(PERMIT_LATE, "permit.late", "nobody allowed it in time")
 
 #define REASON_ENUM(name, code, sentence) REASON_##name,

@@ -4,6 +4,9 @@
 
 #include "shardsched/framework/cycle_int.h"
 
+/* Room for PLUGIN_SCORE_MAX; totals stay in bounds with whatever else they hold. */
+enum { SCORE_BITS = 127 };
+
 /* -- local, a block at a time ------------------------------------------------------- */
 
 /* Where a plugin writes: for good, or until it was added up. */
@@ -21,19 +24,68 @@ static bool score_call(struct cycle *cycle, unsigned plugin, struct node_span sp
 	return measured(cycle, plugin, POINT_SCORE);
 }
 
+/* Added up, it would spoil the totals. */
+static bool score_is_none(struct cycle *cycle, unsigned plugin)
+{
+	struct verdict say;
+
+	verdict_clear(&say);
+	verdict_add(&say, VERDICT_ERROR, &(struct reason){.code = REASON_SCORE_RANGE});
+	cycle_fail(cycle, (int)plugin, &say);
+	return false;
+}
+
+/* As column_ops.fold. false: some of the scores need more bits than scores have. */
+static bool score_fold(struct cycle *cycle, unsigned plugin, struct node_span span,
+                       const int64_t *room, uint64_t *fold)
+{
+	enum plugin_normal normal = cycle->profile->table->row[plugin]->normal;
+
+	*fold = cycle->ops->fold(room, span.bits, span.words);
+	return *fold <= (normal == PLUGIN_AS_IS ? SCORE_BITS : INT32_MAX) ||
+	       score_is_none(cycle, plugin);
+}
+
 static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *total)
 {
-	if (cycle->as_is_count == 0)
-		memset(total, 0, (size_t)span.words * 64 * sizeof *total);
+	const int32_t *from = NULL;
+
 	for (unsigned i = 0; i < cycle->as_is_count; i++) {
 		unsigned plugin = cycle->as_is[i];
 		int64_t *room = score_room(cycle, plugin, span.word);
+		uint64_t fold = 0;
 
-		if (!score_call(cycle, plugin, span, room))
+		if (!score_call(cycle, plugin, span, room) ||
+		    !score_fold(cycle, plugin, span, room, &fold))
 			return false;
-		cycle->ops->add(total, i == 0 ? NULL : total, room, span.words,
+		if (fold == 0)
+			continue;
+		cycle->ops->add(total, from, room, span.words,
 		                cycle->profile->weight[plugin]);
+		from = total;
 	}
+	if (from == NULL)
+		memset(total, 0, (size_t)span.words * 64 * sizeof *total);
+	return true;
+}
+
+/* to: where its words are. Most often there is nothing to tell nodes apart by: fold is 0,
+ * and nothing was written. */
+static bool score_maxed(struct cycle *cycle, struct node_span span, uint32_t i,
+                        int32_t *to, uint64_t *fold)
+{
+	unsigned plugin = cycle->local.maxed[i].plugin;
+	int64_t *room = score_room(cycle, plugin, span.word);
+	int32_t most = 0;
+
+	if (!score_call(cycle, plugin, span, room) ||
+	    !score_fold(cycle, plugin, span, room, fold))
+		return false;
+	if (*fold == 0)
+		return true;
+	most = cycle->ops->narrow(to, room, span.bits, span.words);
+	if (most > cycle->max[i])
+		cycle->max[i] = most;
 	return true;
 }
 
@@ -42,31 +94,14 @@ bool score_span(struct cycle *cycle, struct node_span span, const struct stage_o
 	if (!score_as_is(cycle, span, out->total))
 		return false;
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
-		if (!score_call(cycle, cycle->local.maxed[i].plugin, span, cycle->block))
+		int32_t *to = out->maxed[i];
+		uint64_t fold = 0;
+
+		if (!score_maxed(cycle, span, i, to, &fold))
 			return false;
-		(void)cycle->ops->narrow(out->maxed[i], cycle->block, span.bits,
-		                         span.words);
+		if (fold == 0)
+			memset(to, 0, (size_t)span.words * 64 * sizeof *to);
 	}
-	return true;
-}
-
-/* Most often there is nothing to be told apart by, and nothing to be written. */
-static bool score_maxed(struct cycle *cycle, struct node_span span, uint32_t block,
-                        uint32_t i)
-{
-	unsigned plugin = cycle->local.maxed[i].plugin;
-	int64_t *room = score_room(cycle, plugin, span.word);
-	int32_t most = 0;
-
-	if (!score_call(cycle, plugin, span, room))
-		return false;
-	if (!cycle->ops->any(room, span.bits, span.words))
-		return true;
-	most = cycle->ops->narrow(cycle->memory.maxed[i] + (size_t)span.word * 64, room,
-	                          span.bits, span.words);
-	if (most > cycle->max[i])
-		cycle->max[i] = most;
-	cycle->memory.raised[block] |= (uint8_t)(1U << i);
 	return true;
 }
 
@@ -84,9 +119,15 @@ bool score_block(struct cycle *cycle, uint32_t block)
 	if (!score_as_is(cycle, span, total))
 		return false;
 	cycle->memory.raised[block] = 0;
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++)
-		if (!score_maxed(cycle, span, block, i))
+	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
+		int32_t *to = cycle->memory.maxed[i] + (size_t)span.word * 64;
+		uint64_t fold = 0;
+
+		if (!score_maxed(cycle, span, i, to, &fold))
 			return false;
+		if (fold != 0)
+			cycle->memory.raised[block] |= (uint8_t)(1U << i);
+	}
 	/* It may come to nothing, but now they are near. */
 	choose_block(cycle, span, block);
 	return true;
@@ -241,8 +282,15 @@ static bool pre_score_global(struct cycle *cycle)
 	return true;
 }
 
-static void late_add(struct cycle *cycle, unsigned plugin, const int64_t *score)
+static bool late_add(struct cycle *cycle, unsigned plugin, const int64_t *score)
 {
+	struct node_span all = {0, cycle->words, cycle->memory.feasible};
+	uint64_t fold = cycle->ops->fold(score, all.bits, all.words);
+
+	if (fold > SCORE_BITS)
+		return score_is_none(cycle, plugin);
+	if (fold == 0)
+		return true;
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
 		struct node_span span = cycle_block(cycle, block);
 		size_t slot = (size_t)span.word * 64;
@@ -254,6 +302,7 @@ static void late_add(struct cycle *cycle, unsigned plugin, const int64_t *score)
 	}
 	cycle->base = cycle->memory.total;
 	cycle->chosen = false;
+	return true;
 }
 
 static bool late_score(struct cycle *cycle, unsigned plugin)
@@ -269,10 +318,7 @@ static bool late_score(struct cycle *cycle, unsigned plugin)
 			return false;
 	}
 	normalize(cycle, plugin, score);
-	if (!measured(cycle, plugin, POINT_SCORE))
-		return false;
-	late_add(cycle, plugin, score);
-	return true;
+	return measured(cycle, plugin, POINT_SCORE) && late_add(cycle, plugin, score);
 }
 
 /* Raw ones that were kept become what the totals have of them. */
