@@ -15,17 +15,16 @@ enum { FAKES = 6, FAKE_FIRST_GLOBAL = 4, FAKE_SORT = FAKES, FAKE_BIND, FAKE_ROWS
 
 struct fake {
 	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
-	uint32_t score_mod;                 /* slot * 7 % mod; 0: 0 */
-	enum verdict_code pre_filter, pre_score;
-	int64_t score_plus;
-	size_t arena_bytes;  /* that its PreFilter takes */
+	/* Refuses nodes with that many pods or more, or fewer; follows moves. */
+	uint32_t pods_max, pods_min;
 	uint32_t narrow_mod; /* only slots that are 0 modulo it; 0: all */
-	/* Refuses nodes on which that many pods are, as long as it follows moves. */
-	uint32_t pods_max;
-	uint32_t pods_min; /* likewise, where fewer are */
-	uint64_t takes_ns; /* of the clock, each time its filter is asked */
-	unsigned asked;    /* filter calls */
-	int moved;         /* the sum of deltas */
+	enum verdict_code pre_filter, pre_score;
+	uint32_t score_mod; /* slot * 7 % mod; 0: 0 */
+	int64_t score_plus;
+	size_t arena_bytes; /* that its PreFilter takes */
+	uint64_t takes_ns;  /* of the clock, each time its filter is asked */
+	unsigned asked;     /* filter calls */
+	int moved;          /* the sum of deltas */
 };
 
 static struct fake fake[FAKES];

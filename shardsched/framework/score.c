@@ -50,6 +50,7 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 {
 	const int32_t *from = NULL;
 
+	PL_ASSERT(total != NULL);
 	for (unsigned i = 0; i < cycle->as_is_count; i++) {
 		unsigned plugin = cycle->as_is[i];
 		int64_t *room = score_room(cycle, plugin, span.word);
