@@ -1,0 +1,374 @@
+/*
+ * Claims, volumes and whatever they depend on come, change and go at random, and pods
+ * reserve what they were given and give it back. Two engines see the same; one keeps
+ * what it found out for a class of pods, the other works it out each time. They have to
+ * decide alike.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "shardsched/engine/engine_rig.h"
+#include "shardsched/framework/binding.h"
+#include "shardsched/snapshot/assumed.h"
+#include "store/base/rng.h"
+
+enum {
+	NODES = 70,
+	VOLUMES = 16,
+	CLAIMS = 10,
+	PODS = 40,
+	KINDS = 16,
+	STEPS = 12000,
+	HISTORIES = 5
+};
+enum { ENGINES = 2, BINDINGS = 4, MOOD = 60 };
+
+static struct rig rigs[ENGINES];
+static struct pl_rng rng;
+static unsigned decided, given, reserved;
+
+static unsigned pick(unsigned below)
+{
+	return (unsigned)pl_rng_below(&rng, below);
+}
+
+/* With quotes written as ' */
+__attribute__((format(printf, 1, 2))) static const char *json(const char *format, ...)
+{
+	static char text[RIG_JSON_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	T_TRUE((size_t)vsnprintf(text, sizeof text, format, args) < sizeof text);
+	va_end(args);
+	for (char *at = text; *at != '\0'; at++)
+		if (*at == '\'')
+			*at = '"';
+	return text;
+}
+
+static void put(enum engine_kind kind, const char *text)
+{
+	for (unsigned i = 0; i < ENGINES; i++)
+		rig_put(&rigs[i], kind, text);
+}
+
+static void drop(enum engine_kind kind, const char *space, const char *prefix, unsigned n)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof name, "%s%u", prefix, n);
+	for (unsigned i = 0; i < ENGINES; i++)
+		if (rig_drop(&rigs[i], kind, space, name) != PL_OK)
+			T_EQ(rigs[i].err.code, PL_NOTFOUND);
+}
+
+/* -- what happens ---------------------------------------------------------------------
+ */
+
+static void change_node(unsigned n)
+{
+	put(ENGINE_NODE,
+	    json("{'metadata':{'name':'n%u','labels':{'kubernetes.io/hostname':'n%u',"
+	         "'topology.kubernetes.io/zone':'z%u'}},'status':{'capacity':{'cpu':'9',"
+	         "'memory':'9Gi','pods':'99'}}}",
+	         n, n, pick(3)));
+}
+
+static void change_volume(unsigned n)
+{
+	static const char *const reach[] = {"", "'kubernetes.io/hostname'",
+	                                    "'topology.kubernetes.io/zone'"};
+	unsigned by = pick(3);
+
+	if (pick(4) == 0) {
+		drop(ENGINE_VOLUME, "", "v", n);
+		return;
+	}
+	put(ENGINE_VOLUME,
+	    json("{'metadata':{'name':'v%u','labels':{'topology.kubernetes.io/zone':'z%u'}},"
+	         "'spec':{'csi':{'driver':'d','volumeHandle':'h%u'},'storageClassName':'c%u',"
+	         "'accessModes':['ReadWriteOnce','ReadWriteOncePod'],'capacity':{'storage':"
+	         "'%u'}%s%s%s%s%s},'status':{'phase':'Available'}}",
+	         n, pick(3), n, pick(2), 1 + pick(4),
+	         by == 0 ? ""
+	                 : ",'nodeAffinity':{'required':{'nodeSelectorTerms':[{"
+	                   "'matchExpressions':[{'key':",
+	         reach[by], by == 0 ? "" : ",'operator':'In','values':[",
+	         by == 1 ? "'n1','n2','n69'" : (by == 2 ? "'z1'" : ""),
+	         by == 0 ? "" : "]}]}]}}"));
+}
+
+static void change_claim(unsigned n)
+{
+	unsigned sort = pick(6);
+
+	if (sort == 0) {
+		drop(ENGINE_CLAIM, "s", "p", n);
+		return;
+	}
+	put(ENGINE_CLAIM,
+	    json("{'metadata':{'namespace':'s','name':'p%u','uid':'u%u','annotations':{%s}},"
+	         "'spec':{'storageClassName':'c%u','accessModes':['%s'],'resources':{"
+	         "'requests':{'storage':'%u'}}%s%u%s}}",
+	         n, n, sort == 1 ? "'pv.kubernetes.io/bind-completed':'yes'" : "", n % 2,
+	         n < 4 ? "ReadWriteOncePod" : "ReadWriteOnce", 1 + pick(3),
+	         sort == 1 ? ",'volumeName':'v" : ",'x':'", pick(VOLUMES), "'"));
+}
+
+static void change_class(unsigned n)
+{
+	put(ENGINE_STORAGE_CLASS,
+	    json("{'metadata':{'name':'c%u'},'provisioner':'%s','volumeBindingMode':"
+	         "'WaitForFirstConsumer'%s}",
+	         n, n == 0 ? "kubernetes.io/no-provisioner" : "d",
+	         pick(2) == 0
+	                 ? ""
+	                 : ",'allowedTopologies':[{'matchLabelExpressions':[{'key':"
+	                   "'topology.kubernetes.io/zone','values':['z1','z2']}]}]"));
+}
+
+static void change_csi(unsigned sort, unsigned n)
+{
+	switch (sort) {
+	case 0:
+		put(ENGINE_CSI_NODE,
+		    json("{'metadata':{'name':'n%u'},'spec':{'drivers':[{'name':'d',"
+		         "'allocatable':{'count':%u}}]}}",
+		         n, pick(3)));
+		break;
+	case 1:
+		put(ENGINE_CSI_DRIVER,
+		    json("{'metadata':{'name':'d'},'spec':{'storageCapacity':%s}}",
+		         pick(2) == 0 ? "true" : "false"));
+		break;
+	default:
+		put(ENGINE_CSI_CAPACITY,
+		    json("{'metadata':{'namespace':'s','name':'k%u'},'storageClassName':"
+		         "'c1','capacity':'%u','nodeTopology':{'matchLabels':{"
+		         "'topology.kubernetes.io/zone':'z%u'}}}",
+		         pick(4), pick(4), pick(3)));
+	}
+}
+
+/* Of a kind of pods: what they have does not change. */
+static const char *pod_json(const char *prefix, unsigned name, unsigned kind,
+                            const char *node)
+{
+	return json("{'metadata':{'namespace':'s','name':'%s%u','uid':'%s%u'},'spec':{%s"
+	            "'containers':[{'name':'c'}],'volumes':[{'name':'x',"
+	            "'persistentVolumeClaim':{'claimName':'p%u'}},{'name':'y',%s%u'}}]}}",
+	            prefix, name, prefix, name, node, kind % CLAIMS,
+	            kind % 3 == 0 ? "'awsElasticBlockStore':{'volumeID':'d"
+	                          : "'persistentVolumeClaim':{'claimName':'p",
+	            kind % 7);
+}
+
+static void change_pod(unsigned n)
+{
+	char node[32];
+
+	if (pick(2) == 0) {
+		drop(ENGINE_POD, "s", "q", n);
+		return;
+	}
+	(void)snprintf(node, sizeof node, "'nodeName':'n%u',", pick(NODES / 4));
+	put(ENGINE_POD, pod_json("q", n, n % KINDS, node));
+}
+
+/* -- what is decided --------------------------------------------------------------------
+ */
+
+struct answer {
+	struct outcome outcome;
+	struct pod pod;
+};
+
+static void decide(const char *text, struct answer *out)
+{
+	for (unsigned i = 0; i < ENGINES; i++) {
+		struct engine_decision decision;
+
+		out[i].pod = rig_parse(&rigs[i], text);
+		T_OK(engine_decide(rigs[i].engine, &out[i].pod, &decision, &rigs[i].err),
+		     &rigs[i].err);
+		out[i].outcome = decision.outcome;
+	}
+}
+
+static void compare(const struct answer *answer)
+{
+	const struct outcome *a = &answer[0].outcome, *b = &answer[1].outcome;
+
+	T_EQ(a->result, b->result);
+	T_EQ(a->node, b->node);
+	T_EQ(a->feasible, b->feasible);
+	T_EQ(a->refused_by, b->refused_by);
+	T_EQ(a->pre.code, b->pre.code);
+	T_EQ(memcmp(a->refused, b->refused, sizeof a->refused), 0);
+	if (a->result != CYCLE_NONE)
+		T_EQ(a->total, b->total);
+	decided++;
+	given += a->result == CYCLE_NODE;
+}
+
+struct bound {
+	bool is;
+	struct fw_class *class[ENGINES];
+	struct binding binding[ENGINES];
+};
+
+static struct bound bound[BINDINGS];
+
+static void end_binding(unsigned n)
+{
+	for (unsigned i = 0; i < ENGINES; i++) {
+		(void)binding_cancel(&bound[n].binding[i]);
+		T_EQ(bound[n].binding[i].state, BINDING_UNDONE);
+		engine_release(rigs[i].engine, bound[n].class[i]);
+	}
+	drop(ENGINE_POD, "s", "b", n);
+	bound[n].is = false;
+}
+
+static void start_binding(unsigned n, const struct answer *answer)
+{
+	for (unsigned i = 0; i < ENGINES; i++) {
+		const struct pod *pod = &answer[i].pod;
+		struct pod_self self = {
+			.name = pod->name, .uid = pod->uid, .nominated = SNAPSHOT_NONE};
+		struct engine *engine = rigs[i].engine;
+
+		T_OK(engine_assume(engine, pod, answer[i].outcome.node, NULL,
+		                   &rigs[i].err),
+		     &rigs[i].err);
+		T_OK(engine_class(engine, pod->spec, &bound[n].class[i], &rigs[i].err),
+		     &rigs[i].err);
+		T_EQ(binding_start(&bound[n].binding[i], engine_cycle(engine),
+		                   bound[n].class[i], &self, answer[i].outcome.node, 0),
+		     BINDING_ALLOWED);
+		reserved += assumed_get(&engine_snapshot(engine)->catalog,
+		                        (struct assumed_pod){pod->spec->namespace,
+		                                             pod->name, pod->uid},
+		                        0) != NULL;
+	}
+	bound[n].is = true;
+}
+
+static void decide_one(void)
+{
+	unsigned n = pick(BINDINGS);
+	struct answer answer[ENGINES];
+
+	if (bound[n].is) {
+		end_binding(n);
+		return;
+	}
+	decide(pod_json("b", n, pick(KINDS), ""), answer);
+	compare(answer);
+	if (answer[0].outcome.result == CYCLE_NODE && pick(2) == 0)
+		start_binding(n, answer);
+	for (unsigned i = 0; i < ENGINES; i++) {
+		pod_drop(engine_model(rigs[i].engine), &answer[i].pod);
+		pl_arena_reset(&rigs[i].arena);
+	}
+}
+
+/* One sort of change at a time, so that none hides that another was missed. */
+static void step(unsigned mood)
+{
+	if (pick(3) > 0) {
+		decide_one();
+		return;
+	}
+	switch (mood) {
+	case 0:
+		change_node(pick(NODES));
+		break;
+	case 1:
+		change_volume(pick(VOLUMES));
+		break;
+	case 2:
+		change_claim(pick(CLAIMS));
+		break;
+	case 3:
+		change_class(pick(2));
+		break;
+	case 4:
+	case 5:
+	case 6:
+		change_csi(mood - 4, pick(NODES / 4));
+		break;
+	case 7:
+		change_pod(pick(PODS));
+		break;
+	default: /* what bindings change is enough */
+		decide_one();
+	}
+}
+
+static void fill(void)
+{
+	for (unsigned i = 0; i < 2; i++)
+		change_class(i);
+	for (unsigned i = 0; i < NODES; i++)
+		change_node(i);
+	for (unsigned i = 0; i < VOLUMES; i++)
+		change_volume(i);
+	for (unsigned i = 0; i < CLAIMS; i++)
+		change_claim(i);
+}
+
+static void live(void)
+{
+	for (unsigned i = 0; i < ENGINES; i++)
+		rig_open(&rigs[i], &(struct engine_opts){.no_cache = i > 0});
+	fill();
+	for (unsigned i = 0, mood = 0; i < STEPS; i++) {
+		mood = i % MOOD == 0 ? pick(9) : mood;
+		step(mood);
+	}
+	for (unsigned i = 0; i < BINDINGS; i++)
+		if (bound[i].is)
+			end_binding(i);
+	for (unsigned i = 0; i < ENGINES; i++) {
+		catalog_check(&engine_snapshot(rigs[i].engine)->catalog);
+		rig_close(&rigs[i]);
+	}
+}
+
+T_CASE_SECONDS(what_is_kept_of_pods_with_volumes_is_true, 120)
+{
+	pl_rng_init(&rng, t_seed());
+	for (unsigned i = 0; i < HISTORIES; i++)
+		live();
+	T_TRUE(decided > STEPS);
+	T_TRUE(given > decided / 20 && given < decided);
+	T_TRUE(reserved > 100);
+}
+
+T_CASE(a_claim_in_use_refuses_nodes_that_did_not_change)
+{
+	struct answer answer[ENGINES];
+
+	pl_rng_init(&rng, t_seed());
+	for (unsigned i = 0; i < ENGINES; i++)
+		rig_open(&rigs[i], &(struct engine_opts){.no_cache = i > 0});
+	for (unsigned i = 0; i < NODES; i++)
+		change_node(i);
+	put(ENGINE_VOLUME, json("{'metadata':{'name':'v'}}"));
+	put(ENGINE_CLAIM,
+	    json("{'metadata':{'namespace':'s','name':'p0','annotations':{"
+	         "'pv.kubernetes.io/bind-completed':'yes'}},'spec':{'volumeName':'v',"
+	         "'accessModes':['ReadWriteOncePod']}}"));
+	for (unsigned used = 0; used < 2; used++) {
+		decide(pod_json("b", 0, 0, ""), answer);
+		compare(answer);
+		T_EQ(answer[0].outcome.feasible, used == 0 ? NODES : 0);
+		for (unsigned i = 0; i < ENGINES; i++)
+			pod_drop(engine_model(rigs[i].engine), &answer[i].pod);
+		put(ENGINE_POD, pod_json("q", 0, 0, "'nodeName':'n1',"));
+	}
+	for (unsigned i = 0; i < ENGINES; i++)
+		rig_close(&rigs[i]);
+}
