@@ -159,12 +159,29 @@ void nominated_take(struct cycle *cycle);
 
 /* -- score.c ------------------------------------------------------------------------ */
 
+/* Room for PLUGIN_SCORE_MAX; totals stay in bounds with whatever else they hold. */
+enum { SCORE_BITS = 127 };
+
+/* Asks one plugin. false: the run has failed. */
+bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
+                int64_t *room);
+/* The run fails: added up, what the plugin gave would spoil the totals. */
+bool score_is_none(struct cycle *cycle, unsigned plugin);
 /* Scores of local plugins, fused with the filters of a block. false: has failed. */
 bool score_block(struct cycle *cycle, uint32_t block);
 /* The same into somewhere else. */
 bool score_span(struct cycle *cycle, struct node_span span, const struct stage_out *out);
 /* All the rest, when some node is feasible. false: the run has failed. */
 bool score_all(struct cycle *cycle);
+
+/* -- late.c ---------------------------------------------------------------------------
+ */
+
+/* PreScores of global plugins, which tell whose scores have nothing to say. */
+bool late_pre_score(struct cycle *cycle);
+bool late_any(const struct cycle *cycle);
+bool late_all(struct cycle *cycle);
+void score_normalize(struct cycle *cycle, unsigned plugin, int64_t *score);
 
 /* -- choose.c -------------------------------------------------------------------------
  */

@@ -211,7 +211,8 @@ T_CASE(a_score_that_is_none_fails_the_cycle)
 	static const struct {
 		unsigned plugin;
 		int64_t score;
-	} bad[] = {{0, 128}, {0, -1}, {2, INT64_C(1) << 31}, {2, -1}, {4, 256}, {4, -2}};
+	} bad[] = {{0, 128}, {0, -1}, {2, INT64_C(1) << 31}, {2, -1},
+	           {4, 256}, {4, -2}, {5, INT64_C(1) << 40}, {5, -1}};
 
 	run_begin(&none, 70);
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -4,9 +4,6 @@
 
 #include "shardsched/framework/cycle_int.h"
 
-/* Room for PLUGIN_SCORE_MAX; totals stay in bounds with whatever else they hold. */
-enum { SCORE_BITS = 127 };
-
 /* -- local, a block at a time ------------------------------------------------------- */
 
 /* Where a plugin writes: for good, or until it was added up. */
@@ -17,15 +14,14 @@ static int64_t *score_room(struct cycle *cycle, unsigned plugin, uint32_t word)
 	return kept == NULL ? cycle->block : kept + (size_t)word * 64;
 }
 
-static bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
-                       int64_t *room)
+bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
+                int64_t *room)
 {
 	cycle->profile->table->row[plugin]->score(&cycle->call[plugin], span, room);
 	return measured(cycle, plugin, POINT_SCORE);
 }
 
-/* Added up, it would spoil the totals. */
-static bool score_is_none(struct cycle *cycle, unsigned plugin)
+bool score_is_none(struct cycle *cycle, unsigned plugin)
 {
 	struct verdict say;
 
@@ -224,128 +220,14 @@ static void scale_kept(struct cycle *cycle)
 	}
 }
 
-/* -- late -----------------------------------------------------------------------------
- */
-
-static void normal_by_max(struct pl_bitset feasible, int64_t *score, bool down)
-{
-	int64_t most = 0;
-
-	PL_BITSET_EACH (slot, feasible)
-		most = score[slot] > most ? score[slot] : most;
-	PL_BITSET_EACH (slot, feasible) {
-		int64_t share = most == 0 ? 0 : score[slot] * PLUGIN_SCORE_MAX / most;
-
-		score[slot] = down ? PLUGIN_SCORE_MAX - share : share;
-	}
-}
-
-static void normalize(struct cycle *cycle, unsigned plugin, int64_t *score)
-{
-	const struct plugin *row = cycle->profile->table->row[plugin];
-	struct pl_bitset feasible = cycle_set(cycle, cycle->memory.feasible);
-
-	switch (row->normal) {
-	case PLUGIN_AS_IS:
-		break;
-	case PLUGIN_BY_MAX:
-	case PLUGIN_BY_MAX_DOWN:
-		normal_by_max(feasible, score, row->normal == PLUGIN_BY_MAX_DOWN);
-		break;
-	case PLUGIN_BY_ITSELF:
-		row->normalize(&cycle->call[plugin], feasible, score);
-		break;
-	}
-}
-
-static bool pre_score_global(struct cycle *cycle)
-{
-	const struct profile_point *at = &cycle->profile->at[POINT_PRE_SCORE];
-	struct pl_bitset feasible = cycle_feasible(cycle);
-
-	for (unsigned i = 0; i < at->count; i++) {
-		unsigned plugin = at->plugin[i];
-		const struct plugin *row = cycle->profile->table->row[plugin];
-		enum verdict_code code = VERDICT_SUCCESS;
-
-		if (!row->global)
-			continue;
-		code = row->pre_score(&cycle->call[plugin], feasible, &cycle->pre_score);
-		if (code == VERDICT_SKIP) {
-			cycle->skipped[POINT_SCORE] |= UINT64_C(1) << plugin;
-		} else if (code != VERDICT_SUCCESS) {
-			cycle_fail(cycle, (int)plugin, &cycle->pre_score);
-			return false;
-		}
-		if (!measured(cycle, plugin, POINT_PRE_SCORE))
-			return false;
-	}
-	return true;
-}
-
-static bool late_add(struct cycle *cycle, unsigned plugin, const int64_t *score)
-{
-	struct node_span all = {0, cycle->words, cycle->memory.feasible};
-	uint64_t fold = cycle->ops->fold(score, all.bits, all.words);
-
-	if (fold > SCORE_BITS)
-		return score_is_none(cycle, plugin);
-	if (fold == 0)
-		return true;
-	for (uint32_t block = 0; block < cycle->blocks; block++) {
-		struct node_span span = cycle_block(cycle, block);
-		size_t slot = (size_t)span.word * 64;
-
-		if (cycle->memory.left[block] != 0)
-			cycle->ops->add(cycle->memory.total + slot, cycle->base + slot,
-			                score + slot, span.words,
-			                cycle->profile->weight[plugin]);
-	}
-	cycle->base = cycle->memory.total;
-	cycle->chosen = false;
-	return true;
-}
-
-static bool late_score(struct cycle *cycle, unsigned plugin)
-{
-	int64_t *score = cycle->opts.keep_scores ? cycle->memory.scores[plugin]
-	                                         : cycle->memory.wide;
-
-	for (uint32_t block = 0; block < cycle->blocks; block++) {
-		struct node_span span = cycle_block(cycle, block);
-
-		if (cycle->memory.left[block] != 0 &&
-		    !score_call(cycle, plugin, span, score + (size_t)span.word * 64))
-			return false;
-	}
-	normalize(cycle, plugin, score);
-	return measured(cycle, plugin, POINT_SCORE) && late_add(cycle, plugin, score);
-}
+/* -- all of it ---------------------------------------------------------------------- */
 
 /* Raw ones that were kept become what the totals have of them. */
 static void keep_normal(struct cycle *cycle)
 {
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++)
-		normalize(cycle, cycle->local.maxed[i].plugin,
-		          cycle->memory.scores[cycle->local.maxed[i].plugin]);
-}
-
-static bool late_any(const struct cycle *cycle)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < cycle->late_count; i++)
-		any |= (cycle->skipped[POINT_SCORE] >> cycle->late[i] & 1) == 0;
-	return any;
-}
-
-static bool late_all(struct cycle *cycle)
-{
-	for (unsigned i = 0; i < cycle->late_count; i++)
-		if ((cycle->skipped[POINT_SCORE] >> cycle->late[i] & 1) == 0 &&
-		    !late_score(cycle, cycle->late[i]))
-			return false;
-	return true;
+		score_normalize(cycle, cycle->local.maxed[i].plugin,
+		                cycle->memory.scores[cycle->local.maxed[i].plugin]);
 }
 
 /* false: nothing is late, or has anything to say, and what is kept is the answer. */
@@ -364,7 +246,7 @@ bool score_all(struct cycle *cycle)
 		cycle_fail(cycle, cycle->pre_score.plugin, &cycle->pre_score);
 		return false;
 	}
-	if (cycle->late_count != 0 && !pre_score_global(cycle))
+	if (cycle->late_count != 0 && !late_pre_score(cycle))
 		return false;
 	if (cycle->whole) {
 		if (!kept_is_part(cycle))
