@@ -6,12 +6,10 @@
  * next pod does not take it. What is to be written before the pod can be bound is read
  * there too, by whoever writes; here it is only held that all of it is still so.
  */
+#include "shardsched/plugins/volume_binding.h"
+
 #include "shardsched/plugins/volume_plan.h"
 #include "shardsched/snapshot/assumed.h"
-
-struct binding_args {
-	int64_t timeout_s; /* that whoever binds waits for volumes */
-};
 
 /* -- configuration --------------------------------------------------------------------
  */
@@ -23,7 +21,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 {
 	static const char *const known[] = {"apiVersion", "kind", "bindTimeoutSeconds",
 	                                    NULL};
-	struct binding_args *args = args_;
+	struct volume_binding_args *args = args_;
 	enum pl_code code;
 
 	(void)model;
@@ -268,7 +266,7 @@ const struct plugin plugin_volume_binding = {
                   QUEUE_ON(NODE_LABELS) | QUEUE_ON(CSI_NODE) | QUEUE_ON(CSI_DRIVER) |
                   QUEUE_ON(CSI_CAPACITY),
 	.hint = claims_hint,
-	.args_size = sizeof(struct binding_args),
+	.args_size = sizeof(struct volume_binding_args),
 	.args_parse = args_parse,
 	.epoch = claims_epoch,
 	.state_size = sizeof(struct volume_plan),

@@ -1,3 +1,4 @@
+#include "shardsched/plugins/volume_binding.h"
 #include "shardsched/plugins/volume_plan.h"
 #include "shardsched/plugins/volume_rig.h"
 #include "shardsched/snapshot/assumed.h"
@@ -348,7 +349,7 @@ T_CASE(without_memory_a_row_fails_and_nothing_is_lost)
 T_CASE(its_configuration_is_read)
 {
 	char room[4096];
-	int64_t args = 0;
+	struct volume_binding_args args = {0};
 	struct pl_json json = {0};
 
 	begin_volumes();
@@ -357,7 +358,7 @@ T_CASE(its_configuration_is_read)
 	                   &err),
 	     &err);
 	T_OK(row->args_parse(&model, json, &args, &err), &err);
-	T_EQ(args, 5);
+	T_EQ(args.timeout_s, 5);
 	T_OK(pl_json_parse(&arena, json_of(room, "{'shape':[]}"), NULL, &json, &err),
 	     &err);
 	T_CODE(row->args_parse(&model, json, &args, &err), PL_INVALID, NULL);
