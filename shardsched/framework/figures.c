@@ -66,12 +66,14 @@ bool measure_within(struct cycle *cycle)
 
 bool measure_stage(struct cycle *cycle)
 {
-	bool fine = measure_within(cycle);
+	uint64_t budget = cycle->opts.plugin_budget_ns, now = 0;
 
-	if (cycle->opts.clock != NULL &&
-	    (cycle->timed || cycle->opts.plugin_budget_ns != 0))
-		cycle->mark_ns = cycle->stage_ns = now_ns(cycle);
-	return fine;
+	if (cycle->opts.clock == NULL || (!cycle->timed && budget == 0))
+		return true;
+	now = now_ns(cycle);
+	cycle->slow = !cycle->timed && now - cycle->stage_ns > budget;
+	cycle->mark_ns = cycle->stage_ns = now;
+	return !cycle->slow;
 }
 
 void measure_end(struct cycle *cycle)

@@ -159,7 +159,7 @@ bool nominated_hold(struct cycle *cycle)
 			link = &(*link)->next;
 		}
 	}
-	return !cycle->failed && measure_stage(cycle);
+	return !cycle->failed && (cycle->held == NULL || measure_stage(cycle));
 }
 
 void nominated_let_go(struct cycle *cycle)
