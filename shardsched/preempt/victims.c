@@ -129,14 +129,12 @@ static void choose_victims(struct trial *trial)
 void victims_find(struct preempt *preempt, const struct look *look)
 {
 	const struct room *room = room_of(preempt, look->slot);
-	struct trial trial = {.preempt = preempt,
-	                      .slot = look->slot,
-	                      .count = look->count,
-	                      .victim =
-	                              (struct victim *)preempt->victims.at + look->first};
+	struct trial trial = {
+		.preempt = preempt, .slot = look->slot, .count = look->count};
 
 	if (room->pods == 0)
 		return;
+	trial.victim = (struct victim *)preempt->victims.at + look->first;
 	asks_free(&preempt->asks, preempt->snapshot, look->slot, room, &trial.free);
 	trial.adds = preempt->only_fit && !preempt->never_adds &&
 	             pl_bitset_has(preempt->by_fit, look->slot) &&

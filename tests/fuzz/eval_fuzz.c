@@ -9,7 +9,7 @@ static void on_difference(void *ctx, const struct eval_difference *it)
 {
 	size_t *count = ctx;
 
-	PL_ASSERT(it->part[0] != 0);
+	PL_ASSERT(it->part != NULL && it->plugin != NULL && it->node != NULL);
 	++*count;
 }
 
