@@ -24,6 +24,7 @@ static enum pl_code parts_new(struct engine *engine, struct pl_err *err)
 
 	if (engine->classes != NULL)
 		cycle.cache = classes_cache(engine->classes);
+	engine->pool.opts.classes = engine->classes;
 	if (code == PL_OK)
 		code = cycle_new(&cycle, &engine->cycle, err);
 	if (code == PL_OK)
@@ -44,10 +45,11 @@ enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
 		return pl_err_set(err, PL_NOMEM, "make an engine");
 	engine->opts = *opts;
 	model_init(&engine->model);
+	pool_init(&engine->pool, &(struct pool_opts){.snapshot = &engine->snapshot,
+	                                             .profiles = &engine->profiles,
+	                                             .idle_max = ENGINE_IDLE_CLASSES});
 	pl_map_init(&engine->pods);
 	pl_map_init(&engine->absent);
-	pl_map_init(&engine->open);
-	pl_list_init(&engine->idle);
 	pl_arena_init(&engine->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	code = snapshot_init(&engine->snapshot, &engine->model, err);
 	if (code != PL_OK) {
@@ -69,7 +71,7 @@ void engine_free(struct engine *engine)
 {
 	if (engine == NULL)
 		return;
-	engine_open_done(engine);
+	pool_done(&engine->pool);
 	engine_pods_done(engine);
 	profiles_drop(&engine->profiles);
 	preempt_free(engine->preempt);

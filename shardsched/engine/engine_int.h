@@ -2,6 +2,7 @@
 #ifndef SHARDSCHED_ENGINE_ENGINE_INT_H
 #define SHARDSCHED_ENGINE_ENGINE_INT_H
 
+#include "shardsched/classes/pool.h"
 #include "shardsched/engine/engine.h"
 #include "store/base/list.h"
 #include "store/base/map.h"
@@ -18,9 +19,7 @@ struct engine {
 	struct pl_map pods;   /* by namespace and name */
 	struct pl_map absent; /* by cluster and name: nodes that pods wait for */
 	uint32_t aside;       /* pods that do */
-	struct pl_map open;   /* classes, by spec */
-	struct pl_list idle;  /* of these, those that nobody holds: longest first */
-	uint32_t idle_count;
+	struct pool pool;     /* of open classes */
 };
 
 enum engine_place {
@@ -92,10 +91,6 @@ PL_NODISCARD enum pl_code engine_object_drop(struct engine *engine, enum engine_
 /* "metadata.name: missing", or PL_EXISTS when there is one and names are unique. */
 PL_NODISCARD enum pl_code engine_name_check(const struct engine *engine, uint32_t name,
                                             bool there, struct pl_err *err);
-
-/* -- open.c -------------------------------------------------------------------------- */
-
-void engine_open_done(struct engine *engine);
 
 static inline struct pl_span engine_key(const uint32_t key[2])
 {

@@ -17,7 +17,7 @@
  * at once. Unknown: the same transaction is sent again (book.h) until it is known.
  *
  * **News** is applied per key by mod_revision. For a key that is in a transaction it
- *waits for the answer, so the echo of our own commits is known by its revision and never
+ * waits for the answer, so the echo of our own commits is known by its revision and never
  * decoded.
  *
  * Nothing here reads a clock: now_ms is monotonic, wall_ms is for what people read.
@@ -52,8 +52,10 @@ PL_NODISCARD enum pl_code sched_new(const struct sched_opts *opts, struct sched 
                                     struct pl_err *err);
 void sched_free(struct sched *sched);
 
-/* -- what is owned --------------------------------------------------------------------
- */
+/* What the kv takes, as it becomes known. */
+void sched_set_limits(struct sched *sched, struct kv_limits limits);
+
+/* -- what is owned ----------------------------------------------- */
 
 PL_NODISCARD enum pl_code sched_own(struct sched *sched, uint32_t partition,
                                     int64_t epoch, struct pl_err *err);
@@ -63,8 +65,7 @@ void sched_quiesce(struct sched *sched, uint32_t partition);
 bool sched_is_quiet(const struct sched *sched, uint32_t partition);
 bool sched_is_open(const struct sched *sched, uint32_t partition);
 
-/* -- what the store says
- * ----------------------------------------------------------------- */
+/* -- what the store says ----------------------------------------- */
 
 /* What is listed and watched of a partition. */
 enum sched_part { SCHED_NODES, SCHED_ALLOCS, SCHED_SCHEDULES, SCHED_PARTS };
@@ -80,8 +81,7 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 /* Revisions mean nothing any more (PL_REWOUND): everything will be listed again. */
 void sched_rewound(struct sched *sched);
 
-/* -- work
- * -------------------------------------------------------------------------------- */
+/* -- work -------------------------------------------------------- */
 
 /* Decides what is ready, at most work pods, and makes transactions. */
 void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work);
@@ -90,9 +90,9 @@ uint64_t sched_deadline_ms(const struct sched *sched);
 
 enum sched_what {
 	SCHED_CALL,    /* call: start req, and tell how it ended */
-	SCHED_GARBLED, /* key, err: something in the store makes no sense, and is set
-	                  aside */
+	SCHED_GARBLED, /* key, err: what stands there makes no sense, and is set aside */
 	SCHED_TROUBLE, /* err: something failed here, and is tried again */
+	SCHED_RELIST,  /* partition, part: news could not be kept; list it anew */
 };
 
 struct sched_action {
@@ -100,6 +100,8 @@ struct sched_action {
 	uint32_t call;
 	struct kv_req req; /* borrowed until the call is answered */
 	uint64_t timeout_ms;
+	uint32_t partition;
+	enum sched_part part;
 	struct pl_span key;
 	const struct pl_err *err;
 };
@@ -111,8 +113,7 @@ bool sched_next(struct sched *sched, struct sched_action *out);
 void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *result,
                   const struct pl_err *err);
 
-/* -- questions
- * ------------------------------------------------------------------------------ */
+/* -- questions --------------------------------------------------- */
 
 struct sched_figures {
 	uint64_t decided, placed; /* decisions that found a node; commits that stand */
