@@ -241,8 +241,7 @@ T_CASE(what_no_value_can_have_is_not_printed)
 	const struct alloc_pod quote = {1, L("a\""), L("b")};
 	const struct alloc_pod nobody = {1, L("a"), L("")};
 	const struct alloc_pod far = {4096, L("a"), L("b")};
-	const struct alloc_hold never = {
-		.space = L("a"), .name = L("b"), .until_ms = -1};
+	const struct alloc_hold never = {.space = L("a"), .name = L("b"), .until_ms = -1};
 	const struct alloc bad[] = {
 		{.generation = UINT64_MAX},
 		{.used = {.cpu_milli = -1}},

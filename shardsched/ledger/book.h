@@ -5,21 +5,22 @@
  *	struct book book;
  *
  *	book_begin(&book, &arena, limits);
- *	while (more && book_place_pod(&book, &pod) && book_put_alloc(&book, &node))
+ *	while (more && book_put_state(&book, &pod) && book_put_alloc(&book, &node, ...))
  *		...
  *	book_req(&book, &req);
  *
- * An entry goes in whole or not at all (false: it does not fit any more, or the arena is
- * full, which book.code tells). Each brings its compares, its writes, and reads of the
- * keys that it compares for the case that one does not hold: so an answer of "no" brings
- * what is newer. A key may be in one entry only.
+ * An entry goes in whole or not at all (false: it does not fit any more, or book.code
+ * says what failed). Each brings its compares, its writes, and reads for the case that
+ * some compare does not hold: so an answer of "no" brings what is newer, and book_answer
+ * tells it entry by entry, in the order in which they were added. A key may be in one
+ * entry only.
  *
  * **Unknown outcomes**: a transaction is the same when it is sent again, and what it
  * writes makes its own compares fail. So whoever does not know sends it once more: if it
  * succeeds, it was not applied before, and can not be applied twice; if not, what was
- * read tells whether it was ours that is there.
+ * read tells whether it was ours that is there (BOOK_OURS).
  *
- * Pure; spans are borrowed until the request is started.
+ * Pure; spans are borrowed as long as the book is used, names until the call ends.
  */
 #ifndef SHARDSCHED_LEDGER_BOOK_H
 #define SHARDSCHED_LEDGER_BOOK_H
@@ -28,14 +29,18 @@
 #include "store/keys/keys.h"
 #include "store/kv/types.h"
 
+struct book_entry;
+
 struct book {
 	struct pl_arena *arena;
 	struct kv_limits limits;
-	enum pl_code code; /* PL_OK, PL_NOMEM */
+	enum pl_code code; /* PL_OK, PL_NOMEM; PL_LIMIT: it does not fit alone either */
+	struct book_entry *entry;
 	struct kv_compare *compare;
 	struct kv_req *then, *otherwise;
-	uint32_t compares, thens, otherwises, cap;
-	size_t bytes; /* of the request, about */
+	uint32_t entries, compares, thens, otherwises;
+	uint32_t entry_cap, cap; /* of the other three */
+	size_t bytes;            /* of the request, at most */
 };
 
 /* limits: of the kv; zeros are taken as etcd's defaults (128 operations, 1.5 MiB). */
@@ -89,13 +94,40 @@ bool book_put_node(struct book *book, const struct book_node *node, int64_t node
 bool book_delete_node(struct book *book, const struct book_node *node, int64_t node_rev,
                       int64_t alloc_rev);
 
-/* -- and what else must be so ----------------------------------------------------------
- */
+/* -- and what else must be so ------------------------------------------------------ */
 
 /* Some other key, by its mod_revision; it is read when something does not hold. */
 bool book_expect(struct book *book, struct pl_span key, int64_t mod_revision);
 /* A key of another kind (a group, a registry), compared and put. */
 bool book_put(struct book *book, struct pl_span key, int64_t mod_revision,
               struct pl_span value);
+
+/* -- the answer -------------------------------------------------------------------- */
+
+/* What stands where an entry wanted to write. */
+enum book_verdict {
+	BOOK_OURS,  /* what it wrote: the transaction was applied, now or before */
+	BOOK_SAME,  /* what it compared with: others are why it failed */
+	BOOK_NEWER, /* something else: the entry was made for what is no more */
+	/* Nothing of what it compared with, be it by this deletion. A spec that is found
+	 * then is another pod's of that name. */
+	BOOK_GONE,
+};
+
+/* NULL: not there, or nothing of that kind. All are NULL after a success, when header's
+ * revision is that of everything that was put. */
+struct book_found {
+	enum book_verdict verdict;
+	const struct kv_record *spec, *state; /* of the pod */
+	const struct kv_record *pointer;      /* where its name falls (book_submit) */
+	const struct kv_record *node; /* of book_put_alloc without its value, which is
+	                               * large; its mod_revision says if it is newer */
+	const struct kv_record *alloc;
+	const struct kv_record *record; /* book_expect, book_put */
+};
+
+/* False: this can not be the answer to that book. Borrows from result. */
+PL_NODISCARD bool book_answer(const struct book *book, const struct kv_result *result,
+                              uint32_t entry, struct book_found *out);
 
 #endif

@@ -4,6 +4,10 @@
  * that replicas that are judged together meet in one shard. The name's own partition then
  * holds a pointer, {"v":1,"at":p}, made in the same transaction: so a name is unique, and
  * is always found by its hash.
+ *
+ *	gang                                   <namespace>/<gang>
+ *	required spread or terms, controller   <namespace>/<kind>/<name>/<uid>
+ *	else                                   <namespace>/<pod>
  */
 #ifndef SHARDSCHED_LEDGER_HOME_H
 #define SHARDSCHED_LEDGER_HOME_H
@@ -17,13 +21,19 @@ struct home {
 	uint32_t named;     /* where the name falls; the same, or the pointer is there */
 };
 
-/* count: of partitions. PL_INVALID: a name that no key can have. */
+/* count: of partitions. PL_INVALID: a name, of the pod, its gang or its controller, that
+ * no key can have. */
 PL_NODISCARD enum pl_code home_of(const struct model *model, const struct pod *pod,
                                   uint32_t count, struct home *out, struct pl_err *err);
 
+enum { POINTER_TEXT_SIZE = 32, POINTER_BYTES_MAX = 256 };
+
 PL_NODISCARD enum pl_code pointer_print(uint32_t partition, struct pl_buf *out);
+/* Lies in out. */
+struct pl_span pointer_text(uint32_t partition, char out[POINTER_TEXT_SIZE]);
 /* Whether a value at a spec's key is a pointer, and where to. PL_INVALID: it says "at",
- * and what it says is no partition. */
+ * and what it says is no partition, or "v" is not 1. What is longer than a pointer can
+ * be, or no JSON, is none. Allocates nothing: most values are pods. */
 PL_NODISCARD enum pl_code pointer_parse(struct pl_span value, bool *is_pointer,
                                         uint32_t *partition, struct pl_err *err);
 

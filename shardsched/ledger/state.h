@@ -51,8 +51,9 @@ struct pod_state {
 	int64_t since_ms;       /* on the wall's clock: of this phase */
 };
 
-/* Adds the value, or nothing. PL_INVALID: no such state can be: a bound or terminating pod
- * without a place, a pending one with one, a name that no key has. PL_LIMIT, PL_NOMEM. */
+/* Adds the value, or nothing. PL_INVALID: no such state can be: a bound or terminating
+ * pod without a place, a pending one with one, a name that no key has. PL_LIMIT,
+ * PL_NOMEM. */
 PL_NODISCARD enum pl_code state_print(const struct pod_state *state, struct pl_buf *out,
                                       struct pl_err *err);
 /* As alloc_parse. */

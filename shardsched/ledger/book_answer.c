@@ -1,0 +1,155 @@
+/*
+ * What an answer says about an entry. Its reads are found by its place among the entries,
+ * the records in them by their keys.
+ */
+#include "shardsched/ledger/book.h"
+#include "shardsched/ledger/book_int.h"
+
+static bool is_answer(const struct book *book, const struct kv_result *result)
+{
+	const struct kv_txn_result *txn = &result->txn;
+
+	if (result->op != KV_TXN)
+		return false;
+	if (txn->succeeded)
+		return txn->count == book->thens;
+	if (txn->count != book->otherwises)
+		return false;
+	for (size_t i = 0; i < txn->count; i++)
+		if (txn->results[i].op != KV_GET)
+			return false;
+	return true;
+}
+
+static const struct kv_record *find(const struct book_entry *entry,
+                                    const struct kv_txn_result *txn, struct pl_span key)
+{
+	for (unsigned i = 0; i < entry->otherwises; i++) {
+		const struct kv_get_result *get = &txn->results[entry->otherwise + i].get;
+
+		for (size_t n = 0; n < get->count; n++)
+			if (pl_span_eq(get->records[n].key, key))
+				return &get->records[n];
+	}
+	return NULL;
+}
+
+/* All that it put stands there. The revision, which is one; 0: it does not. */
+static int64_t written(const struct book *book, const struct book_entry *entry,
+                       const struct kv_txn_result *txn)
+{
+	int64_t revision = 0;
+
+	for (unsigned i = 0; i < entry->thens; i++) {
+		const struct kv_req *op = &book->then[entry->then + i];
+		const struct kv_record *record;
+
+		if (op->op != KV_PUT)
+			return 0;
+		record = find(entry, txn, op->put.key);
+		if (record == NULL || !pl_span_eq(record->value, op->put.value) ||
+		    (revision != 0 && record->mod_revision != revision))
+			return 0;
+		revision = record->mod_revision;
+	}
+	return revision;
+}
+
+/* What others may have written just so, two counters that went up by one, is ours only
+ * if it came with what nobody else writes. */
+static bool is_ours(const struct book *book, const struct book_entry *entry,
+                    const struct kv_txn_result *txn)
+{
+	int64_t revision = written(book, entry, txn);
+	bool marked = false;
+
+	if (entry->marks || revision == 0)
+		return revision != 0;
+	for (uint32_t i = 0; i < book->entries; i++) {
+		if (!book->entry[i].marks)
+			continue;
+		if (written(book, &book->entry[i], txn) == revision)
+			return true;
+		marked = true;
+	}
+	return !marked;
+}
+
+static enum book_verdict judge(const struct book *book, const struct book_entry *entry,
+                               const struct kv_txn_result *txn)
+{
+	bool same = true, gone = true;
+
+	for (unsigned i = 0; i < entry->compares; i++) {
+		const struct kv_compare *compare = &book->compare[entry->compare + i];
+		const struct kv_record *record = find(entry, txn, compare->keys.from);
+		int64_t revision = record == NULL ? 0 : record->mod_revision;
+
+		same = same && revision == compare->number;
+		gone = gone && record == NULL;
+	}
+	if (same)
+		return BOOK_SAME;
+	if (gone)
+		return BOOK_GONE;
+	return is_ours(book, entry, txn) ? BOOK_OURS : BOOK_NEWER;
+}
+
+static const struct kv_record *only(const struct kv_result *got)
+{
+	return got->get.count == 0 ? NULL : got->get.records;
+}
+
+static void place_pod(const struct kv_get_result *get, struct book_found *out)
+{
+	struct keys_id id;
+
+	for (size_t i = 0; i < get->count; i++) {
+		const struct kv_record *record = &get->records[i];
+
+		if (keys_parse(record->key, &id, NULL) != PL_OK)
+			continue; /* what somebody put there */
+		if (id.kind == KEYS_SPEC)
+			out->spec = record;
+		if (id.kind == KEYS_STATE)
+			out->state = record;
+	}
+}
+
+static void place(const struct book_entry *entry, const struct kv_txn_result *txn,
+                  struct book_found *out)
+{
+	const struct kv_result *got = &txn->results[entry->otherwise];
+
+	switch (entry->kind) {
+	case BOOK_POD:
+		place_pod(&got[0].get, out);
+		if (entry->otherwises > 1)
+			out->pointer = only(&got[1]);
+		return;
+	case BOOK_NODE:
+		out->node = only(&got[0]);
+		out->alloc = only(&got[1]);
+		return;
+	case BOOK_KEY:
+		out->record = only(&got[0]);
+		return;
+	}
+	PL_UNREACHABLE("kind of entry");
+}
+
+bool book_answer(const struct book *book, const struct kv_result *result, uint32_t number,
+                 struct book_found *out)
+{
+	const struct kv_txn_result *txn = &result->txn;
+
+	PL_ASSERT(number < book->entries);
+	if (!is_answer(book, result))
+		return false;
+	*out = (struct book_found){.verdict = BOOK_OURS};
+	if (txn->succeeded)
+		return true;
+	out->verdict = judge(book, &book->entry[number], txn);
+	place(&book->entry[number], txn, out);
+	return true;
+}
