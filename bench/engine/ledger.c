@@ -1,16 +1,17 @@
 /*
- * The values that every commit writes: an alloc of so many pods, a state. Names are as
- * replicas of Deployments have them.
+ * The values that every commit writes: an alloc of so many pods, a state; and what it
+ * costs to put a transaction together. Names are as replicas of Deployments have them.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/engine/bench.h"
 #include "shardsched/ledger/alloc.h"
+#include "shardsched/ledger/book.h"
 #include "shardsched/ledger/state.h"
 #include "store/base/clock.h"
 
-enum { POD_ROUNDS = 2000000, PODS_MAX = 100 };
+enum { POD_ROUNDS = 2000000, BOOK_PLACEMENTS = 200000, PODS_MAX = 100 };
 
 #define STAMP_MS INT64_C(1795251600000)
 
@@ -100,6 +101,43 @@ static void run(struct values *values, enum op op, unsigned pods)
 	bench_emit(fields, "us_per_value", (double)from / 1e3 / rounds, "us");
 }
 
+/* A transaction of so many placements, each on a node of its own. */
+static void run_book(struct values *values, unsigned placements)
+{
+	struct kv_limits limits = {.txn_ops = 4 * placements};
+	unsigned rounds = BOOK_PLACEMENTS / placements;
+	struct pl_span value = pl_buf_span(&values->buf);
+	bool whole = true;
+	char fields[128];
+	uint64_t from = pl_clock_cpu_ns();
+
+	for (unsigned i = 0; i < rounds; i++) {
+		struct book book;
+
+		pl_arena_reset(&values->arena);
+		book_begin(&book, &values->arena, limits);
+		for (unsigned n = 0; n < placements; n++) {
+			struct pl_span name = values->pod[n % PODS_MAX].name;
+			struct book_decided pod = {{.partition = 3,
+			                            .space = PL_SPAN_LIT("default"),
+			                            .name = name},
+			                           .spec_rev = 5,
+			                           .state = value};
+			struct book_node node = {.partition = 7,
+			                         .cluster = PL_SPAN_LIT("east"),
+			                         .name = name};
+
+			whole = whole && book_put_state(&book, &pod) &&
+			        book_put_alloc(&book, &node, 9, value);
+		}
+	}
+	from = pl_clock_cpu_ns() - from;
+	bench_check(whole ? PL_OK : PL_LIMIT, NULL, "book");
+	(void)snprintf(fields, sizeof fields, "\"op\":\"book\",\"pairs\":%u", placements);
+	bench_emit(fields, "us_per_placement", (double)from / 1e3 / rounds / placements,
+	           "us");
+}
+
 void bench_ledger(const struct bench_opts *opts)
 {
 	static const unsigned pods[] = {1, 10, PODS_MAX};
@@ -115,6 +153,8 @@ void bench_ledger(const struct bench_opts *opts)
 	}
 	run(values, STATE_PRINT, 1);
 	run(values, STATE_PARSE, 1);
+	run_book(values, 128);
+	run_book(values, 512);
 	pl_buf_done(&values->buf);
 	pl_arena_done(&values->arena);
 	free(values);

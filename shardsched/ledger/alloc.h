@@ -2,8 +2,8 @@
  * What is taken on a node: the value of /alloc/<p>/<cluster>/<node>, the node's lock.
  *
  *	{"v":1,"generation":12,
- *	 "used":{"cpu":"4200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
- *	 "nonzero":{"cpu":"4300m","memory":"8799649792"},
+ *	 "used":{"cpu":"12200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
+ *	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
  *	 "ports":["TCP/0.0.0.0/80"],
  *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
  *	 "holds":[{"kind":"gang","namespace":"ml","name":"train",

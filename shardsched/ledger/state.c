@@ -5,7 +5,7 @@
 #include "store/base/utf8.h"
 #include "store/keys/names.h"
 
-#define STATE_PHASE_WORD(phase, word) [STATE_##phase] = word,
+#define STATE_PHASE_WORD(phase, word) [STATE_##phase] = (word),
 static const char *const phase_words[STATE_PHASES] = {STATE_PHASE_MAP(STATE_PHASE_WORD)};
 
 const char *state_phase_word(enum state_phase phase)

@@ -29,12 +29,11 @@ void text_in_refuse(struct text_in *in, struct pl_json at, const char *fmt, ...)
 	char text[PL_ERR_MSG_SIZE];
 	va_list args;
 
-	if (in->code != PL_OK)
-		return;
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	in->code = pl_json_fail(at, PL_INVALID, in->err, "%s", text);
+	if (in->code == PL_OK)
+		in->code = pl_json_fail(at, PL_INVALID, in->err, "%s", text);
 }
 
 void text_in_type(struct text_in *in, struct pl_json value, enum pl_json_type type)
