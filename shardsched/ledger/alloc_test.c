@@ -27,7 +27,7 @@ static struct pl_buf buf;
 static void up(void)
 {
 	pl_arena_init(&arena, 65536, 0);
-	pl_buf_init(&buf, 2 * ALLOC_BYTES_MAX);
+	pl_buf_init(&buf, (size_t)2 * ALLOC_BYTES_MAX);
 }
 
 static void down(void)

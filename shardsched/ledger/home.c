@@ -72,7 +72,7 @@ static bool is_short_object(struct pl_span value)
 		.bytes = POINTER_BYTES_MAX, .depth = DEPTH_MAX, .values = VALUES_MAX};
 	struct pl_span rest = value;
 
-	if (value.len > POINTER_BYTES_MAX || pl_json_scan(value, &limits, NULL) != PL_OK)
+	if (pl_json_scan(value, &limits, NULL) != PL_OK)
 		return false;
 	while (rest.at[0] == ' ' || rest.at[0] == '\t' || rest.at[0] == '\n' ||
 	       rest.at[0] == '\r')

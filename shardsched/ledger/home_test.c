@@ -150,6 +150,20 @@ T_CASE(pointers_are_told_from_pods)
 	}
 }
 
+T_CASE(what_is_too_long_is_no_pointer)
+{
+	char text[POINTER_BYTES_MAX + 2] = "{\"v\":1,\"at\":7}";
+	size_t len = strlen(text);
+	uint32_t at = 0;
+	bool is = false;
+
+	memset(text + len, ' ', sizeof text - len);
+	T_OK(pointer_parse(pl_span(text, POINTER_BYTES_MAX), &is, &at, &err), &err);
+	T_TRUE(is);
+	T_OK(pointer_parse(pl_span(text, POINTER_BYTES_MAX + 1), &is, &at, &err), &err);
+	T_TRUE(!is);
+}
+
 T_CASE(pointers_are_printed_as_they_are_read)
 {
 	struct pl_buf buf;

@@ -41,14 +41,14 @@ enum {
 /* Spans are borrowed, empty where there is nothing to say. */
 struct pod_state {
 	enum state_phase phase;
+	uint32_t attempts;
 	struct pl_span uid;
 	struct pl_span cluster, node; /* while it has a place */
 	struct pl_span shard;         /* who decided */
 	int64_t epoch;                /* under which; 0: nobody yet */
-	uint32_t attempts;
-	struct pl_span reason;  /* a code of reason.h, or who evicted it */
-	struct pl_span message; /* for people */
-	int64_t since_ms;       /* on the wall's clock: of this phase */
+	struct pl_span reason;        /* a code of reason.h, or who evicted it */
+	struct pl_span message;       /* for people */
+	int64_t since_ms;             /* on the wall's clock: of this phase */
 };
 
 /* Adds the value, or nothing. PL_INVALID: no such state can be: a bound or terminating

@@ -154,7 +154,8 @@ T_CASE(long_messages_are_cut_between_characters)
 	memset(text, 'x', sizeof text);
 	T_EQ(parse(print(&state), &again), PL_OK);
 	T_EQ(again.message.len, STATE_MESSAGE_MAX);
-	memcpy(text + STATE_MESSAGE_MAX - 1, "\xc3\xa9", 2);
+	text[STATE_MESSAGE_MAX - 1] = (char)0xc3;
+	text[STATE_MESSAGE_MAX] = (char)0xa9;
 	T_EQ(parse(print(&state), &again), PL_OK);
 	T_EQ(again.message.len, STATE_MESSAGE_MAX - 1);
 	memset(text, 0xff, sizeof text);

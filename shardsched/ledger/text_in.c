@@ -30,6 +30,7 @@ void text_in_refuse(struct text_in *in, struct pl_json at, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): one line above */
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	if (in->code == PL_OK)
