@@ -1,0 +1,104 @@
+/*
+ * Pods out of the objects that people write: Pod, Deployment, ReplicaSet, StatefulSet and
+ * Job, one object at a time, its pods one after the other.
+ *
+ *	struct expand expand;
+ *
+ *	expand_init(&expand, PL_SPAN_LIT("default"));
+ *	expand_class(...) each PriorityClass of the input
+ *	expand_begin(&expand, source, json, &err) each object
+ *		while (expand_next(&expand, &pod)) ...
+ *	expand_done(&expand);
+ *
+ * The same object gives the same pods, names and uids included, whenever and wherever:
+ *
+ *	Deployment web    the ReplicaSet web-<hash of the template>, its pods -0 ... -n-1
+ *	ReplicaSet rs     rs-0 ...
+ *	StatefulSet db    db-0 ..., from spec.ordinals.start
+ *	Job load          load-0 ..., as many as completions says, else parallelism
+ *
+ * A pod is validated as the API server would, and what it is written as: without spaces,
+ * without status and what only a server sets, with namespace, uid, and the priority that
+ * its class says. All pods of a template are validated as its first one is.
+ *
+ * Pure, but for the heap.
+ */
+#ifndef SHARDSCHED_EXPAND_EXPAND_H
+#define SHARDSCHED_EXPAND_EXPAND_H
+
+#include "shardsched/expand/mould.h"
+#include "shardsched/expand/ranks.h"
+#include "shardsched/model/pod.h"
+
+/* X(SOURCE, kind, group) */
+#define EXPAND_SOURCE_MAP(X)                   \
+	X(POD, "Pod", "")                      \
+	X(DEPLOYMENT, "Deployment", "apps")    \
+	X(REPLICA_SET, "ReplicaSet", "apps")   \
+	X(STATEFUL_SET, "StatefulSet", "apps") \
+	X(JOB, "Job", "batch")                 \
+	X(CLASS, "PriorityClass", "scheduling.k8s.io")
+
+#define EXPAND_SOURCE_ENUM(source, kind, group) EXPAND_##source,
+enum expand_source { EXPAND_SOURCE_MAP(EXPAND_SOURCE_ENUM) EXPAND_NOTHING };
+
+enum {
+	EXPAND_PODS_MAX = 2000000,      /* of one object */
+	EXPAND_POD_BYTES_MAX = 1 << 20, /* of a pod as it is written */
+	EXPAND_NAME_SIZE = 280,
+};
+
+/* May not be moved. */
+struct expand {
+	struct model model;
+	struct pl_arena arena; /* of the object at hand */
+	struct ranks ranks;
+	struct pl_span space; /* of objects that name none */
+	struct mould mould;
+	struct pl_buf raw;  /* the pod's text, open places and spaces still in it */
+	struct pl_buf json; /* of the last pod */
+	/* The object at hand. */
+	enum expand_source source;
+	struct pl_span in_space, base; /* base: of the pods' names */
+	uint32_t first, next, count;
+	struct pl_span hash; /* of what its pods have in common, in the arena */
+	struct pod pod;      /* the first; afterwards the last that was given */
+	char name[EXPAND_NAME_SIZE];
+};
+
+/* space is borrowed. */
+void expand_init(struct expand *expand, struct pl_span space);
+void expand_done(struct expand *expand);
+
+/* What is made of a JSON object that was scanned: EXPAND_NOTHING, nothing. */
+enum expand_source expand_source_of(struct pl_span json);
+
+PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span json,
+                                       struct pl_err *err);
+
+/* PL_INVALID, PL_LIMIT: the object is refused, with its kind and name, the field and the
+ * reason; PL_NOMEM. On failure it has no pods. source is not EXPAND_CLASS or _NOTHING. */
+PL_NODISCARD enum pl_code expand_begin(struct expand *expand, enum expand_source source,
+                                       struct pl_span json, struct pl_err *err);
+
+/* How many there are, after expand_begin. */
+static inline uint32_t expand_count(const struct expand *expand)
+{
+	return expand->count;
+}
+
+struct expand_pod {
+	struct pl_span space, name, json;
+	/* In expand's model; its spec is that of the first pod, who differs in labels of
+	 * its own at most. */
+	const struct pod *pod;
+};
+
+/* PL_NOTFOUND: there are no more, and err is not touched. What is given is borrowed until
+ * the next call. */
+PL_NODISCARD enum pl_code expand_next(struct expand *expand, struct expand_pod *out,
+                                      struct pl_err *err);
+
+const char *expand_source_word(enum expand_source source);
+
+#endif

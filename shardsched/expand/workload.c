@@ -1,0 +1,340 @@
+/* Objects with a template, and a pod of theirs. */
+#include <stdio.h>
+
+#include "shardsched/expand/expand_int.h"
+#include "shardsched/expand/uid.h"
+#include "shardsched/model/selector.h"
+#include "store/base/hash.h"
+#include "store/base/json_out.h"
+
+enum { OWNER_MAX = 8192, CHANGES = 24 };
+
+/* -- what it says
+ * ------------------------------------------------------------------------ */
+
+/* A number that is not said is another one. */
+static uint32_t number(struct parse *parse, struct pl_json spec, const char *name,
+                       uint32_t other)
+{
+	int32_t value = reader_int32(&parse->reader, spec, name);
+
+	if (!reader_has(spec, name))
+		return other;
+	if (parse->reader.code == PL_OK && (value < 0 || value > EXPAND_PODS_MAX))
+		parse->reader.code = pl_err_set(parse->reader.err, PL_INVALID,
+		                                "spec.%s: want 0 to %d, got %d", name,
+		                                EXPAND_PODS_MAX, value);
+	return (uint32_t)value;
+}
+
+static void read_job(struct parse *parse, struct pl_json spec, struct workload_said *out)
+{
+	uint32_t beside = number(parse, spec, "parallelism", 1);
+
+	out->count = number(parse, spec, "completions", beside);
+	if (reader_bool(&parse->reader, spec, "suspend"))
+		out->count = 0;
+	out->indexed = pl_span_eq(reader_text(&parse->reader, spec, "completionMode"),
+	                          PL_SPAN_LIT("Indexed"));
+}
+
+/* Nobody here makes claims, and a pod that waits for one waits for ever. */
+static void refuse_claims(struct parse *parse, struct pl_json spec)
+{
+	uint32_t count = 0;
+
+	(void)reader_list(&parse->reader, spec, "volumeClaimTemplates", &count);
+	if (parse->reader.code == PL_OK && count > 0)
+		parse->reader.code =
+			pl_err_set(parse->reader.err, PL_INVALID,
+		                   "spec.volumeClaimTemplates: want none: no claims are "
+		                   "made here");
+}
+
+static void read_counts(struct parse *parse, enum expand_source source,
+                        struct pl_json spec, struct workload_said *out)
+{
+	struct pl_json ordinals;
+
+	if (source == EXPAND_JOB) {
+		read_job(parse, spec, out);
+		return;
+	}
+	out->count = number(parse, spec, "replicas", 1);
+	if (source != EXPAND_STATEFUL_SET)
+		return;
+	ordinals = reader_object(&parse->reader, spec, "ordinals");
+	if (ordinals.node != NULL)
+		out->first = number(parse, ordinals, "start", 0);
+	refuse_claims(parse, spec);
+}
+
+static bool selects(struct parse *parse, struct draft_selector selector,
+                    struct draft_pairs pairs)
+{
+	const struct labels *labels = labels_make(&parse->maker, pairs);
+	const struct selector *made = selector_make(&parse->maker, selector);
+	bool matches = made != NULL && labels != NULL &&
+	               selector_matches(&parse->model->strings, made, labels);
+
+	model_unref(parse->model, MODEL_LABELS, labels);
+	model_unref(parse->model, MODEL_SELECTORS, made);
+	return matches;
+}
+
+/* A controller that would not know its own pods. */
+static void check_selector(struct parse *parse, struct pl_json spec,
+                           struct pl_json template)
+{
+	struct draft_selector selector =
+		reader_selector(&parse->reader, spec, "selector");
+	struct draft_meta meta = reader_meta(&parse->reader, template);
+
+	if (parse->reader.code != PL_OK)
+		return;
+	if (!selector.set ||
+	    (selector.labels.count == 0 && selector.expressions.count == 0))
+		validate_add(&parse->check, "selector", FIELD_REQUIRED, "want one");
+	else if (!selects(parse, selector, meta.labels) && parse->maker.code == PL_OK)
+		validate_add(&parse->check, "selector", FIELD_INVALID,
+		             "want it to match the labels of the template");
+}
+
+static struct pl_span text_of(struct pl_span json, const char *name)
+{
+	struct pl_span text = {0};
+
+	if (json.len > 0 && json.at[0] == '{')
+		text = object_member(json, name);
+	return text.len > 0 && text.at[0] == '{' ? text : PL_SPAN_LIT("{}");
+}
+
+enum pl_code workload_read(struct expand *expand, enum expand_source source,
+                           struct pl_span json, struct workload_said *out,
+                           struct pl_err *err)
+{
+	struct field_errors errors;
+	struct parse parse = {
+		.model = &expand->model, .arena = &expand->arena, .errors = &errors};
+	struct workload_said said = {.count = 0};
+	struct pl_json spec, template;
+
+	parse_begin(&parse, json, err);
+	if (parse.meta.namespace.len == 0)
+		parse.meta.namespace = expand->space;
+	spec = reader_object(&parse.reader, parse.root, "spec");
+	template = reader_object(&parse.reader, spec, "template");
+	read_counts(&parse, source, spec, &said);
+	if (parse_checks(&parse, VALIDATE_SUBDOMAIN, true)) {
+		/* It is written into labels and owner references as it is. */
+		validate_text(&parse.check, "metadata.uid", text_value(parse.meta.uid));
+		(void)validate_into(&parse.check, "spec");
+		if (source != EXPAND_JOB) /* its selector is made by the server */
+			check_selector(&parse, spec, template);
+		if (template.node == NULL)
+			validate_add(&parse.check, "template", FIELD_REQUIRED,
+			             "want one");
+	}
+	(void)parse_makes(&parse);
+	said.meta = parse.meta;
+	if (parse_end(&parse) != PL_OK)
+		return parse.reader.code;
+	said.text = text_of(text_of(json, "spec"), "template");
+	*out = said;
+	return PL_OK;
+}
+
+/* -- a pod of it
+ * ------------------------------------------------------------------------- */
+
+/* Who owns its pods: itself, or the ReplicaSet that a Deployment makes. */
+struct owner {
+	const char *version, *kind;
+	struct pl_span name;
+	char uid_text[UID_SIZE];
+	struct pl_span uid;
+};
+
+static void find_owner(const struct expand *expand, enum expand_source source,
+                       const struct workload_said *said, struct owner *out)
+{
+	*out = (struct owner){
+		.version = source == EXPAND_JOB ? "batch/v1" : "apps/v1",
+		.kind = source == EXPAND_DEPLOYMENT ? "ReplicaSet"
+	                                            : expand_source_word(source),
+		.name = expand->base,
+		.uid = said->meta.uid,
+	};
+	if (source == EXPAND_DEPLOYMENT || said->meta.uid.len == 0) {
+		struct pl_span parts[] = {said->meta.namespace, pl_span_str(out->kind),
+		                          out->name};
+
+		uid_print(parts, 3, out->uid_text);
+		out->uid = pl_span_str(out->uid_text);
+	}
+}
+
+static enum pl_code print_owner(const struct owner *owner, struct pl_buf *to)
+{
+	struct pl_json_out out;
+
+	pl_json_out_init(&out, to);
+	pl_json_out_array(&out);
+	pl_json_out_object(&out);
+	pl_json_out_name(&out, "apiVersion");
+	pl_json_out_str(&out, owner->version);
+	pl_json_out_name(&out, "kind");
+	pl_json_out_str(&out, owner->kind);
+	pl_json_out_name(&out, "name");
+	pl_json_out_string(&out, owner->name);
+	pl_json_out_name(&out, "uid");
+	pl_json_out_string(&out, owner->uid);
+	pl_json_out_name(&out, "controller");
+	pl_json_out_bool(&out, true);
+	pl_json_out_name(&out, "blockOwnerDeletion");
+	pl_json_out_bool(&out, true);
+	pl_json_out_end(&out);
+	pl_json_out_end(&out);
+	return pl_json_out_done(&out);
+}
+
+struct changes {
+	struct expand *expand;
+	struct object_change at[CHANGES];
+	unsigned count;
+	enum pl_code code;
+};
+
+static void change(struct changes *c, const char *part, const char *name,
+                   const char *json)
+{
+	PL_ASSERT(c->count < CHANGES);
+	c->at[c->count++] = (struct object_change){{"metadata", part, name}, json};
+}
+
+/* text: a name, in which nothing is to be escaped. */
+static void change_text(struct changes *c, const char *part, const char *name,
+                        struct pl_span text)
+{
+	const char *json = pl_arena_printf(&c->expand->arena, "\"" PL_SPAN_FMT "\"",
+	                                   PL_SPAN_ARG(text));
+
+	if (json == NULL)
+		c->code = PL_NOMEM;
+	else
+		change(c, part, name, json);
+}
+
+/* The hash of the template, behind the Deployment's name. */
+static void name_deployment(struct changes *c, const struct workload_said *said)
+{
+	struct expand *expand = c->expand;
+	char word[UID_WORD_SIZE];
+	char *name;
+
+	uid_word(pl_hash(pl_buf_span(&expand->mould.text)), word);
+	name = pl_arena_printf(&expand->arena, PL_SPAN_FMT "-%s",
+	                       PL_SPAN_ARG(said->meta.name), word);
+	if (name == NULL) {
+		c->code = PL_NOMEM;
+		return;
+	}
+	expand->base = pl_span_str(name);
+	change_text(c, "labels", "pod-template-hash", pl_span_str(word));
+}
+
+static void label_job(struct changes *c, const struct workload_said *said,
+                      const struct owner *owner)
+{
+	static const char index[] = "batch.kubernetes.io/job-completion-index";
+
+	change_text(c, "labels", "batch.kubernetes.io/job-name", said->meta.name);
+	change_text(c, "labels", "job-name", said->meta.name);
+	change_text(c, "labels", "batch.kubernetes.io/controller-uid", owner->uid);
+	change_text(c, "labels", "controller-uid", owner->uid);
+	if (!said->indexed)
+		return;
+	change(c, "labels", index, "\"" MOULD_INDEX "\"");
+	change(c, "annotations", index, "\"" MOULD_INDEX "\"");
+}
+
+/* What a server or a controller sets, and no template does. */
+static void change_all(struct changes *c, const struct workload_said *said)
+{
+	static const char *const dropped[] = {"generateName",      "creationTimestamp",
+	                                      "resourceVersion",   "managedFields",
+	                                      "deletionTimestamp", "selfLink"};
+
+	for (unsigned i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
+		change(c, dropped[i], NULL, NULL);
+	change(c, "name", NULL, "\"" MOULD_NAME "\"");
+	change_text(c, "namespace", NULL, said->meta.namespace);
+	change(c, "uid", NULL, "\"" MOULD_UID "\"");
+}
+
+static void change_own(struct changes *c, enum expand_source source,
+                       const struct workload_said *said, struct pl_buf *owners)
+{
+	struct owner owner;
+
+	if (source == EXPAND_DEPLOYMENT)
+		name_deployment(c, said);
+	find_owner(c->expand, source, said, &owner);
+	if (source == EXPAND_STATEFUL_SET) {
+		change(c, "labels", "statefulset.kubernetes.io/pod-name",
+		       "\"" MOULD_NAME "\"");
+		change(c, "labels", "apps.kubernetes.io/pod-index",
+		       "\"" MOULD_INDEX "\"");
+	}
+	if (source == EXPAND_JOB)
+		label_job(c, said, &owner);
+	if (c->code == PL_OK)
+		c->code = print_owner(&owner, owners);
+	if (c->code == PL_OK)
+		c->code = pl_buf_add(owners, pl_span("", 1));
+	if (c->code == PL_OK)
+		change(c, "ownerReferences", NULL, (const char *)owners->at);
+}
+
+static enum pl_code print_template(const struct workload_said *said, struct pl_buf *to)
+{
+	enum pl_code code = pl_buf_add_str(to, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+	                                       "\"metadata\":");
+
+	if (code == PL_OK)
+		code = pl_buf_add(to, text_of(said->text, "metadata"));
+	if (code == PL_OK)
+		code = pl_buf_add_str(to, ",\"spec\":");
+	if (code == PL_OK)
+		code = pl_buf_add(to, text_of(said->text, "spec"));
+	return code == PL_OK ? pl_buf_add_str(to, "}") : code;
+}
+
+enum pl_code workload_pod(struct expand *expand, enum expand_source source,
+                          const struct workload_said *said, struct pl_err *err)
+{
+	struct changes c = {.expand = expand, .code = PL_OK};
+	struct pl_buf plain, owners;
+
+	expand->in_space = said->meta.namespace;
+	expand->base = said->meta.name;
+	expand->count = said->count;
+	expand->first = said->first;
+	pl_buf_init(&plain, expand->raw.max);
+	pl_buf_init(&owners, OWNER_MAX);
+	c.code = print_template(said, &plain);
+	if (c.code == PL_OK) /* for its hash: spaces make no difference */
+		c.code = mould_set(&expand->mould, pl_buf_span(&plain));
+	if (c.code == PL_OK)
+		change_all(&c, said);
+	if (c.code == PL_OK)
+		change_own(&c, source, said, &owners);
+	if (c.code == PL_OK)
+		c.code = object_print(pl_buf_span(&plain), c.at, c.count, &expand->raw,
+		                      err);
+	else
+		(void)pl_err_set(err, c.code, "expand it");
+	pl_buf_done(&plain);
+	pl_buf_done(&owners);
+	return c.code;
+}
