@@ -178,7 +178,7 @@ static bool live_with_failure(uint64_t nth)
 	bool fired;
 
 	up();
-	nodes[0] = (struct node){.quiet = true, .id = "a"};
+	nodes[0] = (struct shard_node){.quiet = true, .id = "a"};
 	node_count = 1;
 	T_OK(memkv_session(kit.mem, &nodes[0].kv, &kit.err), &kit.err);
 	pl_fault_reset();

@@ -18,7 +18,8 @@ static void on_write(void *ctx, const struct kv_result *result, const struct pl_
 	ending->code = err == NULL ? PL_OK : err->code;
 }
 
-static enum pl_code write_at(struct node *node, const char *key, struct ending *ending)
+static enum pl_code write_at(struct shard_node *node, const char *key,
+                             struct ending *ending)
 {
 	struct kv_put put = {.key = pl_span_str(key), .value = PL_SPAN_LIT("{}")};
 
@@ -169,7 +170,7 @@ T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 
 T_CASE(another_incarnation_costs_every_epoch_and_all_is_read_again)
 {
-	struct node *leader;
+	struct shard_node *leader;
 	unsigned had, lost;
 
 	open_three();

@@ -21,7 +21,7 @@ enum {
 	TOLD_COUNT = SHARD_CLOSED + 1,
 };
 
-struct node {
+struct shard_node {
 	struct kv *kv;
 	struct shard *shard; /* NULL: not there */
 	int64_t lease;
@@ -31,13 +31,16 @@ struct node {
 	unsigned told[TOLD_COUNT];
 	enum claims_why why[PARTITIONS]; /* of the last loss */
 	struct pl_err refused, config_refused, garbled;
+	/* Hears everything too, before the kit; may be NULL. */
+	void (*also)(struct shard_node *node, const struct shard_note *note);
+	void *also_ctx;
 	bool quiet;             /* answers QUIESCE at once */
 	bool epochs_may_return; /* the store goes back in time */
 	char id[32];
 };
 
 static struct kit kit;
-static struct node nodes[NODES_MAX];
+static struct shard_node nodes[NODES_MAX];
 static unsigned node_count;
 static int64_t last_epoch[PARTITIONS];
 static unsigned moves;
@@ -46,7 +49,7 @@ static const struct faulty_rule *fault_rules;
 static size_t fault_rule_count;
 static uint64_t fault_seed;
 
-static inline void on_own(struct node *node, const struct shard_note *note)
+static inline void on_own(struct shard_node *node, const struct shard_note *note)
 {
 	uint32_t p = note->partition;
 
@@ -61,7 +64,7 @@ static inline void on_own(struct node *node, const struct shard_note *note)
 	moves++;
 }
 
-static inline void on_lost(struct node *node, const struct shard_note *note)
+static inline void on_lost(struct shard_node *node, const struct shard_note *note)
 {
 	T_EQ(node->epoch[note->partition], note->epoch);
 	T_EQ(shard_epoch(node->shard, note->partition), 0);
@@ -72,9 +75,11 @@ static inline void on_lost(struct node *node, const struct shard_note *note)
 
 static inline void on_shard(void *ctx, const struct shard_note *note)
 {
-	struct node *node = ctx;
+	struct shard_node *node = ctx;
 
 	node->told[note->what]++;
+	if (node->also != NULL)
+		node->also(node, note);
 	if (note->what == SHARD_OWN)
 		on_own(node, note);
 	if (note->what == SHARD_LOST)
@@ -111,7 +116,7 @@ static inline int64_t wall_ms(void *ctx)
 	return INT64_C(1795000000000) + (int64_t)kit.now_ms;
 }
 
-static inline void node_open(struct node *node, const char *id, int64_t pid)
+static inline void node_open(struct shard_node *node, const char *id, int64_t pid)
 {
 	struct shard_opts opts = {.id = id,
 	                          .host = "h",
@@ -127,7 +132,7 @@ static inline void node_open(struct node *node, const char *id, int64_t pid)
 	                          .wall_ms = wall_ms,
 	                          .ctx = node};
 
-	*node = (struct node){.quiet = true};
+	*node = (struct shard_node){.quiet = true};
 	(void)snprintf(node->id, sizeof node->id, "%s", id);
 	T_OK(memkv_session(kit.mem, &node->kv, &kit.err), &kit.err);
 	if (fault_rule_count != 0)
@@ -146,7 +151,7 @@ static inline void run_ms(uint64_t ms)
 }
 
 /* Runs until told so, at most so long. */
-static inline void until(const struct node *node, enum shard_what what,
+static inline void until(const struct shard_node *node, enum shard_what what,
                          uint64_t within_ms)
 {
 	uint64_t end = kit.now_ms + within_ms;
@@ -159,7 +164,7 @@ static inline void until(const struct node *node, enum shard_what what,
 	}
 }
 
-static inline void node_close(struct node *node)
+static inline void node_close(struct shard_node *node)
 {
 	if (node->shard != NULL) {
 		shard_abandon(node->shard);
@@ -196,7 +201,7 @@ static inline unsigned owned_by_all(void)
 	return owned;
 }
 
-static inline uint32_t owned_partition(const struct node *node)
+static inline uint32_t owned_partition(const struct shard_node *node)
 {
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		if (shard_epoch(node->shard, p) != 0)
@@ -252,7 +257,7 @@ static inline void configure(enum config_name name, const char *json)
 }
 
 /* The leader of both roles when everything has settled, as they are ranked alike. */
-static inline struct node *leader_of(const char *role)
+static inline struct shard_node *leader_of(const char *role)
 {
 	const char *value = NULL;
 	char key[64];

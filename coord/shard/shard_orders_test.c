@@ -21,7 +21,7 @@ T_CASE(drained_by_configuration_and_back)
 
 T_CASE(a_leader_who_is_drained_steps_down)
 {
-	struct node *leader;
+	struct shard_node *leader;
 	char json[64];
 
 	open_three();

@@ -169,7 +169,7 @@ T_CASE(other_partitions_than_there_are_is_refused)
 	up();
 	node_open(&nodes[0], "a", 100);
 	settle();
-	nodes[1] = (struct node){.id = "x"};
+	nodes[1] = (struct shard_node){.id = "x"};
 	T_OK(memkv_session(kit.mem, &nodes[1].kv, &kit.err), &kit.err);
 	T_OK(shard_open(nodes[1].kv, &opts, on_shard, &nodes[1].shard, &kit.err),
 	     &kit.err);

@@ -1,0 +1,306 @@
+#include "coord/work/fake_sched.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/keys/keys.h"
+#include "store/kv/calls.h"
+#include "tests/harness/t.h"
+
+enum { INFLIGHT = 4, RETRY_MS = 50, PARTS_MAX = 64, VALUE_MAX = 2 << 20 };
+
+struct fake_switches fake;
+
+enum pod_is { POD_WAITS, POD_READY, POD_SENT, POD_DONE };
+
+struct fake_pod {
+	uint32_t partition;
+	enum pod_is is;
+	int64_t state_rev;
+	uint64_t retry_ms;
+	char spec[FAKE_KEY_SIZE], state[FAKE_KEY_SIZE];
+	struct kv_compare compare[2];
+	struct kv_req put;
+};
+
+struct fake_part {
+	bool owned, quiescing;
+	bool listed[SCHED_PARTS];
+};
+
+struct sched {
+	struct fake_part part[PARTS_MAX];
+	struct fake_pod pod[FAKE_PODS_MAX];
+	unsigned pods, sent;
+	uint64_t now_ms;
+	struct pl_err garbled;
+};
+
+static char filler[VALUE_MAX];
+
+static enum pl_code fails(struct pl_err *err)
+{
+	if (fake.news_fail == 0)
+		return PL_OK;
+	fake.news_fail--;
+	return pl_err_set(err, PL_NOMEM, "as it was told");
+}
+
+enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
+                       struct pl_err *err)
+{
+	struct sched *sched;
+
+	T_TRUE(opts->partitions != 0 && opts->partitions <= PARTS_MAX);
+	if (fails(err) != PL_OK)
+		return PL_NOMEM;
+	memset(filler, 'x', sizeof filler);
+	sched = pl_calloc(1, sizeof *sched);
+	T_TRUE(sched != NULL);
+	*out = sched;
+	return PL_OK;
+}
+
+void sched_free(struct sched *sched)
+{
+	free(sched);
+}
+
+enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
+                       struct pl_err *err)
+{
+	T_TRUE(!sched->part[partition].owned && epoch > 0);
+	if (fails(err) != PL_OK)
+		return PL_NOMEM;
+	sched->part[partition].owned = true;
+	return PL_OK;
+}
+
+static void forget_pods(struct sched *sched, uint32_t partition)
+{
+	for (unsigned i = 0; i < sched->pods; i++)
+		if (sched->pod[i].partition == partition && sched->pod[i].is != POD_SENT)
+			sched->pod[i] = (struct fake_pod){.partition = UINT32_MAX,
+			                                  .is = POD_DONE};
+}
+
+void sched_lost(struct sched *sched, uint32_t partition)
+{
+	T_TRUE(sched->part[partition].owned);
+	sched->part[partition] = (struct fake_part){0};
+	forget_pods(sched, partition);
+}
+
+void sched_quiesce(struct sched *sched, uint32_t partition)
+{
+	T_TRUE(sched->part[partition].owned);
+	sched->part[partition].quiescing = true;
+	fake.quiesced++;
+}
+
+bool sched_is_quiet(const struct sched *sched, uint32_t partition)
+{
+	for (unsigned i = 0; i < sched->pods; i++)
+		if (sched->pod[i].partition == partition &&
+		    (sched->pod[i].is == POD_SENT || sched->pod[i].is == POD_READY))
+			return false;
+	return !fake.never_quiet;
+}
+
+bool sched_is_open(const struct sched *sched, uint32_t partition)
+{
+	const struct fake_part *part = &sched->part[partition];
+
+	return part->listed[0] && part->listed[1] && part->listed[2];
+}
+
+void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part part)
+{
+	T_TRUE(sched->part[partition].owned);
+	sched->part[partition].listed[part] = false;
+}
+
+static struct fake_pod *pod_of(struct sched *sched, uint32_t partition, const char *spec)
+{
+	struct fake_pod *room = NULL;
+
+	for (unsigned i = 0; i < sched->pods; i++) {
+		struct fake_pod *pod = &sched->pod[i];
+
+		if (pod->partition == partition && strcmp(pod->spec, spec) == 0)
+			return pod;
+		if (pod->partition == UINT32_MAX)
+			room = pod;
+	}
+	T_TRUE(room != NULL || sched->pods < FAKE_PODS_MAX);
+	if (room == NULL)
+		room = &sched->pod[sched->pods++];
+	*room = (struct fake_pod){.partition = partition};
+	(void)snprintf(room->spec, sizeof room->spec, "%s", spec);
+	(void)snprintf(room->state, sizeof room->state, "%.*sstate",
+	               (int)(strlen(spec) - 4), spec);
+	return room;
+}
+
+static void learn(struct sched *sched, uint32_t partition, const struct kv_record *record)
+{
+	char spec[FAKE_KEY_SIZE];
+	struct fake_pod *pod;
+	struct keys_id id;
+
+	T_EQ(keys_parse(record->key, &id, NULL), PL_OK);
+	T_EQ(id.partition, partition);
+	(void)snprintf(spec, sizeof spec, "%.*sspec",
+	               (int)record->key.len - (id.kind == KEYS_SPEC ? 4 : 5),
+	               (const char *)record->key.at);
+	pod = pod_of(sched, partition, spec);
+	if (id.kind == KEYS_STATE && pod->is == POD_WAITS)
+		pod->is = POD_DONE; /* the answer tells of what is in flight */
+}
+
+void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
+                        const struct kv_record *records, size_t count)
+{
+	T_TRUE(sched->part[partition].owned && !sched->part[partition].listed[part]);
+	for (size_t i = 0; part == SCHED_SCHEDULES && i < count; i++)
+		learn(sched, partition, &records[i]);
+}
+
+void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part)
+{
+	T_TRUE(sched->part[partition].owned && !sched->part[partition].listed[part]);
+	sched->part[partition].listed[part] = true;
+}
+
+void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
+                  const struct kv_event *events, size_t count)
+{
+	T_TRUE(sched->part[partition].listed[part]);
+	for (size_t i = 0; part == SCHED_SCHEDULES && i < count; i++)
+		if (!events[i].is_delete)
+			learn(sched, partition, &events[i].record);
+}
+
+void sched_rewound(struct sched *sched)
+{
+	fake.rewound++;
+	for (uint32_t p = 0; p < PARTS_MAX; p++) {
+		forget_pods(sched, p);
+		memset(sched->part[p].listed, 0, sizeof sched->part[p].listed);
+	}
+}
+
+static bool may_begin(const struct sched *sched, const struct fake_pod *pod)
+{
+	return pod->is == POD_WAITS && sched_is_open(sched, pod->partition) &&
+	       !sched->part[pod->partition].quiescing;
+}
+
+void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
+{
+	unsigned begun = 0;
+
+	T_TRUE(wall_ms != 0);
+	fake.runs++;
+	if (work > fake.runs_max)
+		fake.runs_max = work;
+	sched->now_ms = now_ms;
+	for (unsigned i = 0; i < sched->pods && begun < work; i++) {
+		struct fake_pod *pod = &sched->pod[i];
+
+		if (!may_begin(sched, pod) || pod->retry_ms > now_ms ||
+		    sched->sent >= INFLIGHT)
+			continue;
+		pod->compare[0] = kv_if_absent(pl_span_str(pod->state));
+		pod->put = kv_op_put(
+			pl_span_str(pod->state),
+			pl_span(filler, fake.value_bytes == 0 ? 4 : fake.value_bytes));
+		pod->is = POD_READY;
+		sched->sent++;
+		begun++;
+	}
+}
+
+uint64_t sched_deadline_ms(const struct sched *sched)
+{
+	uint64_t at = UINT64_MAX;
+
+	for (unsigned i = 0; sched->sent < INFLIGHT && i < sched->pods; i++)
+		if (may_begin(sched, &sched->pod[i]) && sched->pod[i].retry_ms < at)
+			at = sched->pod[i].retry_ms;
+	return at;
+}
+
+bool sched_next(struct sched *sched, struct sched_action *out)
+{
+	if (fake.garbled > 0) {
+		fake.garbled--;
+		pl_err_set(&sched->garbled, PL_INVALID, "no pod");
+		*out = (struct sched_action){
+			.what = SCHED_GARBLED,
+			.key = PL_SPAN_LIT("/schedules/0001/a/b/spec"),
+			.err = &sched->garbled};
+		return true;
+	}
+	for (unsigned i = 0; i < sched->pods; i++) {
+		struct fake_pod *pod = &sched->pod[i];
+
+		if (pod->is != POD_READY)
+			continue;
+		pod->is = POD_SENT;
+		*out = (struct sched_action){.what = SCHED_CALL,
+		                             .call = i,
+		                             .timeout_ms = 1000,
+		                             .req = {.op = KV_TXN,
+		                                     .txn = {.compares = pod->compare,
+		                                             .compare_count = 1,
+		                                             .then = &pod->put,
+		                                             .then_count = 1}}};
+		return true;
+	}
+	return false;
+}
+
+void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *result,
+                  const struct pl_err *err)
+{
+	struct fake_pod *pod = &sched->pod[call];
+
+	T_TRUE(pod->is == POD_SENT && (result == NULL) == (err != NULL));
+	if (!sched->part[pod->partition].owned ||
+	    !sched->part[pod->partition].listed[SCHED_SCHEDULES]) {
+		sched->sent--;
+		*pod = (struct fake_pod){.partition = UINT32_MAX, .is = POD_DONE};
+		return;
+	}
+	if (err != NULL && err->code == PL_UNKNOWN) {
+		pod->is = POD_READY; /* the same once more */
+		return;
+	}
+	sched->sent--;
+	pod->is = err == NULL ? POD_DONE : POD_WAITS;
+	pod->retry_ms = err == NULL ? 0 : sched->now_ms + RETRY_MS;
+}
+
+void sched_figures(const struct sched *sched, struct sched_figures *out)
+{
+	*out = (struct sched_figures){.inflight = sched->sent};
+}
+
+void sched_queue_stats(const struct sched *sched, struct queue_stats *out)
+{
+	(void)sched;
+	*out = (struct queue_stats){0};
+}
+
+uint32_t sched_load(const struct sched *sched, uint32_t partition)
+{
+	T_TRUE(sched->part[partition].owned);
+	return 10 + partition;
+}
+
+void sched_check(const struct sched *sched)
+{
+	(void)sched;
+}

@@ -1,0 +1,25 @@
+/*
+ * For tests of the driver: a sched that gives every pod a state, each by a transaction of
+ * its own, and does nothing else. It needs no nodes; their lists must be complete though.
+ */
+#ifndef COORD_WORK_FAKE_SCHED_H
+#define COORD_WORK_FAKE_SCHED_H
+
+#include "shardsched/shard/sched.h"
+
+enum { FAKE_PODS_MAX = 256, FAKE_KEY_SIZE = 128 };
+
+struct fake_switches {
+	unsigned news_fail; /* so many calls of sched_new() and sched_own() fail */
+	bool never_quiet;
+	unsigned garbled;     /* so many actions say that something is */
+	unsigned value_bytes; /* of a state; 0: a few */
+	unsigned runs_max;    /* pods that a run was allowed to decide, at most */
+	unsigned runs;        /* how often it ran */
+	unsigned rewound;     /* how often that was told */
+	unsigned quiesced;    /* partitions, likewise */
+};
+
+extern struct fake_switches fake;
+
+#endif

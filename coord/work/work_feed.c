@@ -1,0 +1,134 @@
+#include <stdlib.h>
+
+#include "coord/work/work_int.h"
+#include "store/base/alloc.h"
+#include "store/keys/keys.h"
+#include "store/kv/keys.h"
+
+/* A part of a partition, listed and watched. */
+
+static const struct {
+	enum keys_kind kind;
+	const char *name;
+} feeds[SCHED_PARTS] = {
+	[SCHED_NODES] = {KEYS_NODE, "nodes"},
+	[SCHED_ALLOCS] = {KEYS_ALLOC, "alloc"},
+	[SCHED_SCHEDULES] = {KEYS_SPEC, "schedules"},
+};
+
+const char *feed_name(enum sched_part what)
+{
+	return feeds[what].name;
+}
+
+/* What it tells from here on is nothing to us; its memory goes when it has stopped. */
+void feed_stop(struct feed *feed)
+{
+	feed->part->feed[feed->what] = NULL;
+	feed->part = NULL;
+	relist_stop(feed->relist);
+}
+
+static void tell_trouble(const struct feed *feed, const struct pl_err *err)
+{
+	work_tell(feed->work, &(struct work_told){.what = WORK_TROUBLE,
+	                                          .partition = feed->partition,
+	                                          .part = feed_name(feed->what),
+	                                          .err = err});
+}
+
+static void on_lost(struct feed *feed, const struct pl_err *err)
+{
+	if (err->code == PL_REWOUND)
+		parts_rewound(feed->work, feed);
+	tell_trouble(feed, err);
+}
+
+static void on_stopped(struct feed *feed)
+{
+	struct work *work = feed->work;
+
+	PL_ASSERT(feed->part == NULL);
+	pl_list_del(&feed->link);
+	free(feed);
+	work_kick(work);
+}
+
+static void on_news(struct feed *feed, const struct relist_note *note)
+{
+	struct sched *sched = feed->work->sched;
+	uint32_t p = feed->partition;
+
+	switch (note->what) {
+	case RELIST_BEGIN:
+		sched_list_begin(sched, p, feed->what);
+		return;
+	case RELIST_PAGE:
+		sched_list_records(sched, p, feed->what, note->records, note->count);
+		break;
+	case RELIST_END:
+		sched_list_end(sched, p, feed->what);
+		break;
+	case RELIST_EVENTS:
+		sched_events(sched, p, feed->what, note->events, note->count);
+		break;
+	case RELIST_LOST:
+		on_lost(feed, note->err);
+		return;
+	case RELIST_TROUBLE:
+		tell_trouble(feed, note->err);
+		return;
+	case RELIST_PROGRESS:
+	case RELIST_STOPPED:
+		return;
+	}
+	work_kick(feed->work);
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	struct feed *feed = ctx;
+
+	if (note->what == RELIST_STOPPED)
+		on_stopped(feed);
+	else if (feed->part != NULL)
+		on_news(feed, note);
+}
+
+static enum pl_code start(struct feed *feed, struct pl_err *err)
+{
+	struct keys_id id = {.kind = feeds[feed->what].kind,
+	                     .partition = feed->partition};
+	struct keys_text prefix;
+	struct relist_opts opts = {.page_keys = WORK_PAGE_KEYS};
+
+	if (keys_prefix(&id, 2, &prefix, err) != PL_OK)
+		return PL_INVALID;
+	opts.keys = kv_prefix(keys_span(&prefix));
+	opts.seed = feed->work->opts.sched.seed;
+	if (opts.seed != 0)
+		opts.seed += (uint64_t)feed->partition * SCHED_PARTS + feed->what + 1;
+	return relist_open(feed->work->kv, &opts, on_note, feed, &feed->relist, err);
+}
+
+enum pl_code feed_open(struct work *work, uint32_t partition, enum sched_part what,
+                       struct pl_err *err)
+{
+	struct feed *feed = pl_calloc(1, sizeof *feed);
+	enum pl_code code;
+
+	if (feed == NULL)
+		return pl_err_set(err, PL_NOMEM, "partition %u", partition);
+	feed->work = work;
+	feed->part = &work->part[partition];
+	feed->partition = partition;
+	feed->what = what;
+	code = start(feed, err);
+	if (code != PL_OK) {
+		free(feed);
+		return code;
+	}
+	pl_list_add_tail(&work->feeds, &feed->link);
+	feed->part->feed[what] = feed;
+	return PL_OK;
+}

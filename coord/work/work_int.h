@@ -1,0 +1,100 @@
+/*
+ * Work inside. A partition is owned, then adopted (sched knows it, its feeds run), then
+ * opened; what can not be had at once is tried again from the timer of turns.
+ */
+#ifndef COORD_WORK_WORK_INT_H
+#define COORD_WORK_WORK_INT_H
+
+#include "coord/work/work.h"
+#include "store/kv/relist.h"
+
+enum {
+	WORK_TURN_PODS = 64,
+	WORK_LOAD_MS = 5000,
+	WORK_RETRY_MS = 1000, /* what could not be opened */
+	WORK_PAUSE_MS = 20,   /* after a call that could not be started */
+	WORK_PAGE_KEYS = 1000,
+	WORK_ACTIONS = 64, /* of a turn */
+};
+
+/* A relist of a part of a partition. It outlives its partition's loss until it has
+ * stopped: part is NULL then. */
+struct feed {
+	struct pl_list link;
+	struct work *work;
+	struct part *part;
+	struct relist *relist;
+	uint32_t partition;
+	enum sched_part what;
+};
+
+struct part {
+	int64_t epoch; /* 0: not ours */
+	uint64_t owned_ms;
+	struct feed *feed[SCHED_PARTS];
+	bool known;   /* to sched */
+	bool adopted; /* and all its feeds run */
+	bool opened;
+	bool quiescing; /* the shard waits to hear that it is quiet */
+};
+
+struct call {
+	struct pl_list link;
+	struct work *work;
+	struct kv_call *kv_call;
+	uint32_t number;
+};
+
+struct work {
+	struct kv *kv;
+	struct shard *shard; /* NULL: closed */
+	struct work_opts opts;
+	work_fn *fn;
+	void *ctx;
+	struct sched *sched; /* NULL: not yet */
+	struct part *part;   /* of each partition */
+	uint32_t parts;      /* 0: not known yet */
+	uint32_t unadopted, unopened, quiescing, opened;
+	struct pl_list feeds, calls;
+	struct pl_timer turn, load;
+	uint64_t retry_ms, pause_ms;
+	/* A call for which there was no room: the next one that is started. */
+	struct sched_action held;
+	struct kv_waiter waiter;
+	bool is_held;
+	bool closing;
+	work_closed_fn *closed;
+	void *closed_ctx;
+};
+
+/* work.c */
+void work_free(struct work *work);
+void work_kick(struct work *work); /* a turn follows, soon */
+/* The last thing that a function does. */
+void work_tell(struct work *work, const struct work_told *told);
+
+/* work_feed.c */
+PL_NODISCARD enum pl_code feed_open(struct work *work, uint32_t partition,
+                                    enum sched_part what, struct pl_err *err);
+void feed_stop(struct feed *feed);
+const char *feed_name(enum sched_part what);
+
+/* work_parts.c */
+void parts_own(struct work *work, uint32_t partition, int64_t epoch);
+void parts_lost(struct work *work, uint32_t partition);
+void parts_quiesce(struct work *work, uint32_t partition);
+void parts_lose_all(struct work *work);
+void parts_rewound(struct work *work, const struct feed *but);
+/* What is owned and not adopted is tried. PL_OK, or why not: it will be tried again. */
+PL_NODISCARD enum pl_code parts_adopt(struct work *work, struct pl_err *err);
+void parts_quiet(struct work *work); /* tells the shard which are */
+/* One that has become open since; false: none has. */
+bool parts_opened(struct work *work, uint32_t *partition);
+
+/* work_turn.c */
+void turn_run(void *ctx);
+void turn_on_room(void *ctx);
+void calls_cancel(struct work *work);
+void calls_drop_held(struct work *work); /* as if it had been canceled */
+
+#endif

@@ -1,0 +1,402 @@
+/* The driver over real shards and a store in memory; what decides is fake_sched.h. */
+#include "coord/shard/shard_kit.h"
+#include "coord/work/fake_sched.h"
+#include "coord/work/work.h"
+#include "tests/harness/torture.h"
+
+enum { PODS = 120, SPACE_KEY_SIZE = 64, CALM_MS = 60000 };
+
+struct hand {
+	struct work *work;
+	unsigned opened, garbled, trouble, closed;
+	bool close_when_told;
+};
+
+static struct hand hands[NODES_MAX];
+static unsigned pods;
+
+static void on_work_closed(void *ctx)
+{
+	struct hand *hand = ctx;
+
+	hand->closed++;
+	hand->work = NULL;
+}
+
+static void on_work(void *ctx, const struct work_told *told)
+{
+	struct hand *hand = ctx;
+
+	T_TRUE(hand->closed == 0);
+	hand->opened += told->what == WORK_OPENED;
+	hand->garbled += told->what == WORK_GARBLED;
+	hand->trouble += told->what == WORK_TROUBLE;
+	T_TRUE((told->what == WORK_OPENED) == (told->err == NULL));
+	if (hand->close_when_told) {
+		hand->close_when_told = false;
+		work_close(hand->work, on_work_closed, hand);
+	}
+}
+
+static void also(struct shard_node *node, const struct shard_note *note)
+{
+	struct hand *hand = &hands[node - nodes];
+
+	if (hand->work != NULL)
+		work_note(hand->work, note);
+	else if (note->what == SHARD_QUIESCE)
+		shard_quiet(node->shard, note->partition, note->epoch);
+}
+
+static void worker_open(unsigned which)
+{
+	struct hand *hand = &hands[which];
+	struct work_opts opts = {
+		.sched = {.shard = (const char *[]){"a", "b"}[which], .seed = which + 1},
+		.turn_pods = 7,
+		.wall_ms = wall_ms};
+
+	*hand = (struct hand){0};
+	node_open(&nodes[which], opts.sched.shard, 100 + which);
+	nodes[which].also = also;
+	nodes[which].quiet = false;
+	T_OK(work_open(nodes[which].kv, nodes[which].shard, &opts, on_work, hand,
+	               &hand->work, &kit.err),
+	     &kit.err);
+}
+
+static void workers_up(void)
+{
+	pods = 0;
+	up();
+	worker_open(0);
+	worker_open(1);
+}
+
+static void worker_close(unsigned which)
+{
+	struct hand *hand = &hands[which];
+
+	if (hand->work == NULL)
+		return;
+	work_close(hand->work, on_work_closed, hand);
+	T_EQ(hand->closed, 0);
+	run_ms(20000); /* slow calls and notes included */
+	T_EQ(hand->closed, 1);
+}
+
+static void workers_down(void)
+{
+	for (unsigned i = 0; i < node_count; i++)
+		worker_close(i);
+	down();
+}
+
+static void key_of(unsigned pod, const char *leaf, char out[SPACE_KEY_SIZE])
+{
+	(void)snprintf(out, SPACE_KEY_SIZE, "/schedules/%04u/ns/pod-%u/%s",
+	               pod % PARTITIONS, pod, leaf);
+}
+
+static void submit(unsigned count)
+{
+	char key[SPACE_KEY_SIZE];
+
+	for (unsigned i = 0; i < count; i++) {
+		key_of(pods++, "spec", key);
+		(void)kit_put(&kit, key, "{}");
+	}
+}
+
+static unsigned with_state(void)
+{
+	unsigned found = 0;
+	char key[SPACE_KEY_SIZE];
+
+	for (unsigned i = 0; i < pods; i++) {
+		key_of(i, "state", key);
+		T_EQ(kit_get_at(&kit, kv_key(kit_key(key)), 0), PL_OK);
+		if (kit.result.get.count == 0)
+			continue;
+		T_EQ(kit.result.get.records[0].version, 1); /* put once */
+		found++;
+	}
+	return found;
+}
+
+T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
+{
+	workers_up();
+	submit(PODS / 2);
+	settle();
+	T_EQ(with_state(), pods);
+	T_EQ(hands[0].opened + hands[1].opened, moves);
+	T_EQ(work_opened(hands[0].work) + work_opened(hands[1].work), PARTITIONS);
+	T_EQ(fake.runs_max, 7);
+	submit(PODS / 2);
+	run_ms(200);
+	T_EQ(with_state(), pods);
+	T_EQ(hands[0].trouble + hands[1].trouble, 0);
+	workers_down();
+}
+
+T_CASE(a_partition_is_open_without_waiting_for_others)
+{
+	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
+	                           .ops = 1U << KV_GET,
+	                           .prefix = PL_SPAN_LIT("/nodes/0003/"),
+	                           .per_mille = 1000,
+	                           .delay_min_ms = 9000,
+	                           .delay_max_ms = 9000};
+
+	fault_rules = &slow;
+	fault_rule_count = 1;
+	up();
+	pods = 0;
+	submit(PARTITIONS);
+	worker_open(0);
+	until(&nodes[0], SHARD_OWN, SETTLED_MS);
+	run_ms(3000);
+	T_EQ(work_opened(hands[0].work), PARTITIONS - 1);
+	T_EQ(with_state(), pods - 1);
+	run_ms(10000);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
+T_CASE(handed_over_under_load_nothing_is_lost_or_done_twice)
+{
+	workers_up();
+	settle();
+	configure(CONFIG_COORD, "{\"handover_ms\":60000}");
+	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+	for (unsigned i = 0; i < PODS; i++) {
+		submit(1);
+		run_ms(STEP_MS);
+	}
+	until(&nodes[1], SHARD_DRAINED, 10000);
+	for (uint32_t p = 0; p < PARTITIONS; p++)
+		T_TRUE(nodes[1].why[p] == CLAIMS_KEPT ||
+		       nodes[1].why[p] == CLAIMS_HANDED_OVER);
+	T_EQ(work_opened(hands[1].work), 0);
+	T_EQ(fake.quiesced, nodes[1].told[SHARD_QUIESCE]);
+	T_TRUE(fake.quiesced >= 2);
+	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
+T_CASE(who_never_becomes_quiet_is_not_told_to_be)
+{
+	workers_up();
+	settle();
+	configure(CONFIG_COORD, "{\"handover_ms\":2000}");
+	fake.never_quiet = true;
+	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+	until(&nodes[1], SHARD_QUIESCE, 5000);
+	run_ms(1000);
+	T_EQ(nodes[1].told[SHARD_DRAINED], 0);
+	fake.never_quiet = false;
+	submit(PODS / 2);
+	until(&nodes[1], SHARD_DRAINED, 30000);
+	settle();
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
+static const struct faulty_rule storm[] = {
+	{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
+	{.what = FAULTY_REFUSE, .per_mille = 60, .code = PL_UNAVAIL},
+	{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
+	{.what = FAULTY_APPLY_LATE,
+         .per_mille = 60,
+         .delay_min_ms = 10,
+         .delay_max_ms = 3000},
+	{.what = FAULTY_SLOW_ANSWER,
+         .per_mille = 100,
+         .delay_min_ms = 1,
+         .delay_max_ms = 1500},
+	{.what = FAULTY_AFTER_NOTE, .per_mille = 50, .delay_max_ms = 500},
+	{.what = FAULTY_SLOW_NOTE,
+         .per_mille = 50,
+         .delay_min_ms = 1,
+         .delay_max_ms = 2000},
+	{.what = FAULTY_END_WATCH, .per_mille = 20, .code = PL_COMPACTED},
+};
+
+T_CASE_SECONDS(through_a_storm_each_pod_is_done_once, 120)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		fault_rules = storm;
+		fault_rule_count = sizeof storm / sizeof storm[0];
+		fault_seed = seed * 100;
+		workers_up();
+		for (unsigned i = 0; i < PODS; i++) {
+			submit(1);
+			run_ms(300);
+		}
+		for (unsigned i = 0; i < 2; i++)
+			faulty_calm(nodes[i].kv, true);
+		run_ms(CALM_MS);
+		T_EQ(owned_by_all(), PARTITIONS);
+		T_EQ(with_state(), pods);
+		T_TRUE(faulty_count(nodes[0].kv, FAULTY_LOSE_ANSWER) > 0);
+		workers_down();
+	}
+}
+
+T_CASE(without_room_it_waits_for_it)
+{
+	struct faulty_rule busy = {.what = FAULTY_REFUSE,
+	                           .ops = 1U << KV_TXN,
+	                           .prefix = PL_SPAN_LIT("/schedules/"),
+	                           .per_mille = 700,
+	                           .code = PL_BUSY};
+
+	fault_rules = &busy;
+	fault_rule_count = 1;
+	workers_up();
+	submit(PODS);
+	settle();
+	T_EQ(with_state(), pods);
+	T_TRUE(faulty_count(nodes[0].kv, FAULTY_REFUSE) > 10);
+	workers_down();
+}
+
+T_CASE(what_can_not_be_started_is_answered_and_not_tried_all_the_time)
+{
+	unsigned runs;
+
+	workers_up();
+	settle();
+	fake.value_bytes = 1600 << 10; /* more than the store takes */
+	submit(PODS);
+	run_ms(1000);
+	runs = fake.runs;
+	run_ms(5000);
+	T_TRUE(fake.runs - runs < 2 * 5000 / 20 * 2);
+	T_EQ(with_state(), 0);
+	fake.value_bytes = 0;
+	run_ms(20000);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
+T_CASE(after_a_restored_store_everything_is_listed_again)
+{
+	struct memkv_snapshot *saved = NULL;
+
+	workers_up();
+	submit(PODS / 2);
+	settle();
+	T_OK(memkv_save(kit.mem, &saved, &kit.err), &kit.err);
+	submit(PODS / 2);
+	run_ms(1000);
+	T_EQ(with_state(), PODS);
+	for (unsigned i = 0; i < 2; i++)
+		nodes[i].epochs_may_return = true;
+	T_OK(memkv_restore(kit.mem, saved, &kit.err), &kit.err);
+	memset(last_epoch, 0, sizeof last_epoch);
+	for (unsigned i = 0; i < 2; i++)
+		memkv_reconnect(nodes[i].kv);
+	pods = PODS / 2;
+	submit(PODS / 4);
+	run_ms(CALM_MS);
+	T_TRUE(fake.rewound > 0);
+	T_EQ(owned_by_all(), PARTITIONS);
+	T_EQ(with_state(), pods);
+	memkv_snapshot_free(saved);
+	workers_down();
+}
+
+T_CASE(what_can_not_be_had_at_once_is_tried_again)
+{
+	fake.news_fail = 4;
+	workers_up();
+	submit(PODS);
+	settle();
+	T_EQ(fake.news_fail, 0);
+	T_EQ(hands[0].trouble + hands[1].trouble, 4);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
+T_CASE(what_is_garbled_is_told)
+{
+	fake.garbled = 3;
+	workers_up();
+	settle();
+	T_EQ(hands[0].garbled + hands[1].garbled, 3);
+	workers_down();
+}
+
+T_CASE(the_load_is_told)
+{
+	workers_up();
+	settle();
+	T_TRUE(strstr(value_at("/shards/a"), "\"loads\":[10,") != NULL ||
+	       strstr(value_at("/shards/b"), "\"loads\":[10,") != NULL);
+	workers_down();
+}
+
+T_CASE_SECONDS(it_closes_from_any_state, 120)
+{
+	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
+	                           .per_mille = 300,
+	                           .delay_min_ms = 1,
+	                           .delay_max_ms = 1500};
+
+	fault_rules = &slow;
+	fault_rule_count = 1;
+	for (unsigned step = 0; step < 60; step++) {
+		workers_up();
+		submit(PODS / 4);
+		for (unsigned i = 0; i < step; i++)
+			run_ms(i < 40 ? STEP_MS * 5 : 1000);
+		if (step % 3 == 0)
+			submit(10);
+		if (step % 4 == 0)
+			configure(CONFIG_SHARDS, "{\"drain\":[\"a\"]}");
+		if (step % 5 == 0)
+			shard_abandon(nodes[0].shard);
+		worker_close(0);
+		settle();
+		workers_down();
+	}
+}
+
+T_CASE(it_may_be_closed_from_what_it_tells)
+{
+	workers_up();
+	hands[0].close_when_told = true;
+	fake.garbled = 20;
+	settle();
+	T_EQ(hands[0].closed, 1);
+	workers_down();
+}
+
+static enum pl_code open_once(void)
+{
+	struct work_opts opts = {.sched = {.shard = "a"}};
+	struct work *work = NULL;
+	enum pl_code code =
+		work_open(kit.kv, NULL, &opts, on_work, &hands[0], &work, &kit.err);
+	unsigned closed = 0;
+
+	hands[0] = (struct hand){0};
+	if (code != PL_OK)
+		return code;
+	work_close(work, on_work_closed, &hands[0]);
+	pl_fault_reset();
+	run_ms(STEP_MS);
+	closed = hands[0].closed;
+	T_EQ(closed, 1);
+	return PL_OK;
+}
+
+T_CASE(without_memory_it_is_not_opened)
+{
+	up();
+	t_torture(open_once, false);
+	kit_close(&kit);
+}
