@@ -191,6 +191,12 @@ void sched_rewound(struct sched *sched)
 	}
 }
 
+void sched_set_limits(struct sched *sched, struct kv_limits limits)
+{
+	(void)sched;
+	fake.limits = limits;
+}
+
 static bool may_begin(const struct sched *sched, const struct fake_pod *pod)
 {
 	return pod->is == POD_WAITS && sched_is_open(sched, pod->partition) &&

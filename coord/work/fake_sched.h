@@ -18,6 +18,7 @@ struct fake_switches {
 	unsigned runs;        /* how often it ran */
 	unsigned rewound;     /* how often that was told */
 	unsigned quiesced;    /* partitions, likewise */
+	struct kv_limits limits;
 };
 
 extern struct fake_switches fake;

@@ -133,6 +133,9 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 	T_EQ(hands[0].opened + hands[1].opened, moves);
 	T_EQ(work_opened(hands[0].work) + work_opened(hands[1].work), PARTITIONS);
 	T_EQ(fake.runs_max, 7);
+	/* Less what the fences take. */
+	T_TRUE(fake.limits.txn_ops > 0 &&
+	       fake.limits.txn_ops < kv_limits(nodes[0].kv).txn_ops);
 	submit(PODS / 2);
 	run_ms(200);
 	T_EQ(with_state(), pods);

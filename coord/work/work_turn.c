@@ -168,6 +168,15 @@ static void rearm(struct work *work, bool more)
 		pl_timer_set(&work->turn, at < now ? now : at);
 }
 
+/* Known once the store has been asked, and then less what fences need. */
+static void set_limits(struct work *work)
+{
+	struct kv *kv = work->shard == NULL ? NULL : shard_kv(work->shard);
+
+	if (kv != NULL)
+		sched_set_limits(work->sched, kv_limits(kv));
+}
+
 static void turn(struct work *work)
 {
 	uint64_t now = kv_now_ms(work->kv);
@@ -176,6 +185,7 @@ static void turn(struct work *work)
 	adopt(work);
 	if (work->sched != NULL && !work->closing && !work->is_held &&
 	    now >= work->pause_ms) {
+		set_limits(work);
 		sched_run(work->sched, now,
 		          work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx),
 		          work->opts.turn_pods);
