@@ -1,0 +1,249 @@
+/* Pods taken out of the store in memory: deleted where nobody has placed them, marked
+ * where they have a place, whatever becomes of the answers. */
+#include "coord/submit/remove.h"
+#include "store/keys/partition.h"
+#include "store/kv/faulty.h"
+#include "store/memkv/kit.h"
+
+enum { PARTITIONS = 8, TEXT = 96, WHATS = REMOVE_GARBLED + 1 };
+
+static struct kit kit;
+static struct job {
+	struct kv *kv;
+	struct removal *removal; /* NULL: over */
+	unsigned pods, given;
+	unsigned told[WHATS];
+	struct pl_err err;
+	bool failed;
+	char name[TEXT], why[PL_ERR_MSG_SIZE];
+} job;
+
+static const char bound[] = "{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"cluster\":"
+			    "\"east\",\"node\":\"n-1\",\"shard\":\"s-0\",\"epoch\":\"7\","
+			    "\"since\":\"2026-11-21T09:00:00.000Z\"}";
+static const char pending[] = "{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"attempts\":"
+			      "3,\"since\":\"2026-11-21T09:00:00.000Z\"}";
+
+static enum pl_code next(void *ctx, struct remove_pod *out, struct pl_err *err)
+{
+	(void)ctx;
+	(void)err;
+	if (job.given == job.pods)
+		return PL_NOTFOUND;
+	(void)snprintf(job.name, TEXT, "pod-%05u", job.given++);
+	*out = (struct remove_pod){PL_SPAN_LIT("ns"), pl_span_str(job.name)};
+	return PL_OK;
+}
+
+static int64_t wall_ms(void *ctx)
+{
+	(void)ctx;
+	return INT64_C(1800000000000);
+}
+
+static void told(void *ctx, const struct remove_pod *pod, enum remove_what what,
+                 const char *why)
+{
+	(void)ctx;
+	(void)pod;
+	job.told[what]++;
+	if (why != NULL)
+		(void)snprintf(job.why, sizeof job.why, "%s", why);
+}
+
+static void done(void *ctx, const struct pl_err *err)
+{
+	(void)ctx;
+	job.removal = NULL;
+	job.failed = err != NULL;
+	if (err != NULL)
+		job.err = *err;
+}
+
+static void up(const struct faulty_rule *rules, size_t count)
+{
+	memset(&job, 0, sizeof job);
+	kit_open(&kit, NULL);
+	T_OK(faulty_open(kit.kv, t_seed(), rules, count, &job.kv, &kit.err), &kit.err);
+	kit.kv = job.kv;
+	faulty_calm(job.kv, true);
+}
+
+static void key_of(unsigned number, unsigned further, const char *leaf, char out[TEXT])
+{
+	char name[TEXT / 4];
+	uint32_t partition;
+
+	(void)snprintf(name, sizeof name, "pod-%05u", number);
+	T_EQ(partition_of_pod(PL_SPAN_LIT("ns"), pl_span_str(name), PARTITIONS,
+	                      &partition, NULL),
+	     PL_OK);
+	(void)snprintf(out, TEXT, "/schedules/%04u/ns/%s/%s",
+	               (partition + further) % PARTITIONS, name, leaf);
+}
+
+/* further: how many partitions behind that of its name; 0: it stands there. */
+static void put(unsigned number, unsigned further, const char *state)
+{
+	char key[TEXT], pointer[TEXT];
+	uint32_t at;
+
+	key_of(number, further, "spec", key);
+	at = (uint32_t)(key[14] - '0');
+	(void)kit_put(&kit, key, "{\"kind\":\"Pod\"}");
+	if (state != NULL) {
+		key_of(number, further, "state", key);
+		(void)kit_put(&kit, key, state);
+	}
+	if (further == 0)
+		return;
+	key_of(number, 0, "spec", key);
+	(void)snprintf(pointer, TEXT, "{\"v\":1,\"at\":%u}", at);
+	(void)kit_put(&kit, key, pointer);
+}
+
+static void start(void)
+{
+	struct remove_opts opts = {.partitions = PARTITIONS,
+	                           .slots = 4,
+	                           .timeout_ms = 100,
+	                           .patience_ms = 3000,
+	                           .wall_ms = wall_ms,
+	                           .who = "ann@h1",
+	                           .next = next,
+	                           .told = told,
+	                           .done = done};
+
+	job.given = 0;
+	memset(job.told, 0, sizeof job.told);
+	T_OK(remove_open(job.kv, &opts, &job.removal, &kit.err), &kit.err);
+}
+
+static void run(void)
+{
+	start();
+	while (job.removal != NULL) {
+		if (memkv_next_ms(kit.mem) > kit.now_ms)
+			kit.now_ms = memkv_next_ms(kit.mem);
+		kit_run(&kit, kit.now_ms);
+	}
+	faulty_calm(job.kv, true);
+}
+
+static const char *all(void)
+{
+	T_EQ(kit_get_at(&kit, kv_prefix(PL_SPAN_LIT("/")), 0), PL_OK);
+	return kit_show(&kit);
+}
+
+T_CASE(what_nobody_placed_goes_at_once_with_its_pointer)
+{
+	up(NULL, 0);
+	put(0, 0, NULL);
+	put(1, 3, NULL);
+	put(2, 0, pending);
+	put(3, 3, pending);
+	job.pods = 5;
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[REMOVE_GONE], 4);
+	T_EQ(job.told[REMOVE_ABSENT], 1);
+	T_STR(all(), "");
+	kit_close(&kit);
+}
+
+T_CASE(what_has_a_place_is_marked_and_keeps_it)
+{
+	char key[TEXT];
+
+	up(NULL, 0);
+	put(0, 2, bound);
+	job.pods = 1;
+	run();
+	T_EQ(job.told[REMOVE_TERMINATING], 1);
+	key_of(0, 2, "state", key);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	T_SPAN(kit.result.get.records[0].value,
+	       PL_SPAN_LIT("{\"v\":1,\"uid\":\"u\",\"phase\":\"Terminating\",\"cluster\":"
+	                   "\"east\",\"node\":\"n-1\",\"shard\":\"s-0\",\"epoch\":\"7\","
+	                   "\"reason\":\"deleted\",\"message\":\"deleted by ann@h1\","
+	                   "\"since\":\"2027-01-15T08:00:00.000Z\"}"));
+	run();
+	T_EQ(job.told[REMOVE_ALREADY], 1);
+	kit_close(&kit);
+}
+
+T_CASE(what_makes_no_sense_is_left_and_told)
+{
+	char key[TEXT];
+
+	up(NULL, 0);
+	put(0, 0, "{\"v\":9}");
+	key_of(1, 0, "spec", key);
+	(void)kit_put(&kit, key, "{\"v\":1,\"at\":\"x\"}");
+	key_of(2, 0, "spec", key);
+	(void)kit_put(&kit, key, "{\"v\":1,\"at\":4000}");
+	key_of(3, 0, "spec", key);
+	(void)kit_put(&kit, key,
+	              key[14] == '3' ? "{\"v\":1,\"at\":4}" : "{\"v\":1,\"at\":3}");
+	job.pods = 4;
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[REMOVE_GARBLED], 4);
+	kit_close(&kit);
+}
+
+/* A shard places the pod between our look and our delete: it is judged again. */
+T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
+{
+	static const struct faulty_rule slow[] = {{.what = FAULTY_SLOW_REQUEST,
+	                                           .ops = 1u << KV_TXN,
+	                                           .per_mille = 1000,
+	                                           .count = 1,
+	                                           .delay_min_ms = 50,
+	                                           .delay_max_ms = 50}};
+	char key[TEXT];
+
+	up(slow, 1);
+	put(0, 0, NULL);
+	key_of(0, 0, "state", key);
+	job.pods = 1;
+	faulty_calm(job.kv, false);
+	start();
+	kit_run(&kit, 10); /* it looked, and the deletion is on its way */
+	faulty_calm(job.kv, true);
+	(void)kit_put(&kit, key, bound);
+	while (job.removal != NULL)
+		kit_run(&kit, kit.now_ms + 1);
+	T_EQ(job.told[REMOVE_TERMINATING], 1);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	T_EQ(kit.result.get.count, 1);
+	kit_close(&kit);
+}
+
+T_CASE(whatever_becomes_of_the_answers_each_goes_once)
+{
+	static const struct faulty_rule rules[] = {
+		{.what = FAULTY_LOSE_ANSWER, .per_mille = 200},
+		{.what = FAULTY_APPLY_LATE,
+	         .ops = 1u << KV_TXN,
+	         .per_mille = 200,
+	         .delay_min_ms = 1,
+	         .delay_max_ms = 90},
+		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_UNAVAIL},
+	};
+
+	up(rules, sizeof rules / sizeof rules[0]);
+	for (unsigned i = 0; i < 200; i++)
+		put(i, i % 3, i % 4 == 0 ? NULL : i % 4 == 1 ? pending : bound);
+	faulty_calm(job.kv, false);
+	job.pods = 200;
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[REMOVE_GONE], 100);
+	T_EQ(job.told[REMOVE_TERMINATING], 100);
+	run();
+	T_EQ(job.told[REMOVE_ABSENT], 100);
+	T_EQ(job.told[REMOVE_ALREADY], 100);
+	kit_close(&kit);
+}

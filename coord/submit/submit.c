@@ -1,0 +1,340 @@
+/*
+ * A slot fills a book from the source until it is full, and keeps what is in it: after an
+ * answer of "no" some pods are there already, and the others go again, alone. A pod that
+ * did not fit any more waits for the next book that is begun.
+ *
+ * Failure modes: a pod that fits into no transaction, a source that fails and a store
+ * that says what sending again does not mend end it all; what was in flight is settled
+ * first.
+ */
+#include "coord/submit/submit.h"
+
+#include <stdlib.h>
+
+#include "coord/writes/writes.h"
+#include "shardsched/ledger/book.h"
+#include "store/base/alloc.h"
+#include "store/base/map.h"
+
+enum {
+	SLOTS_DEFAULT = 8,
+	CHUNK = 256 << 10,
+	ROOM_MAX = 16 << 20, /* of a slot: the bytes of a transaction, and then some */
+	TRIES_MAX = 16,
+};
+
+struct entry {
+	struct pl_map_node node; /* by "namespace/name" */
+	struct submit_pod pod;
+};
+
+struct slot {
+	struct pl_arena arena; /* of its pods */
+	struct book book;
+	struct pl_map names;
+	struct entry entry[SUBMIT_BATCH_MAX];
+	unsigned count;
+	unsigned tries; /* with these pods */
+};
+
+struct submit {
+	struct kv *kv;
+	struct submit_opts opts;
+	struct submit_counts counts;
+	struct writes *writes;
+	struct submit_pod carried; /* borrowed from the source */
+	bool has_carried, exhausted;
+	struct pl_err failed; /* the source's */
+	unsigned slots;
+	struct slot slot[];
+};
+
+static void submit_free(struct submit *submit)
+{
+	for (unsigned i = 0; i < submit->slots; i++) {
+		pl_map_done(&submit->slot[i].names);
+		pl_arena_done(&submit->slot[i].arena);
+	}
+	free(submit);
+}
+
+static void fail(struct submit *submit, const struct pl_err *err)
+{
+	if (submit->failed.code != PL_OK)
+		return;
+	submit->failed = *err;
+	writes_cancel(submit->writes, err);
+}
+
+static void fail_with(struct submit *submit, enum pl_code code, const char *what)
+{
+	struct pl_err err = {0};
+
+	(void)pl_err_set(&err, code, "%s: %s", what, pl_code_name(code));
+	fail(submit, &err);
+}
+
+/* -- filling ---------------------------------------------------------------------------
+ */
+
+/* The next one of the source, or the one that waits. */
+static bool look(struct submit *submit)
+{
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	if (submit->has_carried)
+		return true;
+	if (submit->exhausted || submit->failed.code != PL_OK)
+		return false;
+	code = submit->opts.next(submit->opts.ctx, &submit->carried, &err);
+	submit->has_carried = code == PL_OK;
+	submit->exhausted = code != PL_OK;
+	if (code != PL_OK && code != PL_NOTFOUND)
+		fail(submit, &err);
+	return code == PL_OK;
+}
+
+static bool keep(struct slot *slot, const struct submit_pod *pod, struct entry *out)
+{
+	size_t len = pod->space.len + 1 + pod->name.len;
+	uint8_t *key = pl_arena_alloc(&slot->arena, len);
+	struct pl_span spec = pl_arena_dup(&slot->arena, pod->spec);
+
+	if (key == NULL || spec.at == NULL)
+		return false;
+	memcpy(key, pod->space.at, pod->space.len);
+	key[pod->space.len] = '/';
+	memcpy(key + pod->space.len + 1, pod->name.at, pod->name.len);
+	*out = (struct entry){
+		.node = {.key = pl_span(key, len)},
+		.pod = {.space = pl_span(key, pod->space.len),
+	                .name = pl_span(key + pod->space.len + 1, pod->name.len),
+	                .spec = spec,
+	                .home = pod->home},
+	};
+	return true;
+}
+
+static bool add(struct slot *slot, const struct submit_pod *pod)
+{
+	struct book_pod named = {
+		.partition = pod->home.partition, .space = pod->space, .name = pod->name};
+
+	return book_submit(&slot->book, &named, pod->home.named, pod->spec);
+}
+
+/* False: the book is full, or has a pod of that name already. */
+static bool take(struct submit *submit, struct slot *slot)
+{
+	struct entry *entry = &slot->entry[slot->count];
+
+	if (slot->count == SUBMIT_BATCH_MAX)
+		return false;
+	if (!keep(slot, &submit->carried, entry)) {
+		if (slot->count == 0)
+			fail_with(submit, PL_NOMEM, "keep a pod");
+		return false;
+	}
+	if (pl_map_get(&slot->names, entry->node.key) != NULL || !add(slot, &entry->pod))
+		return false;
+	(void)!pl_map_add(&slot->names, &entry->node, entry->node.key);
+	slot->count++;
+	submit->has_carried = false;
+	return true;
+}
+
+static void forget(struct slot *slot)
+{
+	for (unsigned i = 0; i < slot->count; i++)
+		if (pl_map_has(&slot->entry[i].node))
+			pl_map_del(&slot->names, &slot->entry[i].node);
+	slot->count = slot->tries = 0;
+	pl_arena_reset(&slot->arena);
+}
+
+static void refill(struct submit *submit, struct slot *slot)
+{
+	forget(slot);
+	while (look(submit) && take(submit, slot))
+		;
+}
+
+static void add_again(struct slot *slot)
+{
+	for (unsigned i = 0; i < slot->count; i++)
+		if (!add(slot, &slot->entry[i].pod))
+			return; /* book.code tells */
+}
+
+static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
+                    struct kv_req *req)
+{
+	struct submit *submit = ctx;
+	struct slot *slot = &submit->slot[number];
+
+	book_begin(&slot->book, arena, kv_limits(submit->kv));
+	if (slot->count > 0)
+		add_again(slot);
+	else
+		refill(submit, slot);
+	if (slot->book.code != PL_OK)
+		fail_with(submit, slot->book.code,
+		          slot->book.code == PL_LIMIT
+		                  ? "a pod that fits into no transaction"
+		                  : "fill a transaction");
+	if (slot->count == 0 || submit->failed.code != PL_OK)
+		return false;
+	book_req(&slot->book, req);
+	submit->counts.transactions++;
+	return true;
+}
+
+/* -- answers ---------------------------------------------------------------------------
+ */
+
+static bool points_home(const struct submit_pod *pod, const struct kv_record *pointer)
+{
+	char text[POINTER_TEXT_SIZE];
+
+	return pointer != NULL &&
+	       pl_span_eq(pointer->value, pointer_text(pod->home.partition, text));
+}
+
+/* All that we would write is there. */
+static bool stands(const struct submit_pod *pod, const struct book_found *found)
+{
+	return found->spec != NULL && pl_span_eq(found->spec->value, pod->spec) &&
+	       (pod->home.named == pod->home.partition ||
+	        points_home(pod, found->pointer));
+}
+
+/* Which of the slot's pods go again; true: all that it wrote is there. */
+struct verdict {
+	unsigned again, same;
+};
+
+static struct verdict judge(struct submit *submit, struct slot *slot,
+                            const struct kv_result *result, bool *keep_it)
+{
+	struct verdict out = {0};
+
+	for (unsigned i = 0; i < slot->count; i++) {
+		const struct submit_pod *pod = &slot->entry[i].pod;
+		struct book_found found;
+
+		keep_it[i] = false;
+		if (!book_answer(&slot->book, result, i, &found)) {
+			fail_with(submit, PL_PROTO, "an answer to something else");
+			return out;
+		}
+		if (found.verdict == BOOK_SAME) {
+			keep_it[i] = true;
+			out.again++;
+		} else if (found.verdict == BOOK_OURS || stands(pod, &found)) {
+			out.same++;
+		} else {
+			submit->counts.others++;
+			if (submit->opts.exists != NULL)
+				submit->opts.exists(submit->opts.ctx, pod);
+		}
+	}
+	return out;
+}
+
+static void keep_only(struct slot *slot, const bool *keep_it)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < slot->count; i++)
+		if (pl_map_has(&slot->entry[i].node))
+			pl_map_del(&slot->names, &slot->entry[i].node);
+	for (unsigned i = 0; i < slot->count; i++)
+		if (keep_it[i])
+			slot->entry[count++] = slot->entry[i];
+	slot->count = count;
+}
+
+static void on_answer(void *ctx, unsigned number, const struct kv_result *result,
+                      bool again)
+{
+	struct submit *submit = ctx;
+	struct slot *slot = &submit->slot[number];
+	bool keep_it[SUBMIT_BATCH_MAX];
+	struct verdict verdict;
+
+	if (result->op == KV_TXN && result->txn.succeeded) {
+		submit->counts.submitted += slot->count;
+		forget(slot);
+		return;
+	}
+	verdict = judge(submit, slot, result, keep_it);
+	/* What was sent before, and stands there whole, was applied then. */
+	if (again && verdict.same == slot->count)
+		submit->counts.submitted += verdict.same;
+	else
+		submit->counts.unchanged += verdict.same;
+	keep_only(slot, keep_it);
+	if (slot->count > 0 && ++slot->tries > TRIES_MAX)
+		fail_with(submit, PL_CONFLICT, "submit, again and again");
+}
+
+static void on_done(void *ctx, const struct pl_err *err)
+{
+	struct submit *submit = ctx;
+	struct submit_counts counts = submit->counts;
+	struct submit_opts opts = submit->opts;
+
+	submit_free(submit);
+	opts.done(opts.ctx, &counts, err);
+}
+
+/* -- life ------------------------------------------------------------------------------
+ */
+
+static void slots_init(struct submit *submit, unsigned slots)
+{
+	submit->slots = slots;
+	for (unsigned i = 0; i < slots; i++) {
+		pl_map_init(&submit->slot[i].names);
+		pl_arena_init(&submit->slot[i].arena, CHUNK, ROOM_MAX);
+	}
+}
+
+enum pl_code submit_open(struct kv *kv, const struct submit_opts *opts,
+                         struct submit **out, struct pl_err *err)
+{
+	unsigned slots = opts->slots == 0 ? SLOTS_DEFAULT : opts->slots;
+	struct writes_opts writes = {.slots = slots,
+	                             .timeout_ms = opts->timeout_ms,
+	                             .patience_ms = opts->patience_ms,
+	                             .next = on_next,
+	                             .answer = on_answer,
+	                             .done = on_done};
+	struct submit *submit =
+		pl_calloc(1, sizeof *submit + slots * sizeof submit->slot[0]);
+	enum pl_code code;
+
+	if (submit == NULL)
+		return pl_err_set(err, PL_NOMEM, "submit");
+	submit->kv = kv;
+	submit->opts = *opts;
+	slots_init(submit, slots);
+	writes.ctx = submit;
+	code = writes_open(kv, &writes, &submit->writes, err);
+	if (code == PL_OK)
+		*out = submit;
+	else
+		submit_free(submit);
+	return code;
+}
+
+void submit_cancel(struct submit *submit)
+{
+	writes_cancel(submit->writes, NULL);
+}
+
+const struct submit_counts *submit_counts(const struct submit *submit)
+{
+	return &submit->counts;
+}
