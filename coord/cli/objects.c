@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "coord/cli/files.h"
 #include "shardsched/model/object.h"
 #include "store/base/buf.h"
 #include "store/base/json_scan.h"
@@ -162,9 +163,10 @@ static enum pl_code read_all(gzFile file, struct pl_buf *out, struct pl_err *err
 	}
 }
 
-enum pl_code objects_read(const char *path, objects_fn *fn, void *ctx, struct pl_err *err)
+static enum pl_code read_one(const char *path, objects_fn *fn, void *ctx,
+                             struct pl_err *err)
 {
-	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	const char *name = files_name(path);
 	enum pl_code code;
 	struct pl_buf text;
 	gzFile file;
@@ -181,4 +183,15 @@ enum pl_code objects_read(const char *path, objects_fn *fn, void *ctx, struct pl
 		code = objects_parse(pl_buf_span(&text), fn, ctx, err);
 	pl_buf_done(&text);
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "%s", name);
+}
+
+enum pl_code objects_read(const char *path, objects_fn *fn, void *ctx, struct pl_err *err)
+{
+	struct files files = {0};
+	enum pl_code code = files_add(&files, path, err);
+
+	for (unsigned i = 0; i < files.count && code == PL_OK; i++)
+		code = read_one(files.path[i], fn, ctx, err);
+	files_done(&files);
+	return code;
 }

@@ -1,0 +1,26 @@
+/* The files that a path means: itself, or what a directory holds of files with objects
+ * (.json, .jsonl, .ndjson, .yaml, .yml, each also .gz), by name, and not those of
+ * directories in it. */
+#ifndef COORD_CLI_FILES_H
+#define COORD_CLI_FILES_H
+
+#include "store/base/err.h"
+
+enum { FILES_MAX = 65536 };
+
+/* Zeroed: empty. */
+struct files {
+	char **path; /* "-" is standard input */
+	unsigned count;
+};
+
+/* PL_IO: it is not there; PL_NOTFOUND: a directory with nothing in it; PL_LIMIT,
+ * PL_NOMEM. */
+PL_NODISCARD enum pl_code files_add(struct files *files, const char *path,
+                                    struct pl_err *err);
+void files_done(struct files *files);
+
+/* As it is told to people. */
+const char *files_name(const char *path);
+
+#endif

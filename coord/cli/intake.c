@@ -1,0 +1,191 @@
+#include "coord/cli/intake.h"
+
+#include <stdio.h>
+
+#include "shardsched/model/object.h"
+
+enum pl_code intake_open(struct intake *intake, const struct intake_opts *opts,
+                         struct pl_err *err)
+{
+	struct pl_span space =
+		opts->space.len == 0 ? PL_SPAN_LIT("default") : opts->space;
+	enum pl_code code;
+
+	*intake = (struct intake){.opts = *opts};
+	code = manifest_open(opts->files, &intake->manifest, err);
+	if (code == PL_OK)
+		expand_init(&intake->expand, space);
+	return code;
+}
+
+void intake_close(struct intake *intake)
+{
+	expand_done(&intake->expand);
+	manifest_close(intake->manifest);
+}
+
+/* -- the check
+ * --------------------------------------------------------------------------- */
+
+static void pass_over(struct intake *intake, struct pl_span json)
+{
+	struct pl_span kind = object_member(json, "kind");
+	char word[INTAKE_KIND_SIZE] = "objects without a kind";
+	unsigned i = 0;
+
+	if (kind.len > 2 && kind.len - 2 < sizeof word && kind.at[0] == '"')
+		(void)snprintf(word, sizeof word, "%.*s", (int)kind.len - 2,
+		               (const char *)kind.at + 1);
+	while (i < intake->kinds && strcmp(intake->passed[i].kind, word) != 0)
+		i++;
+	if (i == INTAKE_KINDS_MAX)
+		i--;
+	else if (i == intake->kinds)
+		(void)snprintf(intake->passed[intake->kinds++].kind, INTAKE_KIND_SIZE,
+		               "%s", i == INTAKE_KINDS_MAX - 1 ? "others" : word);
+	intake->passed[i].count++;
+}
+
+/* Where the first of an object's pods stands tells whether any can. */
+static enum pl_code first_home(struct intake *intake, struct pl_err *err)
+{
+	struct home home;
+
+	return home_of(&intake->expand.model, &intake->expand.pod,
+	               intake->opts.partitions, &home, err);
+}
+
+static enum pl_code check_one(struct intake *intake, const struct manifest_object *object,
+                              enum expand_source source, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (source == EXPAND_NOTHING) {
+		pass_over(intake, object->json);
+		return PL_OK;
+	}
+	intake->objects++;
+	if (source == EXPAND_CLASS) {
+		code = expand_class(&intake->expand, object->json, err);
+	} else {
+		code = expand_begin(&intake->expand, source, object->json, err);
+		if (code == PL_OK)
+			code = first_home(intake, err);
+		if (code == PL_OK)
+			intake->pods += expand_count(&intake->expand);
+	}
+	return code == PL_OK
+	               ? code
+	               : pl_err_wrap(err, "%s: object %lu", object->file, object->number);
+}
+
+static void forget(struct intake *intake)
+{
+	manifest_rewind(intake->manifest);
+	intake->pods = intake->objects = intake->refused = 0;
+	intake->kinds = 0;
+	memset(intake->passed, 0, sizeof intake->passed);
+}
+
+static enum pl_code next_checked(struct intake *intake, bool *pods, bool *late,
+                                 struct pl_err *err)
+{
+	struct manifest_object object;
+	enum pl_code code = manifest_next(intake->manifest, &object, err);
+	enum expand_source source;
+
+	if (code != PL_OK)
+		return code;
+	source = expand_source_of(object.json);
+	*late = *late || (source == EXPAND_CLASS && *pods);
+	*pods = *pods || source < EXPAND_CLASS;
+	return check_one(intake, &object, source, err);
+}
+
+static enum pl_code check_all(struct intake *intake, bool tells, bool *late,
+                              struct pl_err *err)
+{
+	bool pods = false;
+
+	forget(intake);
+	for (;;) {
+		struct pl_err why = {0};
+		enum pl_code code = next_checked(intake, &pods, late, &why);
+
+		if (code == PL_NOTFOUND)
+			break;
+		if (code == PL_NOMEM) {
+			*err = why;
+			return code;
+		}
+		if (code == PL_OK)
+			continue;
+		intake->refused++;
+		if (tells && intake->opts.refused != NULL)
+			intake->opts.refused(intake->opts.ctx, &why);
+	}
+	manifest_rewind(intake->manifest);
+	return PL_OK;
+}
+
+enum pl_code intake_check(struct intake *intake, struct pl_err *err)
+{
+	bool late = false;
+	enum pl_code code = check_all(intake, false, &late, err);
+
+	/* With the classes that came behind the pods, or to tell what is wrong. */
+	if (code == PL_OK && (late || intake->refused > 0))
+		code = check_all(intake, true, &late, err);
+	return code;
+}
+
+/* -- the pods
+ * ---------------------------------------------------------------------------- */
+
+/* An object with pods; those that the check refused are passed over. */
+static enum pl_code next_object(struct intake *intake, struct pl_err *err)
+{
+	for (;;) {
+		struct manifest_object object;
+		struct pl_err why = {0};
+		enum pl_code code = manifest_next(intake->manifest, &object, &why);
+		enum expand_source source;
+
+		if (code == PL_NOTFOUND)
+			return code;
+		if (code == PL_OK) {
+			source = expand_source_of(object.json);
+			if (source >= EXPAND_CLASS)
+				continue;
+			code = expand_begin(&intake->expand, source, object.json, &why);
+		}
+		if (code == PL_OK)
+			return code;
+		if (code == PL_NOMEM) {
+			*err = why;
+			return code;
+		}
+	}
+}
+
+enum pl_code intake_next(struct intake *intake, struct intake_pod *out,
+                         struct pl_err *err)
+{
+	for (;;) {
+		enum pl_code code = PL_NOTFOUND;
+
+		if (intake->expanding)
+			code = expand_next(&intake->expand, &out->pod, err);
+		if (code == PL_OK &&
+		    home_of(&intake->expand.model, out->pod.pod, intake->opts.partitions,
+		            &out->home, err) == PL_OK)
+			return PL_OK;
+		if (code != PL_OK && code != PL_NOTFOUND)
+			return code;
+		intake->expanding = false;
+		code = next_object(intake, err);
+		if (code != PL_OK)
+			return code;
+		intake->expanding = true;
+	}
+}

@@ -1,0 +1,60 @@
+/*
+ * The pods that files speak of: all of them read and checked once before anything is done
+ * with the first, then given one after the other, with where each of them stands.
+ *
+ * PriorityClasses count wherever they stand in the input. Objects of other kinds than
+ * those that pods are made of are passed over and counted.
+ */
+#ifndef COORD_CLI_INTAKE_H
+#define COORD_CLI_INTAKE_H
+
+#include "coord/cli/files.h"
+#include "coord/cli/manifest.h"
+#include "shardsched/expand/expand.h"
+#include "shardsched/ledger/home.h"
+
+enum { INTAKE_KINDS_MAX = 16, INTAKE_KIND_SIZE = 64 };
+
+struct intake_opts {
+	const struct files *files; /* borrowed */
+	struct pl_span space;      /* of objects that name none; empty: "default" */
+	uint32_t partitions;
+	/* One that is refused: file, object, field and reason. */
+	void (*refused)(void *ctx, const struct pl_err *err);
+	void *ctx;
+};
+
+/* May not be moved. */
+struct intake {
+	struct intake_opts opts;
+	struct manifest *manifest;
+	struct expand expand;
+	bool expanding; /* an object is at hand */
+	/* What the check found. */
+	uint64_t pods, objects, refused;
+	struct {
+		char kind[INTAKE_KIND_SIZE];
+		uint64_t count;
+	} passed[INTAKE_KINDS_MAX]; /* the last one: all others */
+	unsigned kinds;
+};
+
+PL_NODISCARD enum pl_code intake_open(struct intake *intake,
+                                      const struct intake_opts *opts, struct pl_err *err);
+void intake_close(struct intake *intake);
+
+/* Reads all, and tells what is refused. PL_OK also when something is; errors are those of
+ * ours (PL_NOMEM). */
+PL_NODISCARD enum pl_code intake_check(struct intake *intake, struct pl_err *err);
+
+struct intake_pod {
+	struct expand_pod pod;
+	struct home home;
+};
+
+/* After the check. Objects that are refused have no pods. PL_NOTFOUND: there are no more.
+ * Borrowed until the next call. */
+PL_NODISCARD enum pl_code intake_next(struct intake *intake, struct intake_pod *out,
+                                      struct pl_err *err);
+
+#endif
