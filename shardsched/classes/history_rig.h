@@ -117,21 +117,19 @@ enum {
 static inline void history_print_node(struct pl_rng *rng, uint32_t number, char *text,
                                       size_t size)
 {
-	/* NOLINTBEGIN(bugprone-suspicious-missing-comma): some go over two lines */
 	static const char *const taints[] = {
 		"",
 		"",
 		"",
 		"{'key': 'soft', 'effect': 'PreferNoSchedule'}",
-		"{'key': 'soft', 'effect': 'PreferNoSchedule'}, {'key': 'softer', "
-		"'effect': 'PreferNoSchedule'}",
+		("{'key': 'soft', 'effect': 'PreferNoSchedule'}, {'key': 'softer', "
+	         "'effect': 'PreferNoSchedule'}"),
 		"{'key': 'hard', 'value': 'x', 'effect': 'NoSchedule'}",
 	};
 	static const char *const images[] = {
 		"", "{'names': ['web:1'], 'sizeBytes': 300000000}",
-		"{'names': ['big:1'], 'sizeBytes': 900000000}, {'names': ['web:1'], "
-		"'sizeBytes': 300000000}"};
-	/* NOLINTEND(bugprone-suspicious-missing-comma) */
+		("{'names': ['big:1'], 'sizeBytes': 900000000}, {'names': ['web:1'], "
+	         "'sizeBytes': 300000000}")};
 
 	(void)snprintf(
 		text, size,

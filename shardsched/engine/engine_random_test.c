@@ -24,7 +24,7 @@ static int below(int bound)
 
 static void change_node(int n)
 {
-	char name[8], cpu[8];
+	char name[16], cpu[16];
 
 	(void)snprintf(name, sizeof name, "n%d", n);
 	(void)snprintf(cpu, sizeof cpu, "%d", 1 + below(8));

@@ -11,9 +11,9 @@
  * An object that is put without a decision while one is assumed keeps the assumption;
  * one that has a decision of its own ends it.
  *
- * Decisions belong to a pod. Pods that share a claim may assume the same about it. Whoever
- * binds the pod writes what assumed_get gives, and settles then: a volume's claimRef, or
- * the claim's annotation volume.kubernetes.io/selected-node.
+ * Decisions belong to a pod. Pods that share a claim may assume the same about it.
+ *Whoever binds the pod writes what assumed_get gives, and settles then: a volume's
+ *claimRef, or the claim's annotation volume.kubernetes.io/selected-node.
  */
 #ifndef SHARDSCHED_SNAPSHOT_ASSUMED_H
 #define SHARDSCHED_SNAPSHOT_ASSUMED_H
