@@ -1,0 +1,447 @@
+/*
+ * What became of a call.
+ *
+ *	yes       what was assumed is so, at the revision of the answer
+ *	no        everything that was sent waits again; what was read is news, and takes
+ *	          back what conflicted
+ *	unknown   the same again, until it is yes or no. Fenced by then: it can not be
+ *	          applied any more, but may have been; so what stands there is read.
+ *	not done  the same again, after a while
+ */
+#include "shardsched/shard/inner.h"
+
+enum {
+	AGAIN_MS = 20,
+	AGAIN_MAX_MS = 2000,
+	APART_MS = 1000,
+	GROW_PARTS = 16, /* of the most, after each full one that succeeded */
+};
+
+/* -- the batch ----------------------------------------------------------- */
+
+static void batch_grow(struct sched *sched, const struct call *call)
+{
+	uint32_t step = sched->opts.batch / GROW_PARTS + 1;
+
+	if (call->placements < sched->batch)
+		return;
+	sched->batch = sched->batch + step < sched->opts.batch ? sched->batch + step
+	                                                       : sched->opts.batch;
+}
+
+static void batch_halve(struct sched *sched)
+{
+	if (sched->batch > 1)
+		sched->batch /= 2;
+}
+
+/* -- yes ------------------------------------------------------------------ */
+
+static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t revision)
+{
+	node->call = 0;
+	if (node->reset) {
+		node->reset = false;
+		return;
+	}
+	node->rev[FACT_ALLOC] = revision;
+	node->seen[FACT_ALLOC] =
+		sched->partition[node->partition].generation[SCHED_ALLOCS];
+	node->generation++;
+	node->said = node->used;
+	node->apart_ms = 0;
+}
+
+static void leave_queue(struct sched *sched, struct sched_pod *pod)
+{
+	struct pool_class *open = pool_class_of(pod->queue.class);
+
+	queue_remove(sched->queue, &pod->queue, sched->now_ms);
+	pod->queue = (struct queue_pod){0};
+	pool_put(&sched->pool, open);
+	sched->partition[pod->key[0]].work--;
+}
+
+static void state_stands(struct sched *sched, struct sched_pod *pod,
+                         enum state_phase phase, int64_t since_ms, int64_t revision)
+{
+	pod->rev[FACT_STATE] = revision;
+	pod->seen[FACT_STATE] = sched->partition[pod->key[0]].generation[SCHED_SCHEDULES];
+	pod->phase = (uint8_t)phase;
+	pod->since_ms = since_ms;
+}
+
+static void pod_bound(struct sched *sched, const struct call_item *item, int64_t revision)
+{
+	struct sched_pod *pod = item->pod;
+	struct sched_node *node = item->node;
+	uint32_t i = node->reset ? UINT32_MAX : listed_find(node, pod);
+
+	PL_ASSERT(pod->place == POD_SENT);
+	sched->figures.placed++;
+	pod->call = 0;
+	pod->place = POD_IDLE;
+	if (i != UINT32_MAX)
+		node->listed[i].sent = false;
+	else
+		pod->node = NULL;
+	if ((pod->flags & POD_RESET) == 0) {
+		leave_queue(sched, pod);
+		pod->conflicts = 0;
+		state_stands(sched, pod, STATE_BOUND, sched->wall_ms, revision);
+		pod_set_at(sched, pod, node->key[0], node->key[1]);
+	}
+	pod->flags &= (uint16_t)~POD_RESET;
+}
+
+static void pod_told(struct sched *sched, const struct call_item *item, int64_t revision)
+{
+	struct sched_pod *pod = item->pod;
+
+	pod->call = 0;
+	if ((pod->flags & POD_RESET) == 0)
+		state_stands(sched, pod, STATE_PENDING, item->since_ms, revision);
+	pod->flags &= (uint16_t)~POD_RESET;
+	if (pod->place == POD_WAITS)
+		node_ready(sched, pod->node);
+}
+
+static void stands(struct sched *sched, struct call *call, int64_t revision)
+{
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct call_item *item = &call->item[i];
+
+		if (item->pod == NULL)
+			continue;
+		if (call->kind == CALL_TELL)
+			pod_told(sched, item, revision);
+		else
+			pod_bound(sched, item, revision);
+	}
+	for (uint32_t i = 0; i < call->items; i++)
+		if (call->item[i].pod == NULL)
+			alloc_stands(sched, call->item[i].node, revision);
+}
+
+/* -- no ------------------------------------------------------------------- */
+
+/* It waits again, as it did before it was sent. */
+static void unsend_pod(struct sched *sched, const struct call_item *item)
+{
+	struct sched_pod *pod = item->pod;
+	struct sched_node *node = item->node;
+	uint32_t i = node->reset ? UINT32_MAX : listed_find(node, pod);
+
+	pod->call = 0;
+	if (pod->place != POD_SENT) { /* it was only told */
+		pod->flags &= (uint16_t)~POD_RESET;
+		return;
+	}
+	pod->placed = i == UINT32_MAX ? SNAPSHOT_NONE : listed_del(sched, node, i);
+	if ((pod->flags & POD_RESET) != 0) {
+		pod->flags &= (uint16_t)~POD_RESET;
+		if (pod->placed != SNAPSHOT_NONE)
+			snapshot_pod_remove(&sched->snapshot, pod->placed);
+		pod->placed = SNAPSHOT_NONE;
+		pod->node = NULL;
+		pod->place = POD_IDLE;
+		return;
+	}
+	pod->place = POD_WAITS;
+	pod->linked = LINKED_WAITING;
+	pl_list_add_tail(&node->waiting, &pod->link);
+	node->waiting_count++;
+	sched->waiting++;
+	if (pod->placed == SNAPSHOT_NONE) /* the node has gone meanwhile */
+		pod_again(sched, pod);
+}
+
+static void unsend(struct sched *sched, struct call *call)
+{
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct call_item *item = &call->item[i];
+
+		if (item->pod != NULL && item->node != NULL)
+			unsend_pod(sched, item);
+		else if (item->pod != NULL)
+			pod_told(sched, item, item->pod->rev[FACT_STATE]);
+	}
+	for (uint32_t i = 0; i < call->items; i++) {
+		struct sched_node *node = call->item[i].node;
+
+		if (call->item[i].pod != NULL)
+			continue;
+		node->call = 0;
+		node->reset = false;
+	}
+}
+
+static enum sched_part part_of(enum keys_kind kind)
+{
+	if (kind == KEYS_ALLOC)
+		return SCHED_ALLOCS;
+	return kind == KEYS_NODE ? SCHED_NODES : SCHED_SCHEDULES;
+}
+
+static void take(struct sched *sched, const struct keys_id *id,
+                 const struct kv_record *record, int64_t revision)
+{
+	const struct kv_record gone = {.mod_revision = revision};
+
+	if (!sched->partition[id->partition].owned)
+		return;
+	if (!news_take(sched, id, record == NULL ? &gone : record, record == NULL))
+		tell_relist(sched, id->partition, part_of(id->kind));
+}
+
+/* The key that entry writes. By its text, since what it was made for may be gone. */
+static struct keys_id id_of(const struct call *call, uint32_t entry)
+{
+	struct keys_id id;
+	enum pl_code code = keys_parse(call->book.then[entry].put.key, &id, NULL);
+
+	PL_ASSERT(code == PL_OK && call->book.thens == call->items);
+	return id;
+}
+
+static void take_found(struct sched *sched, const struct call *call, struct keys_id id,
+                       const struct book_found *found, int64_t revision)
+{
+	struct sched_node *node;
+
+	if (id.kind == KEYS_STATE) {
+		sched->figures.placed +=
+			call->kind == CALL_COMMIT && found->verdict == BOOK_OURS;
+		take(sched, &id, found->state, revision);
+		id.kind = KEYS_SPEC;
+		take(sched, &id, found->spec, revision);
+		return;
+	}
+	node = node_find(sched, id.scope, id.name);
+	if (node != NULL && found->verdict != BOOK_OURS)
+		node->apart_ms = sched->now_ms + APART_MS;
+	take(sched, &id, found->alloc, revision);
+	id.kind = KEYS_NODE;
+	if (found->node == NULL)
+		take(sched, &id, NULL, revision);
+}
+
+/* What was read is news; true: somebody else was there. */
+static bool take_read(struct sched *sched, const struct call *call,
+                      const struct kv_result *result, enum keys_kind kind)
+{
+	bool conflict = false;
+
+	for (uint32_t i = 0; i < call->items; i++) {
+		struct keys_id id = id_of(call, i);
+		struct book_found found;
+
+		if (id.kind != kind || !book_answer(&call->book, result, i, &found) ||
+		    found.verdict == BOOK_SAME)
+			continue;
+		conflict = conflict || found.verdict != BOOK_OURS;
+		take_found(sched, call, id, &found, result->header.revision);
+	}
+	return conflict;
+}
+
+/* -- and then -------------------------------------------------------------- */
+
+static void take_held(struct sched *sched, const struct call *call)
+{
+	for (const struct held *held = call->held; held != NULL; held = held->next) {
+		struct keys_id id;
+
+		if (keys_parse(held->record.key, &id, NULL) != PL_OK ||
+		    !sched->partition[id.partition].owned)
+			continue;
+		if (!news_take(sched, &id, &held->record, held->gone))
+			tell_relist(sched, id.partition, part_of(id.kind));
+	}
+}
+
+/* What follows for everything that was in it. */
+static void settle(struct sched *sched, const struct call *call)
+{
+	for (uint32_t i = 0; i < call->items; i++) {
+		struct keys_id id = id_of(call, i);
+		struct sched_node *node;
+		struct sched_pod *pod;
+
+		if (id.kind == KEYS_STATE) {
+			pod = pod_find(sched, id.partition, id.scope, id.name);
+			if (pod != NULL)
+				pod_settle(sched, pod);
+			continue;
+		}
+		node = node_find(sched, id.scope, id.name);
+		if (node == NULL)
+			continue;
+		node_settle(sched, node);
+		node_ready(sched, node);
+		node_tidy(sched, node);
+	}
+}
+
+static void finish(struct sched *sched, struct call *call)
+{
+	take_held(sched, call);
+	settle(sched, call);
+	call_end(sched, call);
+}
+
+static void again(struct sched *sched, struct call *call)
+{
+	unsigned shift = call->attempts < 8 ? call->attempts - 1 : 7;
+	uint64_t wait_ms = (uint64_t)AGAIN_MS << shift;
+
+	call->at_ms = sched->now_ms + (wait_ms < AGAIN_MAX_MS ? wait_ms : AGAIN_MAX_MS);
+	call->state = CALL_AGAIN;
+}
+
+/* Nothing will come of it, and nothing has. */
+static void give_up(struct sched *sched, struct call *call, bool after_backoff)
+{
+	unsend(sched, call);
+	for (uint32_t i = 0; after_backoff && i < call->items; i++) {
+		struct keys_id id = id_of(call, i);
+		struct sched_pod *pod =
+			id.kind != KEYS_STATE
+				? NULL
+				: pod_find(sched, id.partition, id.scope, id.name);
+
+		if (pod == NULL || pod->place != POD_WAITS)
+			continue;
+		pod_unassume(sched, pod);
+		queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_NONE,
+		            sched->now_ms);
+	}
+	finish(sched, call);
+}
+
+static void succeeded(struct sched *sched, struct call *call, int64_t revision)
+{
+	batch_grow(sched, call);
+	stands(sched, call, revision);
+	finish(sched, call);
+}
+
+static void failed(struct sched *sched, struct call *call, const struct kv_result *result)
+{
+	bool conflict;
+
+	unsend(sched, call);
+	conflict = take_read(sched, call, result, KEYS_STATE);
+	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;
+	if (call->kind == CALL_COMMIT) {
+		sched->figures.txns_failed++;
+		if (conflict)
+			batch_halve(sched);
+	}
+	finish(sched, call);
+}
+
+/* It can not be applied any more; whether it was is asked now. */
+static void read_instead(struct sched *sched, struct call *call)
+{
+	call->reading = true;
+	call->req = (struct kv_req){.op = KV_TXN,
+	                            .txn = {.then = call->book.otherwise,
+	                                    .then_count = call->book.otherwises}};
+	again(sched, call);
+}
+
+static bool is_wanted(const struct sched *sched, const struct call *call)
+{
+	for (uint32_t i = 0; i < call->items; i++)
+		if (sched->partition[id_of(call, i).partition].owned)
+			return true;
+	return false;
+}
+
+void call_drop_lost(struct sched *sched)
+{
+	for (unsigned i = 0; i < SCHED_CALLS; i++) {
+		struct call *call = &sched->call[i];
+
+		if (call->kind == CALL_READ || call->state == CALL_FREE ||
+		    call->state == CALL_OUT || is_wanted(sched, call))
+			continue;
+		give_up(sched, call, false);
+	}
+}
+
+static void erred(struct sched *sched, struct call *call, const struct pl_err *err)
+{
+	switch (err->code) {
+	case PL_UNKNOWN:
+		sched->figures.txns_unknown++;
+		call->doubt = call->doubt || !call->reading;
+		break;
+	case PL_FENCED:
+		sched->figures.txns_fenced++;
+		if (!call->doubt) {
+			give_up(sched, call, true);
+			return;
+		}
+		if (!call->reading) {
+			read_instead(sched, call);
+			return;
+		}
+		break;
+	case PL_LIMIT:
+		if (!call->doubt && call->placements > 1) {
+			batch_halve(sched);
+			give_up(sched, call, false);
+			return;
+		}
+		tell_trouble(sched, err);
+		if (!call->doubt) {
+			give_up(sched, call, true);
+			return;
+		}
+		break;
+	case PL_BUSY:
+		break;
+	default:
+		tell_trouble(sched, err);
+		break;
+	}
+	if (is_wanted(sched, call))
+		again(sched, call);
+	else
+		give_up(sched, call, false);
+}
+
+static void answered(struct sched *sched, struct call *call,
+                     const struct kv_result *result)
+{
+	struct kv_result read = *result;
+
+	if (call->reading) { /* as if it had failed just now */
+		read.txn.succeeded = false;
+		failed(sched, call, &read);
+	} else if (result->txn.succeeded) {
+		succeeded(sched, call, result->header.revision);
+	} else {
+		failed(sched, call, result);
+	}
+}
+
+void sched_answer(struct sched *sched, uint32_t number, const struct kv_result *result,
+                  const struct pl_err *err)
+{
+	struct call *call = &sched->call[number];
+
+	PL_ASSERT(number < SCHED_CALLS && call->state == CALL_OUT);
+	PL_ASSERT((result == NULL) != (err == NULL));
+	if (call->kind == CALL_READ) {
+		specs_answer(sched, call, result);
+		return;
+	}
+	sched->figures.txns += call->kind == CALL_COMMIT && result != NULL;
+	if (result != NULL)
+		answered(sched, call, result);
+	else
+		erred(sched, call, err);
+}

@@ -1,0 +1,91 @@
+/*
+ * Calls: a transaction with an arena and a book of its own, kept until it is known what
+ * became of it, so that it can be sent again byte for byte.
+ */
+#include "shardsched/shard/inner.h"
+
+uint8_t call_number(const struct sched *sched, const struct call *call)
+{
+	return (uint8_t)(call - sched->call + 1);
+}
+
+static struct call *free_of(struct sched *sched, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++)
+		if (sched->call[i].state == CALL_FREE)
+			return &sched->call[i];
+	return NULL;
+}
+
+struct call *call_begin(struct sched *sched, enum call_kind kind)
+{
+	struct call *call = NULL;
+
+	switch (kind) {
+	case CALL_COMMIT:
+		call = free_of(sched, 0, sched->opts.inflight);
+		break;
+	case CALL_TELL:
+		call = free_of(sched, SCHED_INFLIGHT_MAX, SCHED_TELLS);
+		break;
+	case CALL_READ:
+		call = free_of(sched, SCHED_INFLIGHT_MAX + SCHED_TELLS, SCHED_READS);
+		break;
+	}
+	if (call == NULL)
+		return NULL;
+	call->kind = kind;
+	call->doubt = call->reading = false;
+	call->attempts = 0;
+	call->items = call->placements = 0;
+	call->held = NULL;
+	call->held_end = &call->held;
+	pl_arena_reset(&call->arena);
+	book_begin(&call->book, &call->arena, sched->limits);
+	return call;
+}
+
+void call_post(struct sched *sched, struct call *call)
+{
+	if (call->kind != CALL_READ)
+		book_req(&call->book, &call->req);
+	call->state = CALL_NEW;
+	sched->commits += call->kind == CALL_COMMIT;
+}
+
+void call_end(struct sched *sched, struct call *call)
+{
+	sched->commits -= call->kind == CALL_COMMIT && call->state != CALL_FREE;
+	call->state = CALL_FREE;
+	call->items = 0;
+	pl_arena_reset(&call->arena);
+}
+
+/* The same bytes as were sent need not be kept twice. */
+static struct pl_span keep_value(struct call *call, const struct kv_record *record)
+{
+	for (uint32_t i = 0; i < call->items; i++)
+		if (pl_span_eq(call->item[i].value, record->value))
+			return call->item[i].value;
+	return pl_arena_dup(&call->arena, record->value);
+}
+
+bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
+               bool gone)
+{
+	struct call *call = &sched->call[number - 1];
+	struct held *held = pl_arena_zalloc(&call->arena, 1, sizeof *held);
+
+	if (held == NULL)
+		return false;
+	held->gone = gone;
+	held->record = *record;
+	held->record.key = pl_arena_dup(&call->arena, record->key);
+	held->record.value = gone ? (struct pl_span){0} : keep_value(call, record);
+	if (held->record.key.at == NULL ||
+	    (held->record.value.at == NULL && !gone && record->value.len > 0))
+		return false;
+	*call->held_end = held;
+	call->held_end = &held->next;
+	return true;
+}

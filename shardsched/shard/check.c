@@ -1,0 +1,107 @@
+/* What must hold between tables, snapshot and queue. */
+#include "shardsched/shard/inner.h"
+
+static void check_listed(const struct sched *sched, const struct sched_node *node)
+{
+	uint32_t unknown = 0, sent = 0;
+
+	for (uint32_t i = 0; i < node->count; i++) {
+		const struct listed *listed = &node->listed[i];
+		const struct sched_pod *pod = listed->pod;
+
+		PL_ASSERT(pod->listed > 0);
+		PL_ASSERT(listed->sent == (pod->place == POD_SENT && pod->node == node));
+		unknown += pod->spec == NULL;
+		sent += listed->sent;
+		if (node->slot == SNAPSHOT_NONE) {
+			PL_ASSERT(listed->placed == SNAPSHOT_NONE);
+			continue;
+		}
+		PL_ASSERT(listed->placed != SNAPSHOT_NONE);
+		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
+		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);
+		PL_ASSERT(sched->snapshot.placed[listed->placed].view->spec == pod->spec);
+	}
+	PL_ASSERT(unknown == node->unknown);
+	PL_ASSERT(sent == 0 || node->call != 0);
+	PL_ASSERT(node->used.pods == node->count);
+}
+
+static void check_node(const struct sched *sched, const struct sched_node *node)
+{
+	const struct node_row *row;
+	uint32_t waiting = 0;
+
+	check_listed(sched, node);
+	PL_LIST_EACH (link, &node->waiting) {
+		const struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+
+		PL_ASSERT(pod->place == POD_WAITS && pod->node == node);
+		PL_ASSERT(pod->linked == LINKED_WAITING);
+		PL_ASSERT(sched->snapshot.placed[pod->placed].node == node->slot);
+		waiting++;
+	}
+	PL_ASSERT(waiting == node->waiting_count);
+	PL_ASSERT(waiting == 0 || node->call != 0 || !pl_list_empty(&node->ready));
+	PL_ASSERT(node->call == 0 || pl_list_empty(&node->ready));
+	if (node->slot == SNAPSHOT_NONE) {
+		PL_ASSERT(waiting == 0);
+		return;
+	}
+	row = &sched->snapshot.row[node->slot];
+	PL_ASSERT(sched->by_slot[node->slot] == node && node->node.name != 0);
+	PL_ASSERT(row->cluster == node->key[0] && row->node.name == node->key[1]);
+	PL_ASSERT(row->pods == node->count + waiting);
+	PL_ASSERT(node->unknown == 0 && !node->closed && node->rev[FACT_ALLOC] != 0);
+	PL_ASSERT(sched->partition[node->partition].open);
+}
+
+static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod)
+{
+	bool queued = pod->place == POD_QUEUED;
+
+	switch ((enum pod_place)pod->place) {
+	case POD_IDLE:
+		PL_ASSERT(pod->queue.place == QUEUE_OUT);
+		return 0;
+	case POD_QUEUED:
+		PL_ASSERT(pod->queue.place != QUEUE_OUT &&
+		          pod->queue.place != QUEUE_FLIGHT);
+		break;
+	case POD_WAITS:
+		PL_ASSERT(pod->queue.place == QUEUE_FLIGHT && pod->node != NULL);
+		break;
+	case POD_SENT:
+		PL_ASSERT(pod->call != 0);
+		if ((pod->flags & POD_RESET) != 0)
+			return 0;
+		PL_ASSERT(pod->queue.place == QUEUE_FLIGHT);
+		break;
+	}
+	PL_ASSERT(pod_is_owned(sched, pod));
+	PL_ASSERT(!queued || pod->listed == 0);
+	PL_ASSERT(pool_class_of(pod->queue.class)->spec == pod->spec);
+	return 1;
+}
+
+void sched_check(const struct sched *sched)
+{
+	uint32_t work = 0, queued = 0, waiting = 0;
+
+	PL_MAP_EACH (at, &sched->nodes) {
+		const struct sched_node *node =
+			PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		check_node(sched, node);
+		waiting += node->waiting_count;
+	}
+	PL_ASSERT(waiting == sched->waiting);
+	PL_MAP_EACH (at, &sched->pods)
+		queued +=
+			check_pod(sched, PL_CONTAINER_OF(at, struct sched_pod, by_name));
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		work += sched->partition[i].work;
+	PL_ASSERT(work == queued);
+	snapshot_check(&sched->snapshot);
+	queue_check(sched->queue);
+}

@@ -1,0 +1,241 @@
+/*
+ * From nodes that are ready to calls.
+ *
+ * The first call goes at once; further ones while it is under way when they are full, so
+ * that what comes in slowly is not sent in pieces. A node that conflicted lately travels
+ * alone.
+ */
+#include "shardsched/shard/inner.h"
+
+/* Who the pod is to be, in the call's arena. */
+static enum pl_code print_state(struct sched *sched, struct call *call,
+                                const struct sched_pod *pod, struct pl_span *out,
+                                struct pl_err *err)
+{
+	const struct sched_node *node = pod->node;
+	const struct pod_state state = {
+		.phase = STATE_BOUND,
+		.uid = sched_text(sched, pod->uid),
+		.cluster = sched_text(sched, node->key[0]),
+		.node = sched_text(sched, node->key[1]),
+		.shard = pl_span_str(sched->shard),
+		.epoch = sched->partition[pod->key[0]].epoch,
+		.attempts = pod->attempts + pod->queue.attempts,
+		.since_ms = sched->wall_ms,
+	};
+	enum pl_code code;
+
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	code = state_print(&state, &sched->buf, err);
+	if (code != PL_OK)
+		return code;
+	*out = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
+	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
+}
+
+static struct call_item *item_add(struct call *call, struct sched_pod *pod,
+                                  struct sched_node *node, struct pl_span value)
+{
+	struct call_item *item = &call->item[call->items++];
+
+	*item = (struct call_item){.pod = pod, .node = node, .value = value};
+	return item;
+}
+
+static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched_pod *pod,
+                            struct pl_err *err)
+{
+	struct book_decided decided = {
+		.pod = {.partition = pod->key[0],
+	                .space = sched_text(sched, pod->key[1]),
+	                .name = sched_text(sched, pod->key[2])},
+		.spec_rev = pod->rev[FACT_SPEC],
+		.state_rev = pod->rev[FACT_STATE],
+	};
+	enum pl_code code = listed_room(pod->node, 1);
+
+	if (code != PL_OK)
+		return pl_err_set(err, code, "list a pod");
+	code = print_state(sched, call, pod, &decided.state, err);
+	if (code != PL_OK)
+		return code;
+	if (!book_put_state(&call->book, &decided))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	item_add(call, pod, pod->node, decided.state);
+	listed_add(sched, pod->node, pod, pod->placed, true);
+	return PL_OK;
+}
+
+static enum pl_code put_alloc(struct sched *sched, struct call *call,
+                              struct sched_node *node, struct pl_err *err)
+{
+	const struct book_node key = {.partition = node->partition,
+	                              .cluster = sched_text(sched, node->key[0]),
+	                              .name = sched_text(sched, node->key[1])};
+	struct pl_span value;
+	enum pl_code code;
+
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	code = listed_print(sched, node, &sched->buf, err);
+	if (code != PL_OK)
+		return code;
+	value = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
+	if (value.at == NULL)
+		return pl_err_set(err, PL_NOMEM, "write an alloc");
+	if (!book_put_alloc(&call->book, &key, node->rev[FACT_ALLOC], value))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	item_add(call, NULL, node, value);
+	return PL_OK;
+}
+
+/* As many of those that wait there as are wanted. PL_BUSY: they do not fit any more. */
+static enum pl_code put(struct sched *sched, struct call *call, struct sched_node *node,
+                        uint32_t count, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+	uint32_t left = count;
+
+	PL_LIST_EACH (link, &node->waiting) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+
+		if (left == 0)
+			break;
+		if (pod->call != 0) /* its state is being told */
+			continue;
+		code = put_pod(sched, call, pod, err);
+		if (code != PL_OK)
+			return code;
+		left--;
+	}
+	return put_alloc(sched, call, node, err);
+}
+
+static void undo(struct sched *sched, struct call *call, uint32_t items)
+{
+	while (call->items > items) {
+		const struct call_item *item = &call->item[--call->items];
+
+		if (item->pod != NULL)
+			(void)listed_del(sched, item->node,
+			                 listed_find(item->node, item->pod));
+	}
+}
+
+/* It is in the call as a whole now. */
+static void seal(struct sched *sched, struct call *call, struct sched_node *node,
+                 uint32_t items)
+{
+	for (uint32_t i = items; i < call->items; i++) {
+		struct sched_pod *pod = call->item[i].pod;
+
+		if (pod == NULL)
+			continue;
+		pod_unlink(sched, pod);
+		pod->place = POD_SENT;
+		pod->placed = SNAPSHOT_NONE; /* the list knows */
+		pod->call = call_number(sched, call);
+		call->placements++;
+	}
+	node->call = call_number(sched, call);
+	node_ready(sched, node);
+}
+
+static uint32_t eligible(const struct sched_node *node)
+{
+	uint32_t count = 0;
+
+	PL_LIST_EACH (link, &node->waiting)
+		count += PL_LIST_ITEM(link, struct sched_pod, link)->call == 0;
+	return count;
+}
+
+/* Not even alone: these are set aside until something failed is tried again. */
+static void give_up(struct sched *sched, struct sched_node *node,
+                    const struct pl_err *err)
+{
+	PL_LIST_EACH (link, &node->waiting) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+
+		pod_withdraw(sched, pod);
+		pod->flags |= POD_REFUSED;
+	}
+	tell_repair(sched, err);
+}
+
+static enum pl_code add(struct sched *sched, struct call *call, struct sched_node *node,
+                        uint32_t room)
+{
+	uint32_t count = eligible(node), items = call->items;
+	struct pl_err err = {0};
+	enum pl_code code = PL_BUSY;
+
+	if (count > room)
+		count = room;
+	for (; count > 0; count /= 2) {
+		struct book was = call->book;
+
+		code = put(sched, call, node, count, &err);
+		if (code == PL_OK) {
+			seal(sched, call, node, items);
+			return PL_OK;
+		}
+		undo(sched, call, items);
+		call->book = was;
+		if (items > 0 && code == PL_BUSY)
+			return PL_BUSY; /* in the next one */
+	}
+	pl_list_del(&node->ready);
+	if (node->waiting_count == 0 || code == PL_BUSY)
+		return code;
+	if (err.code == PL_OK)
+		pl_err_set(&err, code, "a transaction for one placement");
+	give_up(sched, node, &err);
+	return code;
+}
+
+static bool commit_one(struct sched *sched)
+{
+	struct call *call = call_begin(sched, CALL_COMMIT);
+
+	if (call == NULL)
+		return false;
+	call->item = pl_arena_zalloc(&call->arena, 2 * (size_t)sched->batch + 2,
+	                             sizeof *call->item);
+	PL_LIST_EACH (link, &sched->ready) {
+		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);
+		bool apart = node->apart_ms > sched->now_ms;
+
+		if (call->item == NULL || call->placements >= sched->batch)
+			break;
+		if (apart && call->items > 0)
+			continue;
+		if (add(sched, call, node, sched->batch - call->placements) == PL_BUSY &&
+		    call->items > 0)
+			break;
+		if (apart && call->items > 0)
+			break;
+	}
+	if (call->items == 0) {
+		call_end(sched, call);
+		return false;
+	}
+	call_post(sched, call);
+	return true;
+}
+
+bool commit_may(const struct sched *sched)
+{
+	const struct sched_node *first;
+
+	if (pl_list_empty(&sched->ready) || sched->commits >= sched->opts.inflight)
+		return false;
+	first = PL_LIST_ITEM(sched->ready.next, struct sched_node, ready);
+	return sched->commits == 0 || sched->waiting >= sched->batch ||
+	       first->apart_ms > sched->now_ms;
+}
+
+void commit_run(struct sched *sched)
+{
+	while (commit_may(sched) && commit_one(sched))
+		;
+}

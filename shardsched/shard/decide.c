@@ -1,0 +1,115 @@
+/* Pods from the queue, one after the other, to nodes, where they wait. */
+#include "shardsched/shard/inner.h"
+#include "store/base/hash.h"
+
+/* From the pod and its attempt, so that decisions do not depend on each other's order. */
+static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
+{
+	struct pl_hash_key key = {sched->opts.seed, pod->queue.attempts};
+	uint32_t who = pod->uid != 0 ? pod->uid : pod->key[2];
+
+	key.k0 = pl_hash_keyed(sched_text(sched, pod->key[1]), key);
+	return pl_hash_keyed(sched_text(sched, who), key);
+}
+
+/* The attempt failed, not the pod. */
+static void fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err)
+{
+	tell_trouble(sched, err);
+	queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_FAILED,
+	            sched->now_ms);
+}
+
+static void assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
+{
+	const struct pod_on_node on = {
+		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+	struct pl_err err = {0};
+
+	PL_ASSERT(node != NULL && node->slot != SNAPSHOT_NONE);
+	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, &err) !=
+	    PL_OK) {
+		pod->placed = SNAPSHOT_NONE;
+		fault(sched, pod, &err);
+		return;
+	}
+	sched->figures.decided++;
+	queue_placed(sched->queue, &pod->queue, sched->now_ms);
+	tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
+	pod_unlink(sched, pod);
+	pod->place = POD_WAITS;
+	pod->node = node;
+	pod->linked = LINKED_WAITING;
+	pl_list_add_tail(&node->waiting, &pod->link);
+	node->waiting_count++;
+	sched->waiting++;
+	node_ready(sched, node);
+}
+
+/* By whom: with no nodes at all nobody was asked, and everybody who could refuse has to
+ * hear of the first. */
+static uint64_t refused_by(const struct fw_class *class, const struct outcome *outcome)
+{
+	const struct profile_point *filters = &class->profile->at[POINT_FILTER];
+	uint64_t mask = outcome->refused_by;
+
+	for (unsigned i = 0; mask == 0 && i < filters->count; i++)
+		for (unsigned n = 0; n < filters->count; n++)
+			mask |= UINT64_C(1) << filters->plugin[n];
+	return mask == 0 ? 1 : mask;
+}
+
+static void decide(struct sched *sched, struct sched_pod *pod)
+{
+	struct fw_class *class = pool_class_of(pod->queue.class)->class;
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod->uid,
+	                              .nominated = SNAPSHOT_NONE,
+	                              .created_ms = pod->created_ms};
+	struct outcome outcome;
+	struct pl_err err = {0};
+	uint32_t reason;
+
+	PL_ASSERT(pod->place == POD_QUEUED);
+	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
+	switch (outcome.result) {
+	case CYCLE_NODE:
+		assume(sched, pod, sched->by_slot[outcome.node]);
+		return;
+	case CYCLE_NONE:
+		reason = unsched_note(sched, pod, &outcome);
+		queue_refuse(sched->queue, &pod->queue, refused_by(class, &outcome),
+		             reason, sched->now_ms);
+		return;
+	case CYCLE_ERROR:
+		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",
+		           PL_SPAN_ARG(sched_text(sched, pod->key[1])),
+		           PL_SPAN_ARG(sched_text(sched, pod->key[2])));
+		fault(sched, pod, &err);
+		return;
+	}
+	PL_UNREACHABLE("result of a cycle");
+}
+
+/* What is decided waits for calls; there is no use in many more than these can take. */
+static bool is_full(const struct sched *sched)
+{
+	return sched->waiting >= 2 * sched->opts.batch * sched->opts.inflight;
+}
+
+bool decide_may(const struct sched *sched)
+{
+	return !is_full(sched) && queue_peek(sched->queue) != NULL;
+}
+
+bool decide_run(struct sched *sched, unsigned work)
+{
+	for (unsigned i = 0; i < work && !is_full(sched); i++) {
+		struct queue_pod *pod = queue_pop(sched->queue, sched->now_ms);
+
+		if (pod == NULL)
+			return false;
+		decide(sched, pod_of_queue(pod));
+	}
+	return decide_may(sched);
+}

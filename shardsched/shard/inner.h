@@ -1,0 +1,373 @@
+/*
+ * Inside the core. Who knows what:
+ *
+ *	news.c    facts: what stands at the keys of a node and of a pod
+ *	pods.c    what follows for a pod: in the queue, placed, or left alone
+ *	nodes.c   what follows for a node: in the snapshot or not, with its pods
+ *	decide.c  pods from the queue to nodes, where they wait
+ *	commit.c  nodes into calls;  answer.c  what became of them
+ *
+ * Facts are set first; then pod_settle and node_settle work out what follows, and do
+ * nothing when it is so already.
+ */
+#ifndef SHARDSCHED_SHARD_INNER_H
+#define SHARDSCHED_SHARD_INNER_H
+
+#include "shardsched/classes/pool.h"
+#include "shardsched/ledger/alloc.h"
+#include "shardsched/ledger/book.h"
+#include "shardsched/ledger/state.h"
+#include "shardsched/model/node.h"
+#include "shardsched/model/pod.h"
+#include "shardsched/shard/sched.h"
+#include "store/keys/keys.h"
+
+enum {
+	SCHED_TELLS = 1, /* calls for states of pods that fit nowhere */
+	SCHED_READS = 2, /* calls that read specs */
+	SCHED_CALLS = SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS,
+	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
+	SCHED_IDLE_CLASSES = 1024,
+	SCHED_REPAIR_MS = 10000, /* until what failed here is tried again */
+};
+
+/* Which list or part of the store a fact belongs to. */
+enum fact { FACT_NODE, FACT_ALLOC, FACT_SPEC = 0, FACT_STATE };
+
+struct sched_partition {
+	bool owned, quiet, open;
+	bool ended[SCHED_PARTS];
+	uint8_t generation[SCHED_PARTS]; /* of the list */
+	int64_t epoch;
+	uint32_t work; /* pods in the queue or on their way */
+	struct pl_list nodes, pods;
+};
+
+struct sched_sums {
+	uint64_t cpu_milli, memory, storage, pods;
+	uint64_t nonzero_cpu_milli, nonzero_memory;
+	uint64_t scalars; /* sum of amount times hash of the name: to compare with */
+};
+
+struct listed {
+	struct sched_pod *pod;
+	uint32_t placed; /* in the snapshot; or SNAPSHOT_NONE */
+	bool sent;       /* not in the store's alloc yet */
+};
+
+struct sched_node {
+	struct pl_map_node by_name;
+	uint32_t key[2]; /* cluster, name; held */
+	uint32_t partition;
+	uint32_t slot; /* in the snapshot; or SNAPSHOT_NONE */
+	struct pl_list of_partition;
+	struct pl_list ready;   /* has pods that can be committed */
+	struct pl_list waiting; /* pods, by link */
+	uint32_t waiting_count;
+	uint8_t call; /* its number and one; 0: in none */
+	uint8_t seen[2];
+	bool reset;  /* lost since its call was made */
+	bool bad;    /* its alloc makes no sense */
+	bool closed; /* holds are in its alloc */
+	bool told;   /* that it does not add up */
+	int64_t rev[2];
+	uint64_t generation;
+	uint64_t apart_ms;     /* until then it travels alone */
+	struct node node;      /* name 0: not there, or makes no sense */
+	struct listed *listed; /* in the order of alloc.h */
+	uint32_t count, cap;
+	uint32_t unknown; /* of these, pods whose spec is not known */
+	uint32_t with_scalars, with_ports;
+	struct sched_sums used; /* of those that are listed and known, sent ones too */
+	struct sched_sums said; /* by the alloc */
+};
+
+enum pod_place {
+	POD_IDLE,   /* not ours to place, or not now */
+	POD_QUEUED, /* in the queue, or just popped */
+	POD_WAITS,  /* assumed, at its node */
+	POD_SENT,   /* assumed, in a call */
+};
+
+enum pod_linked {
+	LINKED_NOT,
+	LINKED_WAITING, /* at its node */
+	LINKED_WANTED,  /* its spec is to be read */
+	LINKED_DOUBT,   /* state and alloc do not agree */
+};
+
+enum {
+	POD_NAMED = 1 << 0,    /* spec.nodeName: not ours to place */
+	POD_OVER = 1 << 1,     /* being deleted, or run */
+	POD_BAD_SPEC = 1 << 2, /* makes no sense */
+	POD_BAD_STATE = 1 << 3,
+	POD_MISSING = 1 << 4, /* its spec was read by key, and is not there */
+	POD_DOUBTED = 1 << 5, /* it was told that state and alloc do not agree */
+	POD_RESET = 1 << 6,   /* lost since its call was made */
+	POD_REFUSED = 1 << 7, /* no class: no profile, or no room */
+	POD_SAID = 1 << 8,    /* its state tells why it is pending, as far as known */
+};
+
+/* Without a phase: no state is there. */
+enum { PHASE_NONE = STATE_PHASES };
+
+struct sched_pod {
+	struct pl_map_node by_name;
+	uint32_t key[3];         /* partition, namespace, name; held */
+	uint32_t uid;            /* as the others: strings */
+	const struct spec *spec; /* held; NULL: not known */
+	struct queue_pod queue;
+	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
+	struct pl_list of_partition; /* that is owned */
+	struct pl_list link;
+	int64_t rev[2];
+	int64_t created_ms;
+	int64_t since_ms;  /* of the phase */
+	uint32_t at[2];    /* cluster and node of the state */
+	uint32_t placed;   /* WAITS: in the snapshot */
+	uint32_t attempts; /* before it came here */
+	uint32_t told_s;   /* when its state last told why it is pending */
+	uint16_t listed;   /* by so many nodes */
+	uint16_t flags;
+	uint8_t place;  /* enum pod_place */
+	uint8_t linked; /* enum pod_linked */
+	uint8_t phase;  /* enum state_phase, or PHASE_NONE */
+	uint8_t call;
+	uint8_t seen[2];
+	uint8_t conflicts; /* in a row */
+};
+
+/* News about something that is in a call: key and value lie in its arena. */
+struct held {
+	struct held *next;
+	struct kv_record record;
+	bool gone;
+};
+
+enum call_kind { CALL_COMMIT, CALL_TELL, CALL_READ };
+enum call_state {
+	CALL_FREE,
+	CALL_NEW,   /* to be started */
+	CALL_OUT,   /* started */
+	CALL_AGAIN, /* to be started at at_ms */
+};
+
+/* An entry of the book. */
+struct call_item {
+	struct sched_pod *pod; /* NULL: the alloc of node */
+	struct sched_node *node;
+	struct pl_span value; /* as written */
+	int64_t since_ms;
+};
+
+struct call {
+	enum call_state state;
+	enum call_kind kind;
+	bool doubt;   /* an attempt ended without anybody knowing how */
+	bool reading; /* it is only asked how things stand */
+	unsigned attempts;
+	uint64_t at_ms;
+	struct pl_arena arena;
+	struct book book;
+	struct kv_req req;
+	struct call_item *item;
+	uint32_t items, placements;
+	struct held *held, **held_end;
+};
+
+struct note {
+	enum sched_what what;
+	uint32_t partition;
+	enum sched_part part;
+	struct keys_text key;
+	struct pl_err err;
+};
+
+struct sched {
+	struct model model;
+	struct snapshot snapshot;
+	struct profiles profiles;
+	struct classes *classes;
+	struct cycle *cycle;
+	struct queue *queue;
+	struct queue_plugin plugin[PLUGINS_MAX];
+	struct pool pool;
+	struct sched_opts opts;
+	struct kv_limits limits;
+	char *shard;
+	struct pl_arena arena; /* of one value while it is read */
+	struct pl_buf buf;     /* of one value while it is written */
+	struct pl_map nodes, pods;
+	struct sched_node **by_slot;
+	uint32_t by_slot_cap;
+	struct sched_partition *partition;
+	struct pl_list ready; /* nodes */
+	struct pl_list wanted;
+	struct pl_list doubts[2]; /* those that came up lately; those before */
+	uint64_t doubts_ms;       /* when the first become the second */
+	uint64_t repair_ms;       /* 0: nothing failed */
+	uint32_t waiting;
+	uint32_t commits; /* calls that are not free */
+	uint32_t batch;
+	struct call call[SCHED_CALLS];
+	struct note note[SCHED_NOTES_MAX];
+	uint32_t notes, notes_told;
+	struct alloc_pod *alloc_pod; /* room to print from */
+	uint32_t alloc_pod_cap;
+	struct unsched *unsched;
+	uint64_t now_ms;
+	int64_t wall_ms;
+	struct sched_figures figures;
+};
+
+static inline struct pl_span sched_text(const struct sched *sched, uint32_t id)
+{
+	return model_text(&sched->model, id);
+}
+
+static inline struct sched_pod *pod_of_queue(struct queue_pod *pod)
+{
+	return PL_CONTAINER_OF(pod, struct sched_pod, queue);
+}
+
+static inline struct queue_class *queue_class_of(struct pool_class *open)
+{
+	return (struct queue_class *)(void *)open->extra;
+}
+
+static inline struct pool_class *pool_class_of(const struct queue_class *class)
+{
+	const char *extra = (const char *)class;
+
+	return (struct pool_class *)(void *)(uintptr_t)(extra -
+	                                                offsetof(struct pool_class,
+	                                                         extra));
+}
+
+/* -- tell.c ---------------------------------------------------------- */
+
+void tell_garbled(struct sched *sched, const struct keys_id *id,
+                  const struct pl_err *err);
+void tell_trouble(struct sched *sched, const struct pl_err *err);
+void tell_relist(struct sched *sched, uint32_t partition, enum sched_part part);
+/* Something failed that is tried again after a while, wherever it was. */
+void tell_repair(struct sched *sched, const struct pl_err *err);
+bool tell_next(struct sched *sched, struct sched_action *out);
+void tell_event(struct sched *sched, enum queue_event_kind kind, uint32_t slot);
+
+/* -- pods.c ---------------------------------------------------------- */
+
+struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
+                           struct pl_span space, struct pl_span name);
+/* Found or made; NULL: no memory. */
+struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_span space,
+                          struct pl_span name);
+void pod_settle(struct sched *sched, struct sched_pod *pod);
+/* What was assumed is taken back; the pod is QUEUED, and popped. */
+void pod_unassume(struct sched *sched, struct sched_pod *pod);
+/* That, and it is to be decided again. */
+void pod_again(struct sched *sched, struct sched_pod *pod);
+/* Not in the queue any more, wherever it was; IDLE. */
+void pod_withdraw(struct sched *sched, struct sched_pod *pod);
+/* Freed when nothing is known of it and nobody refers to it. */
+void pod_tidy(struct sched *sched, struct sched_pod *pod);
+void pod_unlink(struct sched *sched, struct sched_pod *pod);
+/* Takes the pod over. */
+void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from);
+void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
+                uint32_t node);
+void pod_forget(struct sched *sched, struct sched_pod *pod);
+void pods_done(struct sched *sched);
+/* What does not agree for long is told. */
+void pods_doubt(struct sched *sched);
+
+static inline bool pod_is_owned(const struct sched *sched, const struct sched_pod *pod)
+{
+	return sched->partition[pod->key[0]].owned;
+}
+
+/* -- nodes.c --------------------------------------------------------- */
+
+struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
+                             struct pl_span name);
+struct sched_node *node_get(struct sched *sched, uint32_t partition,
+                            struct pl_span cluster, struct pl_span name);
+/* Into the snapshot or out of it. */
+void node_settle(struct sched *sched, struct sched_node *node);
+/* Out of it, whatever is so. */
+void node_leave(struct sched *sched, struct sched_node *node);
+/* All that wait there are decided again. */
+void node_give_back(struct sched *sched, struct sched_node *node);
+/* Into the list of those that can be committed, if it can be. */
+void node_ready(struct sched *sched, struct sched_node *node);
+void node_tidy(struct sched *sched, struct sched_node *node);
+void node_forget(struct sched *sched, struct sched_node *node);
+void nodes_done(struct sched *sched);
+
+/* -- listed.c -------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code listed_room(struct sched_node *node, uint32_t count);
+/* There is room. The pod is placed as said, or as the node is. */
+void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
+                uint32_t placed, bool sent);
+/* Gives what it was placed as. */
+uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i);
+/* UINT32_MAX: it is not. */
+uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod);
+/* Before and after the spec of a pod changes. */
+void listed_forget_spec(struct sched *sched, struct sched_pod *pod);
+void listed_learn_spec(struct sched *sched, struct sched_pod *pod);
+/* As the alloc says. */
+PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *node,
+                                     const struct alloc *alloc, struct pl_err *err);
+void listed_clear(struct sched *sched, struct sched_node *node);
+bool listed_agrees(const struct sched_node *node);
+/* The alloc of the node with what it lists now. */
+PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
+                                       struct pl_buf *out, struct pl_err *err);
+
+/* -- news.c ---------------------------------------------------------- */
+
+/* A key of the node or the pod has that value now, or is gone since that revision. False:
+ * it could not be kept. */
+bool news_take(struct sched *sched, const struct keys_id *id,
+               const struct kv_record *record, bool gone);
+/* A fact that a list does not have. */
+void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact);
+void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
+
+/* -- decide.c, commit.c, answer.c ------------------------------------- */
+
+/* True: there is more to decide at once. */
+bool decide_run(struct sched *sched, unsigned work);
+bool decide_may(const struct sched *sched);
+void commit_run(struct sched *sched);
+/* A commit could be begun. */
+bool commit_may(const struct sched *sched);
+struct call *call_begin(struct sched *sched, enum call_kind kind);
+/* The book is full as it is to be. */
+void call_post(struct sched *sched, struct call *call);
+void call_end(struct sched *sched, struct call *call);
+uint8_t call_number(const struct sched *sched, const struct call *call);
+/* Calls that were to be made again, and whose partitions are all lost. */
+void call_drop_lost(struct sched *sched);
+/* News about something that is in that call. */
+bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
+               bool gone);
+
+/* -- specs.c, unsched.c ----------------------------------------------- */
+
+void specs_want(struct sched *sched, struct sched_pod *pod);
+void specs_run(struct sched *sched);
+void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
+
+PL_NODISCARD enum pl_code unsched_new(struct sched *sched, struct pl_err *err);
+void unsched_free(struct sched *sched);
+/* The cycle has found nothing for it: its reason, and, if it is time, its state. */
+uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
+                      const struct outcome *outcome);
+void unsched_forget(struct sched *sched, struct sched_pod *pod);
+void unsched_run(struct sched *sched);
+uint64_t unsched_deadline_ms(const struct sched *sched);
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * Nodes: the table, and which of them are in the snapshot.
+ *
+ * A node is there when its Node and its alloc are known, the spec of every pod that the
+ * alloc lists is, what the alloc says is used is what these use, and it has no holds;
+ * and its partition is open. Else it is left out as a whole: nothing is put on a node of
+ * which something is not understood.
+ */
+#include <stdlib.h>
+
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+/* -- the table ------------------------------------------------------- */
+
+static struct pl_span key_of(const uint32_t key[2])
+{
+	return pl_span(key, 2 * sizeof key[0]);
+}
+
+static struct sched_node *find(const struct sched *sched, const uint32_t key[2])
+{
+	struct pl_map_node *at = pl_map_get(&sched->nodes, key_of(key));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_node, by_name);
+}
+
+struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
+                             struct pl_span name)
+{
+	const uint32_t key[2] = {strings_find(&sched->model.strings, cluster),
+	                         strings_find(&sched->model.strings, name)};
+
+	return key[0] == 0 || key[1] == 0 ? NULL : find(sched, key);
+}
+
+static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
+                                     const uint32_t key[2])
+{
+	struct sched_node *node = pl_calloc(1, sizeof *node);
+
+	if (node == NULL)
+		return NULL;
+	node->key[0] = strings_ref(&sched->model.strings, key[0]);
+	node->key[1] = strings_ref(&sched->model.strings, key[1]);
+	node->partition = partition;
+	node->slot = SNAPSHOT_NONE;
+	pl_list_init(&node->ready);
+	pl_list_init(&node->waiting);
+	pl_list_init(&node->of_partition);
+	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
+	return node;
+}
+
+struct sched_node *node_get(struct sched *sched, uint32_t partition,
+                            struct pl_span cluster, struct pl_span name)
+{
+	struct strings *strings = &sched->model.strings;
+	struct sched_partition *part = &sched->partition[partition];
+	struct sched_node *node = NULL;
+	uint32_t key[2] = {0};
+
+	if (strings_add(strings, cluster, &key[0]) == PL_OK &&
+	    strings_add(strings, name, &key[1]) == PL_OK) {
+		node = find(sched, key);
+		if (node == NULL)
+			node = entry_make(sched, partition, key);
+	}
+	strings_unref(strings, key[0]);
+	strings_unref(strings, key[1]);
+	if (node != NULL && pl_list_empty(&node->of_partition) && part->owned) {
+		node->partition = partition;
+		pl_list_add_tail(&part->nodes, &node->of_partition);
+	}
+	return node;
+}
+
+static void node_free(struct sched *sched, struct sched_node *node)
+{
+	PL_ASSERT(node->slot == SNAPSHOT_NONE && node->waiting_count == 0);
+	pl_list_del(&node->of_partition);
+	pl_list_del(&node->ready);
+	pl_map_del(&sched->nodes, &node->by_name);
+	node_drop(&sched->model, &node->node);
+	strings_unref(&sched->model.strings, node->key[0]);
+	strings_unref(&sched->model.strings, node->key[1]);
+	free(node->listed);
+	free(node);
+}
+
+void node_tidy(struct sched *sched, struct sched_node *node)
+{
+	if (node->rev[FACT_NODE] == 0 && node->rev[FACT_ALLOC] == 0 && node->call == 0 &&
+	    node->count == 0 && node->waiting_count == 0)
+		node_free(sched, node);
+}
+
+/* -- the snapshot ----------------------------------------------------- */
+
+static enum pl_code slot_room(struct sched *sched)
+{
+	uint32_t cap = sched->snapshot.capacity;
+	struct sched_node **grown;
+
+	if (cap <= sched->by_slot_cap)
+		return PL_OK;
+	grown = pl_realloc(sched->by_slot, cap * sizeof *grown);
+	if (grown == NULL)
+		return PL_NOMEM;
+	memset(grown + sched->by_slot_cap, 0, (cap - sched->by_slot_cap) * sizeof *grown);
+	sched->by_slot = grown;
+	sched->by_slot_cap = cap;
+	return PL_OK;
+}
+
+static enum pl_code place_all(struct sched *sched, struct sched_node *node,
+                              struct pl_err *err)
+{
+	for (uint32_t i = 0; i < node->count; i++) {
+		struct listed *listed = &node->listed[i];
+		const struct sched_pod *pod = listed->pod;
+		const struct pod_on_node on = {.spec = pod->spec,
+		                               .name = pod->key[2],
+		                               .uid = pod->uid,
+		                               .flags = pod->phase == STATE_TERMINATING
+		                                                ? PLACED_TERMINATING
+		                                                : 0};
+		enum pl_code code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
+		                                     &listed->placed, err);
+
+		if (code != PL_OK) {
+			listed->placed = SNAPSHOT_NONE;
+			return code;
+		}
+	}
+	return PL_OK;
+}
+
+static void enter(struct sched *sched, struct sched_node *node)
+{
+	struct pl_err err = {0};
+	enum pl_code code = snapshot_node_add(&sched->snapshot, node->key[0], &node->node,
+	                                      &node->slot, &err);
+
+	if (code == PL_OK) {
+		code = slot_room(sched);
+		if (code == PL_OK) {
+			sched->by_slot[node->slot] = node;
+			code = place_all(sched, node, &err);
+		} else {
+			pl_err_set(&err, code, "keep a node");
+		}
+		if (code == PL_OK) {
+			tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
+			return;
+		}
+		node_leave(sched, node);
+	}
+	node->slot = SNAPSHOT_NONE;
+	tell_repair(sched, &err);
+}
+
+void node_leave(struct sched *sched, struct sched_node *node)
+{
+	if (node->slot == SNAPSHOT_NONE)
+		return;
+	node_give_back(sched, node);
+	for (uint32_t i = 0; i < node->count; i++) {
+		struct listed *listed = &node->listed[i];
+
+		if (listed->placed != SNAPSHOT_NONE)
+			snapshot_pod_remove(&sched->snapshot, listed->placed);
+		listed->placed = SNAPSHOT_NONE;
+	}
+	snapshot_node_remove(&sched->snapshot, node->slot);
+	if (node->slot < sched->by_slot_cap)
+		sched->by_slot[node->slot] = NULL;
+	tell_event(sched, QUEUE_EV_NODE_REMOVED, node->slot);
+	node->slot = SNAPSHOT_NONE;
+}
+
+/* What the alloc says counts: where it is not the sum of its pods, nothing is added. */
+static void tell_sums(struct sched *sched, struct sched_node *node)
+{
+	const struct keys_id id = {.kind = KEYS_ALLOC,
+	                           .partition = node->partition,
+	                           .scope = sched_text(sched, node->key[0]),
+	                           .name = sched_text(sched, node->key[1])};
+	struct pl_err err;
+
+	if (node->told)
+		return;
+	node->told = true;
+	pl_err_set(&err, PL_INVALID, "used: not the sum of the pods that it lists");
+	tell_garbled(sched, &id, &err);
+}
+
+static void want_specs(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->count; i++)
+		if (node->listed[i].pod->spec == NULL)
+			specs_want(sched, node->listed[i].pod);
+}
+
+void node_settle(struct sched *sched, struct sched_node *node)
+{
+	const struct sched_partition *part = &sched->partition[node->partition];
+	bool there = part->open && !part->quiet && node->node.name != 0 &&
+	             node->rev[FACT_ALLOC] != 0 && !node->bad;
+
+	if (there && node->unknown > 0)
+		want_specs(sched, node);
+	if (!there || node->unknown > 0 || node->closed) {
+		node_leave(sched, node);
+		return;
+	}
+	if (node->call == 0 && !listed_agrees(node)) {
+		node_leave(sched, node);
+		tell_sums(sched, node);
+		return;
+	}
+	node->told = false;
+	if (node->slot == SNAPSHOT_NONE)
+		enter(sched, node);
+}
+
+/* -- pods that wait --------------------------------------------------- */
+
+void node_give_back(struct sched *sched, struct sched_node *node)
+{
+	while (!pl_list_empty(&node->waiting))
+		pod_again(sched,
+		          PL_LIST_ITEM(node->waiting.next, struct sched_pod, link));
+	PL_ASSERT(node->waiting_count == 0);
+}
+
+void node_ready(struct sched *sched, struct sched_node *node)
+{
+	if (node->call != 0 || node->waiting_count == 0)
+		pl_list_del(&node->ready);
+	else if (pl_list_empty(&node->ready))
+		pl_list_add_tail(&sched->ready, &node->ready);
+}
+
+/* -- the end ---------------------------------------------------------- */
+
+void node_forget(struct sched *sched, struct sched_node *node)
+{
+	node_leave(sched, node);
+	node_give_back(sched, node);
+	listed_clear(sched, node);
+	pl_list_del(&node->of_partition);
+	node_drop(&sched->model, &node->node);
+	node->node = (struct node){0};
+	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
+	node->bad = node->closed = node->told = false;
+	node->said = (struct sched_sums){0};
+	node->reset = node->call != 0;
+	node_tidy(sched, node);
+}
+
+void nodes_done(struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		node->call = 0;
+		node_forget(sched, node);
+	}
+	pl_map_done(&sched->nodes);
+}

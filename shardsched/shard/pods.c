@@ -1,0 +1,377 @@
+/*
+ * Pods: the table, and what follows for each from what is known of it.
+ *
+ *	listed by a node's alloc            it is placed there, whatever its state says
+ *	no place, phase Pending or none     in the queue; gated ones as gated
+ *	anything else                       left alone
+ *
+ * A state that names a node of ours which does not list it, or a pod that is listed while
+ * its state says otherwise, is normal for a moment, since they are watched apart. When it
+ * stays so it is told: mending that is not the scheduler's business.
+ */
+#include <stdlib.h>
+
+#include "shardsched/ledger/home.h"
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+enum { DOUBT_MS = 5000, CONFLICTS_AT_ONCE = 4 };
+
+/* -- the table -------------------------------------------------------- */
+
+static struct pl_span key_of(const uint32_t key[3])
+{
+	return pl_span(key, 3 * sizeof key[0]);
+}
+
+static struct sched_pod *find(const struct sched *sched, const uint32_t key[3])
+{
+	struct pl_map_node *at = pl_map_get(&sched->pods, key_of(key));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_pod, by_name);
+}
+
+struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
+                           struct pl_span space, struct pl_span name)
+{
+	const uint32_t key[3] = {partition, strings_find(&sched->model.strings, space),
+	                         strings_find(&sched->model.strings, name)};
+
+	return key[1] == 0 || key[2] == 0 ? NULL : find(sched, key);
+}
+
+static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
+{
+	struct sched_pod *pod = pl_calloc(1, sizeof *pod);
+
+	if (pod == NULL)
+		return NULL;
+	pod->key[0] = key[0];
+	pod->key[1] = strings_ref(&sched->model.strings, key[1]);
+	pod->key[2] = strings_ref(&sched->model.strings, key[2]);
+	pod->placed = SNAPSHOT_NONE;
+	pod->phase = PHASE_NONE;
+	pl_list_init(&pod->link);
+	pl_list_init(&pod->of_partition);
+	(void)!pl_map_add(&sched->pods, &pod->by_name, key_of(pod->key));
+	return pod;
+}
+
+struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_span space,
+                          struct pl_span name)
+{
+	struct strings *strings = &sched->model.strings;
+	struct sched_partition *part = &sched->partition[partition];
+	struct sched_pod *pod = NULL;
+	uint32_t key[3] = {partition, 0, 0};
+
+	if (strings_add(strings, space, &key[1]) == PL_OK &&
+	    strings_add(strings, name, &key[2]) == PL_OK) {
+		pod = find(sched, key);
+		if (pod == NULL)
+			pod = make(sched, key);
+	}
+	strings_unref(strings, key[1]);
+	strings_unref(strings, key[2]);
+	if (pod != NULL && pl_list_empty(&pod->of_partition) && part->owned)
+		pl_list_add_tail(&part->pods, &pod->of_partition);
+	return pod;
+}
+
+void pod_unlink(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->linked == LINKED_WAITING) {
+		pod->node->waiting_count--;
+		sched->waiting--;
+	}
+	pl_list_del(&pod->link);
+	pod->linked = LINKED_NOT;
+}
+
+static void pod_free(struct sched *sched, struct sched_pod *pod)
+{
+	struct strings *strings = &sched->model.strings;
+
+	PL_ASSERT(pod->place == POD_IDLE && pod->listed == 0 && pod->call == 0);
+	pod_unlink(sched, pod);
+	unsched_forget(sched, pod);
+	pl_list_del(&pod->of_partition);
+	pl_map_del(&sched->pods, &pod->by_name);
+	model_unref(&sched->model, MODEL_SPECS, pod->spec);
+	strings_unref(strings, pod->key[1]);
+	strings_unref(strings, pod->key[2]);
+	strings_unref(strings, pod->uid);
+	strings_unref(strings, pod->at[0]);
+	strings_unref(strings, pod->at[1]);
+	free(pod);
+}
+
+void pod_tidy(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->rev[FACT_SPEC] == 0 && pod->rev[FACT_STATE] == 0 && pod->listed == 0 &&
+	    pod->call == 0 && pod->place == POD_IDLE)
+		pod_free(sched, pod);
+}
+
+/* -- in the queue and out of it ---------------------------------------- */
+
+static void work_add(struct sched *sched, const struct sched_pod *pod, int count)
+{
+	sched->partition[pod->key[0]].work += (uint32_t)count;
+}
+
+static void enqueue(struct sched *sched, struct sched_pod *pod)
+{
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod->uid,
+	                              .nominated = SNAPSHOT_NONE,
+	                              .created_ms = pod->created_ms};
+	struct pool_class *open;
+	struct pl_err err = {0};
+	struct verdict say;
+	enum pl_code code = pool_get(&sched->pool, pod->spec, &open, &err);
+
+	if (code != PL_OK) {
+		pod->flags |= POD_REFUSED;
+		if (code != PL_NOTFOUND) /* else another scheduler's */
+			tell_repair(sched, &err);
+		return;
+	}
+	pod->place = POD_QUEUED;
+	work_add(sched, pod, 1);
+	if (fw_class_gated(open->class, &sched->snapshot, &self, &say))
+		queue_add_gated(sched->queue, &pod->queue, queue_class_of(open),
+		                (uint64_t)pod->created_ms, sched->now_ms);
+	else
+		queue_add(sched->queue, &pod->queue, queue_class_of(open),
+		          (uint64_t)pod->created_ms, sched->now_ms);
+}
+
+void pod_unassume(struct sched *sched, struct sched_pod *pod)
+{
+	struct sched_node *node = pod->node;
+
+	PL_ASSERT(pod->place == POD_WAITS && pod->linked == LINKED_WAITING);
+	pod_unlink(sched, pod);
+	node_ready(sched, node);
+	if (pod->placed != SNAPSHOT_NONE) {
+		snapshot_pod_remove(&sched->snapshot, pod->placed);
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	}
+	pod->placed = SNAPSHOT_NONE;
+	pod->node = NULL;
+	pod->place = POD_QUEUED;
+}
+
+void pod_withdraw(struct sched *sched, struct sched_pod *pod)
+{
+	struct pool_class *open;
+
+	PL_ASSERT(pod->place == POD_QUEUED || pod->place == POD_WAITS);
+	open = pool_class_of(pod->queue.class);
+	if (pod->place == POD_WAITS)
+		pod_unassume(sched, pod);
+	unsched_forget(sched, pod);
+	queue_remove(sched->queue, &pod->queue, sched->now_ms);
+	pod->queue = (struct queue_pod){0};
+	pool_put(&sched->pool, open);
+	pod->place = POD_IDLE;
+	work_add(sched, pod, -1);
+}
+
+static bool is_to_queue(const struct sched *sched, const struct sched_pod *pod)
+{
+	const struct sched_partition *part = &sched->partition[pod->key[0]];
+	const unsigned not_now =
+		POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE | POD_REFUSED;
+
+	return part->open && !part->quiet && pod->rev[FACT_SPEC] != 0 &&
+	       pod->spec != NULL && pod->listed == 0 &&
+	       (pod->phase == PHASE_NONE || pod->phase == STATE_PENDING) &&
+	       (pod->flags & not_now) == 0;
+}
+
+void pod_again(struct sched *sched, struct sched_pod *pod)
+{
+	pod_unassume(sched, pod);
+	if (!is_to_queue(sched, pod)) {
+		pod_withdraw(sched, pod);
+		return;
+	}
+	sched->figures.conflicts++;
+	if (pod->conflicts < UINT8_MAX)
+		pod->conflicts++;
+	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT,
+	            pod->conflicts > CONFLICTS_AT_ONCE, REASON_NONE, sched->now_ms);
+}
+
+/* -- do state and alloc agree? ----------------------------------------- */
+
+static bool is_known(const struct sched *sched, uint32_t partition)
+{
+	const struct sched_partition *part = &sched->partition[partition];
+
+	return part->owned && part->open;
+}
+
+static bool is_doubtful(const struct sched *sched, const struct sched_pod *pod)
+{
+	bool placed = pod->phase == STATE_BOUND || pod->phase == STATE_TERMINATING;
+	const struct sched_node *node;
+
+	if (!is_known(sched, pod->key[0]) || pod->place != POD_IDLE)
+		return false;
+	if (pod->listed > 0 && !placed)
+		return true;
+	if (!placed)
+		return false;
+	node = node_find(sched, sched_text(sched, pod->at[0]),
+	                 sched_text(sched, pod->at[1]));
+	if (node == NULL || !is_known(sched, node->partition))
+		return pod->listed > 0;
+	return node->rev[FACT_ALLOC] != 0 && !node->bad &&
+	       (pod->listed != 1 || listed_find(node, pod) == UINT32_MAX);
+}
+
+static void doubt(struct sched *sched, struct sched_pod *pod)
+{
+	bool is = is_doubtful(sched, pod);
+
+	if (!is)
+		pod->flags &= (uint16_t)~POD_DOUBTED;
+	if (pod->linked == LINKED_DOUBT && !is)
+		pod_unlink(sched, pod);
+	if (!is || pod->linked != LINKED_NOT || (pod->flags & POD_DOUBTED) != 0)
+		return;
+	if (pl_list_empty(&sched->doubts[0]) && pl_list_empty(&sched->doubts[1]))
+		sched->doubts_ms = sched->now_ms + DOUBT_MS;
+	pl_list_add_tail(&sched->doubts[0], &pod->link);
+	pod->linked = LINKED_DOUBT;
+}
+
+static void doubt_tell(struct sched *sched, struct sched_pod *pod)
+{
+	const struct keys_id id = {.kind = KEYS_STATE,
+	                           .partition = pod->key[0],
+	                           .scope = sched_text(sched, pod->key[1]),
+	                           .name = sched_text(sched, pod->key[2])};
+	struct pl_err err;
+
+	pod_unlink(sched, pod);
+	pod->flags |= POD_DOUBTED;
+	pl_err_set(&err, PL_INVALID, "%s",
+	           pod->listed == 0 ? "its node's alloc does not list it"
+	                            : "it is listed by an alloc that it does not name");
+	tell_garbled(sched, &id, &err);
+}
+
+void pods_doubt(struct sched *sched)
+{
+	struct pl_list *old = &sched->doubts[1], *fresh = &sched->doubts[0];
+
+	if (sched->now_ms < sched->doubts_ms)
+		return;
+	PL_LIST_EACH (link, old)
+		doubt_tell(sched, PL_LIST_ITEM(link, struct sched_pod, link));
+	PL_LIST_EACH (link, fresh) {
+		pl_list_del(link);
+		pl_list_add_tail(old, link);
+	}
+	sched->doubts_ms = sched->now_ms + DOUBT_MS;
+}
+
+/* -- what follows ------------------------------------------------------ */
+
+void pod_settle(struct sched *sched, struct sched_pod *pod)
+{
+	bool queue = is_to_queue(sched, pod);
+
+	if (pod->place == POD_SENT) /* the answer will tell */
+		return;
+	if (pod->place != POD_IDLE && !queue)
+		pod_withdraw(sched, pod);
+	if (pod->linked == LINKED_WANTED && (pod->spec != NULL || pod->listed == 0))
+		pod_unlink(sched, pod);
+	if (pod->place == POD_IDLE && queue && (pod->flags & POD_RESET) == 0)
+		enqueue(sched, pod);
+	doubt(sched, pod);
+	pod_tidy(sched, pod);
+}
+
+static void set_text(struct sched *sched, uint32_t *at, uint32_t id)
+{
+	strings_ref(&sched->model.strings, id);
+	strings_unref(&sched->model.strings, *at);
+	*at = id;
+}
+
+void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
+                uint32_t node)
+{
+	set_text(sched, &pod->at[0], cluster);
+	set_text(sched, &pod->at[1], node);
+}
+
+/* Whoever it was decided for is no more. */
+void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
+{
+	set_text(sched, &pod->uid, from->uid);
+	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
+	                           POD_REFUSED);
+	pod->created_ms = from->created_ms;
+	if (from->node != 0)
+		pod->flags |= POD_NAMED;
+	if (from->deleted_ms != 0 || pod_is_over(from))
+		pod->flags |= POD_OVER;
+	if (pod->spec != from->spec) {
+		if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+			pod_withdraw(sched, pod);
+		listed_forget_spec(sched, pod);
+		model_unref(&sched->model, MODEL_SPECS, pod->spec);
+		pod->spec = from->spec;
+		from->spec = NULL;
+		listed_learn_spec(sched, pod);
+	}
+	pod_drop(&sched->model, from);
+}
+
+/* Its partition is lost. It stays as far as nodes of ours list it. */
+void pod_forget(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+		pod_withdraw(sched, pod);
+	if (pod->place == POD_SENT) {
+		struct pool_class *open = pool_class_of(pod->queue.class);
+
+		queue_remove(sched->queue, &pod->queue, sched->now_ms);
+		pod->queue = (struct queue_pod){0};
+		pool_put(&sched->pool, open);
+		work_add(sched, pod, -1);
+	}
+	unsched_forget(sched, pod);
+	if (pod->call != 0)
+		pod->flags |= POD_RESET;
+	pl_list_del(&pod->of_partition);
+	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = 0;
+	pod->phase = PHASE_NONE;
+	pod_set_at(sched, pod, 0, 0);
+	pod_settle(sched, pod);
+}
+
+void pods_done(struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->pods) {
+		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
+
+		if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+			pod_withdraw(sched, pod);
+		if (pod->place == POD_SENT) {
+			pod_forget(sched, pod);
+			pod->place = POD_IDLE;
+		}
+		pod->call = 0;
+		pod->listed = 0;
+		pod_free(sched, pod);
+	}
+	pl_map_done(&sched->pods);
+}

@@ -1,0 +1,415 @@
+/* Its life, and what is owned. */
+#include "shardsched/shard/sched.h"
+
+#include <stdlib.h>
+
+#include "shardsched/model/reader.h"
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+enum {
+	ARENA_CHUNK = 64 << 10,
+	CALL_CHUNK = 256 << 10,
+	CACHE_BYTES = 256 << 20,
+	BATCH = 128,
+	INFLIGHT = 4,
+	TIMEOUT_MS = 5000,
+};
+
+/* The queue asks without saying whose hint it wants: a function a plugin. */
+static bool hint_of(const struct sched *sched, unsigned plugin,
+                    const struct queue_class *class, const struct queue_event *event)
+{
+	const struct plugin *row = plugins.row[plugin];
+	struct plugin_call call;
+
+	if (row->hint == NULL)
+		return true;
+	fw_class_call(pool_class_of(class)->class, &sched->snapshot, plugin, &call);
+	return row->hint(&call, event);
+}
+
+#define PLUGIN_HINT(row, enabled)                                            \
+	static bool hint_##row(void *ctx, const struct queue_class *class,   \
+	                       const struct queue_event *event)              \
+	{                                                                    \
+		return hint_of(ctx, (unsigned)index_of_##row, class, event); \
+	}
+PLUGINS_MAP(PLUGIN_HINT)
+
+#define PLUGIN_ROW(row, enabled) hint_##row,
+static queue_hint_fn *const hints[] = {PLUGINS_MAP(PLUGIN_ROW)};
+
+static enum queue_level level_of(const struct spec *spec)
+{
+	switch ((enum spec_sla)spec->sla) {
+	case SPEC_SLA_BRONZE:
+		return QUEUE_BRONZE;
+	case SPEC_SLA_SILVER:
+		return QUEUE_SILVER;
+	case SPEC_SLA_GOLD:
+		return QUEUE_GOLD;
+	case SPEC_SLA_NONE:
+		break;
+	}
+	return QUEUE_NO_SLA;
+}
+
+static enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err)
+{
+	struct sched *sched = ctx;
+	const struct queue_class_opts opts = {.namespace_id = open->spec->namespace,
+	                                      .priority = open->spec->priority,
+	                                      .level = level_of(open->spec)};
+
+	return queue_class_open(sched->queue, queue_class_of(open), &opts, err);
+}
+
+static void class_closing(void *ctx, struct pool_class *open)
+{
+	struct sched *sched = ctx;
+
+	queue_class_close(sched->queue, queue_class_of(open));
+}
+
+static enum pl_code queue_make(struct sched *sched, struct pl_err *err)
+{
+	struct queue_opts opts = queue_opts_for(sched->opts.sort);
+
+	for (unsigned i = 0; i < plugins.count; i++) {
+		sched->plugin[i] = (struct queue_plugin){.name = plugins.row[i]->name,
+		                                         .events = plugins.row[i]->events,
+		                                         .hint = hints[i]};
+	}
+	opts.seed = sched->opts.seed;
+	opts.plugins = sched->plugin;
+	opts.plugins_count = plugins.count;
+	opts.hint_ctx = sched;
+	return queue_new(&opts, &sched->queue, err);
+}
+
+static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
+{
+	size_t bytes =
+		sched->opts.cache_bytes == 0 ? CACHE_BYTES : sched->opts.cache_bytes;
+	struct cycle_opts cycle = {.snapshot = &sched->snapshot};
+	enum pl_code code = classes_new(&sched->snapshot, bytes, &sched->classes, err);
+
+	if (code != PL_OK)
+		return code;
+	cycle.cache = classes_cache(sched->classes);
+	sched->pool.opts.classes = sched->classes;
+	code = cycle_new(&cycle, &sched->cycle, err);
+	if (code == PL_OK)
+		code = profiles_parse(&sched->model, &plugins, sched->opts.config,
+		                      &sched->profiles, err);
+	sched->opts.config = (struct pl_span){0}; /* was borrowed */
+	if (code == PL_OK)
+		code = queue_make(sched, err);
+	if (code == PL_OK)
+		code = unsched_new(sched, err);
+	return code;
+}
+
+static void lists_init(struct sched *sched)
+{
+	const struct pool_opts pool = {.snapshot = &sched->snapshot,
+	                               .profiles = &sched->profiles,
+	                               .idle_max = SCHED_IDLE_CLASSES,
+	                               .extra_size = sizeof(struct queue_class),
+	                               .opened = class_opened,
+	                               .closing = class_closing,
+	                               .ctx = sched};
+
+	model_init(&sched->model);
+	pool_init(&sched->pool, &pool);
+	pl_map_init(&sched->nodes);
+	pl_map_init(&sched->pods);
+	pl_list_init(&sched->ready);
+	pl_list_init(&sched->wanted);
+	pl_list_init(&sched->doubts[0]);
+	pl_list_init(&sched->doubts[1]);
+	pl_arena_init(&sched->arena, ARENA_CHUNK, READER_ARENA_MAX);
+	pl_buf_init(&sched->buf, ALLOC_BYTES_MAX);
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		pl_arena_init(&sched->call[i].arena, CALL_CHUNK, 0);
+}
+
+static void opts_set(struct sched *sched, const struct sched_opts *opts)
+{
+	sched->opts = *opts;
+	if (opts->batch == 0)
+		sched->opts.batch = BATCH;
+	if (opts->inflight == 0)
+		sched->opts.inflight = INFLIGHT;
+	if (opts->call_timeout_ms == 0)
+		sched->opts.call_timeout_ms = TIMEOUT_MS;
+	PL_ASSERT(sched->opts.batch <= SCHED_BATCH_MAX);
+	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
+	PL_ASSERT(opts->partitions > 0 && opts->partitions <= KEYS_PARTITIONS_MAX);
+	sched->batch = sched->opts.batch;
+}
+
+static enum pl_code tables_make(struct sched *sched)
+{
+	sched->shard = pl_strdup(sched->opts.shard);
+	sched->opts.shard = sched->shard;
+	sched->partition = pl_calloc(sched->opts.partitions, sizeof *sched->partition);
+	if (sched->shard == NULL || sched->partition == NULL)
+		return PL_NOMEM;
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		pl_list_init(&sched->partition[i].nodes);
+		pl_list_init(&sched->partition[i].pods);
+	}
+	return PL_OK;
+}
+
+enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
+                       struct pl_err *err)
+{
+	struct sched *sched = pl_calloc(1, sizeof *sched);
+	enum pl_code code;
+
+	if (sched == NULL)
+		return pl_err_set(err, PL_NOMEM, "make a scheduler");
+	opts_set(sched, opts);
+	lists_init(sched);
+	code = snapshot_init(&sched->snapshot, &sched->model, err);
+	if (code != PL_OK) {
+		model_done(&sched->model);
+		free(sched);
+		return code;
+	}
+	code = tables_make(sched);
+	if (code != PL_OK)
+		pl_err_set(err, code, "make a scheduler's tables");
+	else
+		code = parts_make(sched, err);
+	if (code != PL_OK) {
+		sched_free(sched);
+		return code;
+	}
+	*out = sched;
+	return PL_OK;
+}
+
+void sched_free(struct sched *sched)
+{
+	if (sched == NULL)
+		return;
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		pl_arena_done(&sched->call[i].arena);
+	unsched_free(sched);
+	nodes_done(sched);
+	pods_done(sched);
+	pool_done(&sched->pool);
+	if (sched->queue != NULL)
+		queue_free(sched->queue);
+	profiles_drop(&sched->profiles);
+	cycle_free(sched->cycle);
+	classes_free(sched->classes);
+	snapshot_done(&sched->snapshot);
+	pl_buf_done(&sched->buf);
+	pl_arena_done(&sched->arena);
+	model_done(&sched->model);
+	free(sched->alloc_pod);
+	free(sched->by_slot);
+	free(sched->partition);
+	free(sched->shard);
+	free(sched);
+}
+
+void sched_set_limits(struct sched *sched, struct kv_limits limits)
+{
+	sched->limits = limits;
+}
+
+/* -- what is owned --------------------------------------------------- */
+
+static struct sched_partition *at(const struct sched *sched, uint32_t partition)
+{
+	PL_ASSERT(partition < sched->opts.partitions);
+	return &sched->partition[partition];
+}
+
+enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
+                       struct pl_err *err)
+{
+	struct sched_partition *part = at(sched, partition);
+
+	(void)err;
+	PL_ASSERT(!part->owned && epoch > 0);
+	part->owned = true;
+	part->epoch = epoch;
+	part->quiet = part->open = false;
+	for (unsigned i = 0; i < SCHED_PARTS; i++)
+		part->ended[i] = false;
+	return PL_OK;
+}
+
+/* Nothing is known of it any more. */
+static void empty(struct sched *sched, struct sched_partition *part)
+{
+	part->open = false;
+	PL_LIST_EACH (link, &part->nodes)
+		node_forget(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+	PL_LIST_EACH (link, &part->pods)
+		pod_forget(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	for (unsigned i = 0; i < SCHED_PARTS; i++)
+		part->ended[i] = false;
+}
+
+void sched_lost(struct sched *sched, uint32_t partition)
+{
+	struct sched_partition *part = at(sched, partition);
+
+	if (!part->owned)
+		return;
+	part->owned = false;
+	empty(sched, part);
+	PL_ASSERT(part->work == 0);
+	call_drop_lost(sched);
+}
+
+void sched_rewound(struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		if (sched->partition[i].owned)
+			empty(sched, &sched->partition[i]);
+}
+
+void sched_quiesce(struct sched *sched, uint32_t partition)
+{
+	struct sched_partition *part = at(sched, partition);
+
+	if (!part->owned || part->quiet)
+		return;
+	part->quiet = true;
+	PL_LIST_EACH (link, &part->nodes)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+	PL_LIST_EACH (link, &part->pods)
+		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+}
+
+bool sched_is_quiet(const struct sched *sched, uint32_t partition)
+{
+	for (unsigned i = 0; i < SCHED_CALLS; i++) {
+		const struct call *call = &sched->call[i];
+
+		if (call->state == CALL_FREE || call->kind == CALL_READ)
+			continue;
+		for (uint32_t n = 0; n < call->items; n++) {
+			const struct call_item *item = &call->item[n];
+			uint32_t of = item->pod != NULL ? item->pod->key[0]
+			                                : item->node->partition;
+
+			if (of == partition)
+				return false;
+		}
+	}
+	return at(sched, partition)->work == 0;
+}
+
+bool sched_is_open(const struct sched *sched, uint32_t partition)
+{
+	return at(sched, partition)->open;
+}
+
+uint32_t sched_load(const struct sched *sched, uint32_t partition)
+{
+	return at(sched, partition)->work;
+}
+
+/* -- work ------------------------------------------------------------ */
+
+/* What failed for want of memory or room is tried again. */
+static void repair(struct sched *sched)
+{
+	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
+		return;
+	sched->repair_ms = 0;
+	PL_MAP_EACH (node, &sched->nodes)
+		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
+	PL_MAP_EACH (node, &sched->pods) {
+		struct sched_pod *pod = PL_CONTAINER_OF(node, struct sched_pod, by_name);
+
+		pod->flags &= (uint16_t)~POD_REFUSED;
+		pod_settle(sched, pod);
+	}
+}
+
+void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
+{
+	PL_ASSERT(now_ms >= sched->now_ms);
+	sched->now_ms = now_ms;
+	sched->wall_ms = wall_ms;
+	repair(sched);
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
+			sched->call[i].state = CALL_NEW;
+	pods_doubt(sched);
+	queue_run(sched->queue, now_ms);
+	(void)decide_run(sched, work);
+	commit_run(sched);
+	unsched_run(sched);
+	specs_run(sched);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t sched_deadline_ms(const struct sched *sched)
+{
+	uint64_t at_ms = queue_deadline_ms(sched->queue);
+
+	if (decide_may(sched) || commit_may(sched))
+		return 0;
+	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
+	if (sched->repair_ms != 0)
+		at_ms = earlier(at_ms, sched->repair_ms);
+	if (!pl_list_empty(&sched->doubts[0]) || !pl_list_empty(&sched->doubts[1]))
+		at_ms = earlier(at_ms, sched->doubts_ms);
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		if (sched->call[i].state == CALL_AGAIN)
+			at_ms = earlier(at_ms, sched->call[i].at_ms);
+	return at_ms;
+}
+
+bool sched_next(struct sched *sched, struct sched_action *out)
+{
+	if (tell_next(sched, out))
+		return true;
+	for (uint32_t i = 0; i < SCHED_CALLS; i++) {
+		struct call *call = &sched->call[i];
+
+		if (call->state != CALL_NEW)
+			continue;
+		call->state = CALL_OUT;
+		call->attempts++;
+		*out = (struct sched_action){.what = SCHED_CALL,
+		                             .call = i,
+		                             .req = call->req,
+		                             .timeout_ms = sched->opts.call_timeout_ms};
+		return true;
+	}
+	return false;
+}
+
+void sched_figures(const struct sched *sched, struct sched_figures *out)
+{
+	*out = sched->figures;
+	out->nodes = sched->snapshot.nodes;
+	out->pods = (uint32_t)sched->pods.count;
+	out->waiting = sched->waiting;
+	out->batch = sched->batch;
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		out->inflight += sched->call[i].state != CALL_FREE;
+}
+
+void sched_queue_stats(const struct sched *sched, struct queue_stats *out)
+{
+	queue_stats(sched->queue, out);
+}

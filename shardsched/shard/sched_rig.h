@@ -1,0 +1,434 @@
+/*
+ * For tests of the core: a store of a few hundred keys with etcd's revisions, whose
+ * events wait until the test lets them through, and calls that end as the test wants.
+ */
+#ifndef SHARDSCHED_SHARD_SCHED_RIG_H
+#define SHARDSCHED_SHARD_SCHED_RIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shardsched/ledger/alloc.h"
+#include "shardsched/ledger/state.h"
+#include "shardsched/model/parse.h"
+#include "shardsched/shard/sched.h"
+#include "store/base/arena.h"
+#include "store/base/rng.h"
+#include "store/keys/keys.h"
+#include "store/kv/keys.h"
+#include "tests/harness/t.h"
+
+enum { RIG_KEYS_MAX = 2048, RIG_LOG_MAX = 1 << 17, RIG_PARTITIONS = 4, RIG_OUT_MAX = 32 };
+
+struct rig_store {
+	struct pl_arena arena;
+	struct kv_record key[RIG_KEYS_MAX]; /* in order; a mod revision of 0: gone */
+	uint32_t keys;
+	struct kv_event *log;
+	uint32_t logged;
+	int64_t revision;
+};
+
+/* A call that was started and not answered. */
+struct rig_out {
+	bool used;
+	uint32_t call;
+	struct kv_req req;
+	bool applied; /* its outcome is in the store, and untold */
+};
+
+struct rig {
+	struct rig_store store;
+	struct sched *sched;
+	struct pl_err err;
+	uint64_t now_ms;
+	int64_t epoch;
+	bool owned[RIG_PARTITIONS];
+	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
+	struct rig_out out[RIG_OUT_MAX];
+	unsigned garbled, troubles, relists;
+	char said[512]; /* the last garbled or trouble */
+};
+
+static const char *const rig_prefix[SCHED_PARTS] = {"/nodes/", "/alloc/", "/schedules/"};
+
+/* -- the store ----------------------------------------------------------- */
+
+static inline uint32_t rig_at(const struct rig_store *store, struct pl_span key)
+{
+	uint32_t low = 0, high = store->keys;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (pl_span_cmp(store->key[mid].key, key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static inline struct kv_record *rig_get(struct rig_store *store, struct pl_span key)
+{
+	uint32_t i = rig_at(store, key);
+
+	if (i == store->keys || !pl_span_eq(store->key[i].key, key) ||
+	    store->key[i].mod_revision == 0)
+		return NULL;
+	return &store->key[i];
+}
+
+static inline void rig_log(struct rig_store *store, const struct kv_record *record,
+                           bool gone)
+{
+	struct kv_event *event = &store->log[store->logged++];
+
+	T_TRUE(store->logged <= RIG_LOG_MAX);
+	*event = (struct kv_event){.is_delete = gone, .record = *record};
+	event->record.mod_revision = store->revision;
+}
+
+static inline void rig_set(struct rig_store *store, struct pl_span key,
+                           struct pl_span value)
+{
+	uint32_t i = rig_at(store, key);
+	struct kv_record *record = &store->key[i];
+
+	if (i == store->keys || !pl_span_eq(record->key, key)) {
+		T_TRUE(store->keys < RIG_KEYS_MAX);
+		memmove(record + 1, record, (store->keys - i) * sizeof *record);
+		store->keys++;
+		*record = (struct kv_record){.key = pl_arena_dup(&store->arena, key)};
+	}
+	record->value = pl_arena_dup(&store->arena, value);
+	if (record->mod_revision == 0)
+		record->create_revision = store->revision;
+	record->mod_revision = store->revision;
+	rig_log(store, record, false);
+}
+
+static inline void rig_unset(struct rig_store *store, struct pl_span key)
+{
+	struct kv_record *record = rig_get(store, key);
+
+	if (record == NULL)
+		return;
+	record->mod_revision = record->create_revision = 0;
+	rig_log(store, record, true);
+}
+
+static inline bool rig_holds(struct rig_store *store, const struct kv_compare *compare)
+{
+	struct kv_record *record = rig_get(store, compare->keys.from);
+	int64_t number = record == NULL                     ? 0
+	                 : compare->target == KV_CREATE_REV ? record->create_revision
+	                                                    : record->mod_revision;
+
+	T_TRUE(compare->keys.kind == KV_ONE && compare->relation == KV_EQ);
+	return number == compare->number;
+}
+
+static inline void rig_range(struct rig_store *store, const struct kv_get *get,
+                             struct kv_result *out)
+{
+	struct kv_record *found = pl_arena_zalloc(&store->arena, 64, sizeof *found);
+
+	out->op = KV_GET;
+	for (uint32_t i = rig_at(store, get->keys.from); i < store->keys; i++) {
+		if (!kv_key_in(get->keys, store->key[i].key))
+			break;
+		if (store->key[i].mod_revision == 0)
+			continue;
+		T_TRUE(out->get.count < 64);
+		found[out->get.count++] = store->key[i];
+		if (get->keys_only)
+			found[out->get.count - 1].value = (struct pl_span){0};
+	}
+	out->get.records = found;
+	out->get.total = (int64_t)out->get.count;
+}
+
+/* As etcd does it. */
+static inline struct kv_result rig_exec(struct rig_store *store, const struct kv_txn *txn)
+{
+	struct kv_result result = {.op = KV_TXN}, *results;
+	const struct kv_req *ops;
+	size_t count;
+
+	result.txn.succeeded = true;
+	for (size_t i = 0; i < txn->compare_count; i++)
+		if (!rig_holds(store, &txn->compares[i]))
+			result.txn.succeeded = false;
+	ops = result.txn.succeeded ? txn->then : txn->otherwise;
+	count = result.txn.succeeded ? txn->then_count : txn->otherwise_count;
+	results = pl_arena_zalloc(&store->arena, count + 1, sizeof *results);
+	for (size_t i = 0; i < count; i++)
+		if (ops[i].op != KV_GET) {
+			store->revision++;
+			break;
+		}
+	for (size_t i = 0; i < count; i++) {
+		results[i].op = ops[i].op;
+		if (ops[i].op == KV_GET)
+			rig_range(store, &ops[i].get, &results[i]);
+		else if (ops[i].op == KV_PUT)
+			rig_set(store, ops[i].put.key, ops[i].put.value);
+		else if (ops[i].op == KV_DELETE)
+			rig_unset(store, ops[i].del.keys.from);
+	}
+	result.txn.results = results;
+	result.txn.count = count;
+	result.header.revision = store->revision;
+	return result;
+}
+
+static inline void rig_put(struct rig *rig, const char *key, const char *value)
+{
+	rig->store.revision++;
+	rig_set(&rig->store, pl_span_str(key), pl_span_str(value));
+}
+
+static inline void rig_del(struct rig *rig, const char *key)
+{
+	rig->store.revision++;
+	rig_unset(&rig->store, pl_span_str(key));
+}
+
+/* "": not there. */
+static inline const char *rig_value(struct rig *rig, const char *key)
+{
+	struct kv_record *record = rig_get(&rig->store, pl_span_str(key));
+
+	return record == NULL ? "" : (const char *)record->value.at;
+}
+
+/* -- what is in it --------------------------------------------------------- */
+
+static inline const char *rig_node_json(const char *name, const char *cpu,
+                                        const char *more)
+{
+	static char json[1024];
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"host\":\"%s\"}},"
+	               "\"spec\":{%s},\"status\":{\"allocatable\":{\"cpu\":\"%s\","
+	               "\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
+	               name, name, more, cpu);
+	return json;
+}
+
+static inline void rig_node(struct rig *rig, uint32_t p, const char *name,
+                            const char *cpu)
+{
+	char key[128];
+
+	rig->store.revision++;
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", p, name);
+	rig_set(&rig->store, pl_span_str(key), pl_span_str(rig_node_json(name, cpu, "")));
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", p, name);
+	rig_set(&rig->store, pl_span_str(key), PL_SPAN_LIT("{\"v\":1,\"generation\":1}"));
+}
+
+static inline const char *rig_pod_json(const char *name, const char *cpu,
+                                       const char *more)
+{
+	static char json[1024];
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\"},\"spec\":{\"priority\":0%s,\"containers\":[{\"name\":"
+	               "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               name, name, more, cpu);
+	return json;
+}
+
+static inline void rig_pod(struct rig *rig, uint32_t p, const char *name, const char *cpu,
+                           const char *more)
+{
+	char key[128];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", p, name);
+	rig_put(rig, key, rig_pod_json(name, cpu, more));
+}
+
+static inline struct alloc rig_alloc(struct rig *rig, uint32_t p, const char *name)
+{
+	struct alloc alloc = {0};
+	char key[128];
+
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", p, name);
+	T_OK(alloc_parse(pl_span_str(rig_value(rig, key)), &rig->store.arena, &alloc,
+	                 &rig->err),
+	     &rig->err);
+	return alloc;
+}
+
+/* Phase -1: there is no state. */
+static inline struct pod_state rig_state(struct rig *rig, uint32_t p, const char *name,
+                                         int *phase)
+{
+	struct pod_state state = {0};
+	char key[128];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/state", p, name);
+	*phase = -1;
+	if (rig_value(rig, key)[0] == 0)
+		return state;
+	T_OK(state_parse(pl_span_str(rig_value(rig, key)), &rig->store.arena, &state,
+	                 &rig->err),
+	     &rig->err);
+	*phase = (int)state.phase;
+	return state;
+}
+
+/* -- the driver ------------------------------------------------------------- */
+
+static inline void rig_open(struct rig *rig, const struct sched_opts *more)
+{
+	struct sched_opts opts = more == NULL ? (struct sched_opts){0} : *more;
+
+	*rig = (struct rig){.now_ms = 1000};
+	pl_arena_init(&rig->store.arena, 1 << 20, 0);
+	rig->store.log = calloc(RIG_LOG_MAX, sizeof *rig->store.log);
+	rig->store.revision = 100;
+	opts.shard = "east-0";
+	opts.partitions = RIG_PARTITIONS;
+	T_OK(sched_new(&opts, &rig->sched, &rig->err), &rig->err);
+}
+
+static inline void rig_close(struct rig *rig)
+{
+	sched_free(rig->sched);
+	free(rig->store.log);
+	pl_arena_done(&rig->store.arena);
+}
+
+static inline void rig_list(struct rig *rig, uint32_t p, enum sched_part part)
+{
+	char prefix[32];
+	struct kv_keys keys;
+
+	(void)snprintf(prefix, sizeof prefix, "%s%04u/", rig_prefix[part], p);
+	keys = kv_prefix(pl_span_str(prefix));
+	sched_list_begin(rig->sched, p, part);
+	for (uint32_t i = 0; i < rig->store.keys; i++)
+		if (rig->store.key[i].mod_revision != 0 &&
+		    kv_key_in(keys, rig->store.key[i].key))
+			sched_list_records(rig->sched, p, part, &rig->store.key[i], 1);
+	sched_list_end(rig->sched, p, part);
+	rig->cursor[p][part] = rig->store.logged;
+}
+
+static inline void rig_own(struct rig *rig, uint32_t p)
+{
+	rig->owned[p] = true;
+	T_OK(sched_own(rig->sched, p, ++rig->epoch, &rig->err), &rig->err);
+	for (unsigned part = 0; part < SCHED_PARTS; part++)
+		rig_list(rig, p, (enum sched_part)part);
+}
+
+static inline void rig_lost(struct rig *rig, uint32_t p)
+{
+	rig->owned[p] = false;
+	sched_lost(rig->sched, p);
+}
+
+/* At most so many events of that part. */
+static inline bool rig_deliver(struct rig *rig, uint32_t p, enum sched_part part,
+                               unsigned most)
+{
+	uint32_t *at = &rig->cursor[p][part];
+	char prefix[32];
+	struct kv_keys keys;
+
+	(void)snprintf(prefix, sizeof prefix, "%s%04u/", rig_prefix[part], p);
+	keys = kv_prefix(pl_span_str(prefix));
+	while (rig->owned[p] && *at < rig->store.logged && most > 0) {
+		const struct kv_event *event = &rig->store.log[(*at)++];
+
+		if (!kv_key_in(keys, event->record.key))
+			continue;
+		sched_events(rig->sched, p, part, event, 1);
+		most--;
+	}
+	return most == 0;
+}
+
+static inline void rig_deliver_all(struct rig *rig)
+{
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		for (unsigned part = 0; part < SCHED_PARTS; part++)
+			(void)rig_deliver(rig, p, (enum sched_part)part, UINT32_MAX);
+}
+
+/* Runs, and keeps the calls that come of it. */
+static inline void rig_run(struct rig *rig)
+{
+	struct sched_action action;
+
+	sched_run(rig->sched, rig->now_ms, 1763715600000 + (int64_t)rig->now_ms, 64);
+	while (sched_next(rig->sched, &action)) {
+		unsigned i = 0;
+
+		if (action.what == SCHED_CALL) {
+			while (rig->out[i].used)
+				i++;
+			T_TRUE(i < RIG_OUT_MAX);
+			rig->out[i] = (struct rig_out){
+				.used = true, .call = action.call, .req = action.req};
+			continue;
+		}
+		if (action.what == SCHED_RELIST) {
+			rig->relists++;
+			if (rig->owned[action.partition])
+				rig_list(rig, action.partition, action.part);
+			continue;
+		}
+		rig->garbled += action.what == SCHED_GARBLED;
+		rig->troubles += action.what == SCHED_TROUBLE;
+		(void)snprintf(rig->said, sizeof rig->said, "%.*s: %s",
+		               PL_SPAN_ARG(action.key), action.err->msg);
+	}
+	sched_check(rig->sched);
+}
+
+static inline void rig_fail(struct rig *rig, unsigned i, enum pl_code code)
+{
+	struct pl_err err = {0};
+
+	pl_err_set(&err, code, "as the test wants it");
+	rig->out[i].used = false;
+	sched_answer(rig->sched, rig->out[i].call, NULL, &err);
+}
+
+static inline bool rig_answer(struct rig *rig, unsigned i)
+{
+	struct kv_result result = rig_exec(&rig->store, &rig->out[i].req.txn);
+
+	rig->out[i].used = false;
+	sched_answer(rig->sched, rig->out[i].call, &result, NULL);
+	return result.txn.succeeded;
+}
+
+/* Until nothing more happens at this time. */
+static inline void rig_settle(struct rig *rig)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		rig_run(rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+			if (!rig->out[i].used)
+				continue;
+			(void)rig_answer(rig, i);
+			more = true;
+		}
+		rig_deliver_all(rig);
+		more = more || sched_deadline_ms(rig->sched) <= rig->now_ms;
+	}
+	rig_run(rig);
+}
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * Pods that fit nowhere: why, in their state, for whoever looks. Told after the first
+ * attempt and then at most every TELL_EVERY_S, so many a second in all; a pod that is not
+ * told now is told after another attempt.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+enum {
+	TELL_EVERY_S = 30,
+	TELLS_MAX = 64, /* in a call */
+	TELL_PAUSE_MS = 100,
+	WHYS_MAX = 4, /* in a message */
+	MESSAGE_SIZE = 384,
+};
+
+struct why {
+	struct sched_pod *pod;
+	uint32_t reason;
+	char message[MESSAGE_SIZE];
+};
+
+struct unsched {
+	struct why why[TELLS_MAX];
+	uint32_t count;
+	uint64_t at_ms; /* when the next call may be made */
+	struct pl_buf text;
+};
+
+enum pl_code unsched_new(struct sched *sched, struct pl_err *err)
+{
+	sched->unsched = pl_calloc(1, sizeof *sched->unsched);
+	if (sched->unsched == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep reasons");
+	pl_buf_init(&sched->unsched->text, STATE_MESSAGE_MAX);
+	return PL_OK;
+}
+
+void unsched_free(struct sched *sched)
+{
+	if (sched->unsched == NULL)
+		return;
+	pl_buf_done(&sched->unsched->text);
+	free(sched->unsched);
+	sched->unsched = NULL;
+}
+
+void unsched_forget(struct sched *sched, struct sched_pod *pod)
+{
+	struct unsched *unsched = sched->unsched;
+
+	if (unsched == NULL)
+		return;
+	for (uint32_t i = 0; i < unsched->count; i++)
+		if (unsched->why[i].pod == pod)
+			unsched->why[i--] = unsched->why[--unsched->count];
+}
+
+/* -- why ------------------------------------------------------------------ */
+
+/* What the plugin says about the first node that it refused. */
+static bool asked(struct sched *sched, unsigned plugin, struct verdict *say)
+{
+	struct pl_bitset set;
+	size_t slot;
+
+	if (pl_bitset_make(&sched->arena, sched->snapshot.capacity, &set) != PL_OK)
+		return false;
+	cycle_refused(sched->cycle, plugin, set);
+	slot = pl_bitset_next(set, 0);
+	if (slot >= set.bits)
+		return false;
+	verdict_clear(say);
+	cycle_why(sched->cycle, (uint32_t)slot, say);
+	return say->count > 0;
+}
+
+static void add(struct sched *sched, struct why *why, uint32_t nodes,
+                const struct reason *reason)
+{
+	struct pl_buf *text = &sched->unsched->text;
+	size_t len = strlen(why->message);
+
+	pl_buf_clear(text, text->cap);
+	if (reason_print(&sched->model.strings, reason, text) != PL_OK)
+		return;
+	if (nodes > 0)
+		(void)snprintf(why->message + len, MESSAGE_SIZE - len,
+		               "%s%u node%s: %.*s", len == 0 ? "" : "; ", nodes,
+		               nodes == 1 ? "" : "s", PL_SPAN_ARG(pl_buf_span(text)));
+	else
+		(void)snprintf(why->message + len, MESSAGE_SIZE - len, "%s%.*s",
+		               len == 0 ? "" : "; ", PL_SPAN_ARG(pl_buf_span(text)));
+}
+
+/* The next by how many it refused; PLUGINS_MAX: none. */
+static unsigned next_of(const struct outcome *outcome, uint64_t left)
+{
+	unsigned best = PLUGINS_MAX;
+
+	for (unsigned i = 0; i < PLUGINS_MAX; i++)
+		if ((left >> i & 1) != 0 && outcome->refused[i] > 0 &&
+		    (best == PLUGINS_MAX || outcome->refused[i] > outcome->refused[best]))
+			best = i;
+	return best;
+}
+
+static void explain(struct sched *sched, const struct outcome *outcome, struct why *why)
+{
+	uint64_t left = outcome->refused_by;
+
+	pl_arena_reset(&sched->arena);
+	why->message[0] = 0;
+	why->reason = REASON_NONE;
+	if (outcome->pre.code != VERDICT_SUCCESS && outcome->pre.count > 0) {
+		why->reason = outcome->pre.reason[0].code;
+		add(sched, why, 0, &outcome->pre.reason[0]);
+	}
+	for (unsigned n = 0; n < WHYS_MAX; n++) {
+		unsigned plugin = next_of(outcome, left);
+		struct verdict say;
+
+		if (plugin == PLUGINS_MAX)
+			break;
+		left &= ~(UINT64_C(1) << plugin);
+		if (!asked(sched, plugin, &say))
+			continue;
+		if (why->reason == REASON_NONE)
+			why->reason = say.reason[0].code;
+		add(sched, why, outcome->refused[plugin], &say.reason[0]);
+	}
+	if (why->message[0] == 0)
+		(void)snprintf(why->message, MESSAGE_SIZE, "no nodes");
+}
+
+/* -- to be told ------------------------------------------------------------ */
+
+static bool is_time(const struct sched *sched, const struct sched_pod *pod)
+{
+	return sched->unsched->count < TELLS_MAX && pod->call == 0 &&
+	       (pod->rev[FACT_STATE] == 0 ||
+	        sched->now_ms / 1000 >= (uint64_t)pod->told_s + TELL_EVERY_S);
+}
+
+uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
+                      const struct outcome *outcome)
+{
+	struct unsched *unsched = sched->unsched;
+	struct why *why;
+
+	if (outcome->pre.code == VERDICT_SUCCESS && !is_time(sched, pod))
+		return REASON_NONE;
+	unsched_forget(sched, pod);
+	if (!is_time(sched, pod))
+		return outcome->pre.count == 0 ? (uint32_t)REASON_NONE
+		                               : outcome->pre.reason[0].code;
+	why = &unsched->why[unsched->count++];
+	why->pod = pod;
+	explain(sched, outcome, why);
+	return why->reason;
+}
+
+static bool put(struct sched *sched, struct call *call, const struct why *why)
+{
+	struct sched_pod *pod = why->pod;
+	int64_t since_ms = pod->phase == STATE_PENDING ? pod->since_ms : sched->wall_ms;
+	const struct pod_state state = {
+		.phase = STATE_PENDING,
+		.uid = sched_text(sched, pod->uid),
+		.shard = pl_span_str(sched->shard),
+		.epoch = sched->partition[pod->key[0]].epoch,
+		.attempts = pod->attempts + pod->queue.attempts,
+		.reason = pl_span_str(reason_word(why->reason)),
+		.message = pl_span_str(why->message),
+		.since_ms = since_ms,
+	};
+	struct book_decided decided = {
+		.pod = {.partition = pod->key[0],
+	                .space = sched_text(sched, pod->key[1]),
+	                .name = sched_text(sched, pod->key[2])},
+		.spec_rev = pod->rev[FACT_SPEC],
+		.state_rev = pod->rev[FACT_STATE],
+	};
+
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	if (state_print(&state, &sched->buf, NULL) != PL_OK)
+		return true; /* nothing that can be said */
+	decided.state = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
+	if (decided.state.at == NULL || !book_put_state(&call->book, &decided))
+		return false;
+	call->item[call->items++] = (struct call_item){
+		.pod = pod, .value = decided.state, .since_ms = since_ms};
+	pod->call = call_number(sched, call);
+	pod->told_s = (uint32_t)(sched->now_ms / 1000);
+	return true;
+}
+
+static bool is_due(const struct sched_pod *pod)
+{
+	return pod->place == POD_QUEUED && pod->call == 0;
+}
+
+void unsched_run(struct sched *sched)
+{
+	struct unsched *unsched = sched->unsched;
+	struct call *call;
+	uint32_t done = 0;
+
+	if (unsched->count == 0 || sched->now_ms < unsched->at_ms)
+		return;
+	call = call_begin(sched, CALL_TELL);
+	if (call == NULL)
+		return;
+	unsched->at_ms = sched->now_ms + TELL_PAUSE_MS;
+	call->item = pl_arena_zalloc(&call->arena, TELLS_MAX, sizeof *call->item);
+	while (call->item != NULL && done < unsched->count &&
+	       (!is_due(unsched->why[done].pod) || put(sched, call, &unsched->why[done])))
+		done++;
+	unsched->count -= done;
+	memmove(unsched->why, unsched->why + done, unsched->count * sizeof *unsched->why);
+	if (call->items == 0)
+		call_end(sched, call);
+	else
+		call_post(sched, call);
+}
+
+uint64_t unsched_deadline_ms(const struct sched *sched)
+{
+	const struct unsched *unsched = sched->unsched;
+
+	if (unsched->count == 0 || sched->call[SCHED_INFLIGHT_MAX].state != CALL_FREE)
+		return UINT64_MAX;
+	return unsched->at_ms;
+}
