@@ -30,5 +30,10 @@ extern const struct command eval_command;
 extern const struct command explain_command;
 extern const struct command replay_command;
 extern const struct command store_restored_command;
+extern const struct command nodes_apply_command;
+extern const struct command nodes_cordon_command;
+extern const struct command nodes_uncordon_command;
+extern const struct command nodes_delete_command;
+extern const struct command sim_cluster_command;
 
 #endif

@@ -13,7 +13,9 @@ static const struct command *const commands[] = {
 	&config_history_command, &config_rollback_command,
 	&store_check_command,    &store_restored_command,
 	&eval_command,           &explain_command,
-	&replay_command,
+	&replay_command,         &nodes_apply_command,
+	&nodes_cordon_command,   &nodes_uncordon_command,
+	&nodes_delete_command,   &sim_cluster_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

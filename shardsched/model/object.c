@@ -331,6 +331,20 @@ struct pl_span object_member(struct pl_span json, const char *name)
 	return (struct pl_span){0};
 }
 
+enum pl_code object_compact(struct pl_span json, struct pl_buf *out)
+{
+	enum pl_code code = pl_buf_reserve(out, json.len);
+
+	while (code == PL_OK && json.len > 0) {
+		size_t len = json.at[0] == '"' ? string_len(json) : 1;
+
+		if (!is_space(json.at[0]))
+			code = pl_buf_add(out, pl_span(json.at, len));
+		skip(&json, len);
+	}
+	return code;
+}
+
 struct pl_span object_next(struct pl_span *rest)
 {
 	struct pl_span value;

@@ -27,6 +27,10 @@ PL_NODISCARD enum pl_code object_print(struct pl_span json,
                                        const struct object_change *changes, size_t count,
                                        struct pl_buf *out, struct pl_err *err);
 
+/* Adds it without the white space between its parts: as it is stored, so that the same
+ * content is the same bytes however it was laid out. json is valid. */
+PL_NODISCARD enum pl_code object_compact(struct pl_span json, struct pl_buf *out);
+
 /* The text of that member as it stands in json; at NULL: there is none. */
 struct pl_span object_member(struct pl_span json, const char *name);
 

@@ -108,3 +108,23 @@ T_CASE(without_memory_it_says_so)
 {
 	t_torture(once, false);
 }
+
+T_CASE(compact_takes_away_what_says_nothing)
+{
+	static const char *const cases[][2] = {
+		{"{}", "{}"},
+		{" { \"a b\" :\t[ 1 , 2.50 ,\r\n\"c  \\\" d\" ] } ",
+	         "{\"a b\":[1,2.50,\"c  \\\" d\"]}"},
+		{"\"  \"", "\"  \""},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		pl_buf_init(&buf, 100);
+		T_EQ(object_compact(pl_span_str(cases[i][0]), &buf), PL_OK);
+		T_SPAN(pl_buf_span(&buf), pl_span_str(cases[i][1]));
+		pl_buf_done(&buf);
+	}
+	pl_buf_init(&buf, 4);
+	T_EQ(object_compact(PL_SPAN_LIT("[1,2,3]"), &buf), PL_LIMIT);
+	pl_buf_done(&buf);
+}
