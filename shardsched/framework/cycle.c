@@ -115,8 +115,10 @@ static bool filter(struct cycle *cycle)
 	return !cycle->failed && filter_others(cycle);
 }
 
+/* Who left nodes out is among them: these might be good. */
 static void tell_refusers(struct cycle *cycle)
 {
+	cycle->out->refused_by = cycle->narrowed_by;
 	for (unsigned i = 0; i < cycle->filters; i++)
 		if (cycle->out->refused[cycle->filter[i]] != 0)
 			cycle->out->refused_by |= UINT64_C(1) << cycle->filter[i];

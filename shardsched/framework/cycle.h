@@ -70,10 +70,12 @@ enum cycle_result {
 struct outcome {
 	enum cycle_result result;
 	uint32_t node;
-	int64_t total;                 /* its weighted score */
-	uint32_t feasible;             /* nodes */
-	uint32_t best;                 /* of these, with the highest total */
-	uint64_t refused_by;           /* plugins that refused a node, or the pod */
+	int64_t total;     /* its weighted score */
+	uint32_t feasible; /* nodes */
+	uint32_t best;     /* of these, with the highest total */
+	/* Plugins that refused a node, left some out, or refused the pod. 0 and nothing
+	 * feasible: there is no node. */
+	uint64_t refused_by;
 	uint32_t refused[PLUGINS_MAX]; /* nodes that it was the first to refuse */
 	bool narrowed;                 /* a PreFilter left out nodes */
 	bool nominated; /* the pod's nomination was good, no other node was looked at */
@@ -114,6 +116,8 @@ void cycle_lift(struct cycle *cycle, uint32_t placed);
 void cycle_lower(struct cycle *cycle, uint32_t placed);
 /* Would it fit now? Nominated pods counted. */
 bool cycle_fits(struct cycle *cycle, uint32_t slot);
+/* The first plugin that refuses it now; -1: it fits, or that can not be told. */
+int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits);
 
 /* What whoever runs the cycle lends to the post_filter of its plugins (preempt.h). */
 void cycle_lend(struct cycle *cycle, void *lent);

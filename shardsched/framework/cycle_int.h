@@ -65,7 +65,8 @@ struct cycle {
 	bool ready;  /* PreFilters let the pod through, and nothing failed */
 	bool failed; /* out tells */
 	uint64_t skipped[POINTS];
-	uint32_t words; /* of the slots in use */
+	uint64_t narrowed_by; /* plugins whose PreFilter left out nodes */
+	uint32_t words;       /* of the slots in use */
 	uint32_t blocks;
 	struct verdict pre;
 	struct verdict pre_score; /* a local plugin's failure, told if a node is left */

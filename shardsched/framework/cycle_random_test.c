@@ -128,6 +128,9 @@ static bool model_examined(uint32_t slot)
 
 static void model_filter(struct model_answer *answer)
 {
+	for (unsigned i = 0; i < FAKES; i++)
+		if (fake[i].narrow_mod != 0 && fake[i].pre_filter != VERDICT_SKIP)
+			answer->out.refused_by |= UINT64_C(1) << i;
 	for (uint32_t slot = 0; slot < NODES; slot++) {
 		answer->examined[slot] = model_examined(slot);
 		answer->refused_by[slot] = FAKES; /* not asked */

@@ -126,7 +126,7 @@ T_CASE(sets_to_which_pre_filters_narrow_are_cut)
 	T_TRUE(out.narrowed);
 	T_EQ(out.feasible, 3); /* 0 6 12 */
 	T_EQ(pl_bitset_count(cycle_examined(cycle)), 3);
-	T_EQ(out.refused_by, 0);
+	T_EQ(out.refused_by, 1 << 0 | 1 << 1);
 	run_end();
 }
 
@@ -144,6 +144,7 @@ T_CASE(sets_without_a_node_in_common_refuse_the_pod)
 	T_EQ(out.result, CYCLE_NONE);
 	T_EQ(out.pre.code, VERDICT_UNSCHEDULABLE);
 	T_EQ(out.pre.plugin, -1);
+	T_EQ(out.refused_by, 1 << 2);
 	T_OK(reason_print(&model.strings, &out.pre.reason[0], &text), NULL);
 	T_SPAN(pl_buf_span(&text), pl_span_str("node(s) didn't satisfy plugin Two"));
 	pl_buf_done(&text);

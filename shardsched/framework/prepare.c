@@ -84,7 +84,7 @@ static void pod_refused(struct cycle *cycle)
 	cycle->out->result = CYCLE_NONE;
 	cycle->out->pre = cycle->pre;
 	if (cycle->pre.plugin >= 0)
-		cycle->out->refused_by = UINT64_C(1) << cycle->pre.plugin;
+		cycle->out->refused_by |= UINT64_C(1) << cycle->pre.plugin;
 }
 
 /* To examined and the set; false: no node is left. */
@@ -105,7 +105,7 @@ static bool narrow_and(struct cycle *cycle, struct pl_bitset only)
 	return any != 0;
 }
 
-static bool pre_filter_one(struct cycle *cycle, unsigned plugin, uint64_t *narrowed_by)
+static bool pre_filter_one(struct cycle *cycle, unsigned plugin)
 {
 	const struct plugin *row = cycle->profile->table->row[plugin];
 	struct plugin_narrow narrow = {.only = {0}};
@@ -131,13 +131,15 @@ static bool pre_filter_one(struct cycle *cycle, unsigned plugin, uint64_t *narro
 	}
 	if (narrow.only.word == NULL)
 		return true;
-	*narrowed_by |= bit;
+	cycle->narrowed_by |= bit;
 	if (narrow_and(cycle, narrow.only) || cycle->failed)
 		return !cycle->failed;
 	verdict_clear(&cycle->pre);
-	verdict_add(&cycle->pre, VERDICT_UNSCHEDULABLE,
-	            &(struct reason){.code = REASON_NARROWED,
-	                             .subject = narrowed_text(cycle, *narrowed_by)});
+	verdict_add(
+		&cycle->pre, VERDICT_UNSCHEDULABLE,
+		&(struct reason){.code = REASON_NARROWED,
+	                         .subject = narrowed_text(cycle, cycle->narrowed_by)});
+	cycle->out->refused_by = cycle->narrowed_by;
 	pod_refused(cycle);
 	return false;
 }
@@ -145,13 +147,12 @@ static bool pre_filter_one(struct cycle *cycle, unsigned plugin, uint64_t *narro
 static bool pre_filter(struct cycle *cycle)
 {
 	const struct profile_point *at = &cycle->profile->at[POINT_PRE_FILTER];
-	uint64_t narrowed_by = 0;
 
 	if (cycle->only.word != NULL && !narrow_and(cycle, cycle->only) && cycle->failed)
 		return false;
 	for (unsigned i = 0; i < at->count; i++) {
 		verdict_clear(&cycle->pre);
-		if (!pre_filter_one(cycle, at->plugin[i], &narrowed_by))
+		if (!pre_filter_one(cycle, at->plugin[i]))
 			return false;
 	}
 	verdict_clear(&cycle->pre);
@@ -278,6 +279,7 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->pod = *pod;
 	cycle->ready = cycle->failed = false;
 	cycle->skipped[POINT_FILTER] = cycle->skipped[POINT_SCORE] = 0;
+	cycle->narrowed_by = 0;
 	cycle->words = (snapshot->slots + 63) / 64;
 	cycle->blocks = (cycle->words + CYCLE_BLOCK_WORDS - 1) / CYCLE_BLOCK_WORDS;
 	cycle->filters = cycle->filters_local = 0;

@@ -25,12 +25,21 @@ void cycle_lower(struct cycle *cycle, uint32_t placed)
 	cycle_moved(cycle, &cycle->snapshot->placed[placed], 1);
 }
 
-bool cycle_fits(struct cycle *cycle, uint32_t slot)
+int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits)
 {
-	bool fits = cycle->ready && nominated_filter(cycle, slot) < 0 && !cycle->failed;
+	int place = cycle->ready ? nominated_filter(cycle, slot) : -1;
 
+	*fits = cycle->ready && place < 0 && !cycle->failed;
 	/* Of the run it is not a failure. */
 	cycle->failed = false;
+	return place < 0 ? -1 : cycle->filter[place];
+}
+
+bool cycle_fits(struct cycle *cycle, uint32_t slot)
+{
+	bool fits;
+
+	(void)cycle_refuser(cycle, slot, &fits);
 	return fits;
 }
 

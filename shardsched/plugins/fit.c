@@ -194,7 +194,27 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return VERDICT_SUCCESS;
 }
 
-/* Does the pod fit on the node that was told? A pod that went may have been anywhere. */
+static bool has_all(const struct plugin_call *call, uint32_t slot)
+{
+	const struct node_amounts *alloc = &call->snapshot->row[slot].alloc;
+	const struct resources *need = call->spec->requests;
+
+	for (uint64_t i = 0; i < need->count; i++) {
+		uint32_t at = snapshot_scalar(call->snapshot, need->row[i].name);
+		int64_t most =
+			at == SNAPSHOT_NONE ? 0 : call->snapshot->scalar[at].alloc[slot];
+
+		if (lack(need->row[i].amount, most) > 0 &&
+		    counts(call->snapshot->model, call->args, need->row[i].name))
+			return false;
+	}
+	return alloc->pods > 0 && lack(need->cpu_milli, alloc->cpu_milli) == 0 &&
+	       lack(need->memory, alloc->memory) == 0 &&
+	       lack(need->storage, alloc->storage) == 0;
+}
+
+/* Does the pod fit on the node that was told, when all others may have to go from there?
+ * A pod that went may have been anywhere. */
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot = event->kind == QUEUE_EV_POD_REMOVED
@@ -204,6 +224,8 @@ static bool hint(const struct plugin_call *call, const struct queue_event *event
 
 	if (slot == SNAPSHOT_NONE)
 		return true;
+	if ((call->spec->flags & SPEC_NEVER_PREEMPTS) == 0)
+		return has_all(call, slot);
 	filter(call, (struct node_span){slot / 64, 1, &bit});
 	return bit != 0;
 }

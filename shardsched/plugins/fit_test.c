@@ -521,6 +521,24 @@ T_CASE(an_event_helps_where_the_pod_fits)
 	event.kind = QUEUE_EV_POD_REMOVED;
 	T_TRUE(plugin_fit.hint(&call, &event));
 	pod_drop(&model, &pod);
+	/* Full, but of pods that may have to go. */
+	event = (struct queue_event){.kind = QUEUE_EV_NODE_ALLOCATABLE, .object = 1};
+	put_pod(1, "{'metadata': {'name': 'f', 'namespace': 'a'}, 'spec': "
+	           "{'containers': [{'name': 'c', 'resources': {'requests': {'cpu': "
+	           "'2'}}}]}}");
+	for (unsigned never = 0; never < 2; never++) {
+		pod = pod_from(
+			never ? "{'metadata': {'name': 'r', 'namespace': 'a'}, 'spec': "
+				"{'preemptionPolicy': 'Never', 'containers': [{'name': "
+				"'c', 'resources': {'requests': {'cpu': '2'}}}]}}"
+			      : "{'metadata': {'name': 'r', 'namespace': 'a'}, 'spec': "
+				"{'containers': [{'name': 'c', 'resources': {'requests': "
+				"{'cpu': '2'}}}]}}");
+		call = call_of(&pod);
+		T_EQ(plugin_fit.hint(&call, &event), never == 0);
+		pod_drop(&model, &pod);
+	}
+	snapshot_pod_remove(&snapshot, snapshot.row[1].first_pod);
 	plugin_fit.args_drop(&model, &args);
 	end();
 }

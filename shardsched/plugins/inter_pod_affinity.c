@@ -351,8 +351,8 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY_OTHERS});
 }
 
-/* A pod that comes only helps those that want to be near one, and a node that comes has
- * to be good itself, having no pods yet that could help others. */
+/* A pod that comes only helps those that want to be near one, and a node that comes
+ * without pods, which could help others, has to be good itself. */
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	const struct inter_pod_own *own = call->own;
@@ -363,7 +363,7 @@ static bool hint(const struct plugin_call *call, const struct queue_event *event
 	if (event->kind != QUEUE_EV_NODE_ADDED)
 		return true;
 	slot = node_event_slot(call, event);
-	if (slot == SNAPSHOT_NONE)
+	if (slot == SNAPSHOT_NONE || call->snapshot->row[slot].pods > 0)
 		return true;
 	return is_near(call, slot) && is_away(call, slot) && is_welcome(call, slot);
 }
@@ -374,8 +374,8 @@ const struct plugin plugin_inter_pod_affinity = {
 	.refusal = PLUGIN_REFUSES_MIXED,
 	.normal = PLUGIN_BY_ITSELF,
 	.weight = 2,
-	.events = NODE_EVENTS | QUEUE_ON(NODE_LABELS) | QUEUE_ON(POD_ADDED) |
-                  QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
+	.events = NODE_EVENTS | QUEUE_ON(NODE_REMOVED) | QUEUE_ON(NODE_LABELS) |
+                  QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
                   QUEUE_ON(NAMESPACE_LABELS) | QUEUE_ON(GROUP),
 	.hint = hint,
 	.args_size = sizeof(struct inter_pod_args),

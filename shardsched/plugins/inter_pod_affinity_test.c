@@ -54,6 +54,12 @@ T_CASE(events_that_can_help_are_told_from_others)
 	T_TRUE(!row->hint(&call, &added));
 	T_TRUE(row->hint(&call, &removed));
 	T_TRUE(row->hint(&call, &node));
+	(void)put_pod(0, "{'metadata':{'name':'q','namespace':'b'},'spec':{'containers':"
+	                 "[{'name':'c'}]}}");
+	call = call_of(&near, NULL);
+	T_TRUE(row->hint(&call, &node)); /* its pods may be what is wanted elsewhere */
+	T_TRUE((row->events & QUEUE_ON(NODE_REMOVED)) != 0);
+	snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
 	node.object = 17; /* not there any more */
 	call = call_of(&near, NULL);
 	T_TRUE(row->hint(&call, &node));

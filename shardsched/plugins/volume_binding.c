@@ -258,14 +258,50 @@ static enum verdict_code pre_bind(const struct plugin_call *call, uint32_t slot,
 	return VERDICT_SUCCESS;
 }
 
+/* -- what helps
+ * ----------------------------------------------------------------------------------- */
+
+/* Does one of its claims have no volume yet? */
+static bool wants_a_volume(const struct plugin_call *call)
+{
+	const struct spec_volume *volume = spec_volumes(call->spec);
+
+	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+		const struct claim *claim;
+
+		if (volume[i].kind == DRAFT_EPHEMERAL)
+			return true;
+		if (volume[i].kind != DRAFT_CLAIM)
+			continue;
+		claim = volume_claim(call->snapshot, claims_of_call(call), &volume[i]);
+		if (claim == NULL || claim->volume == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A pod that goes gives back what was assumed for it, and a claim that gets another
+ * volume than the one that was. */
+static bool hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	switch (event->kind) {
+	case QUEUE_EV_POD_REMOVED:
+		return wants_a_volume(call);
+	case QUEUE_EV_PVC_CHANGED:
+		return claims_hint(call, event) || wants_a_volume(call);
+	default:
+		return claims_hint(call, event);
+	}
+}
+
 const struct plugin plugin_volume_binding = {
 	.name = "VolumeBinding",
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
 	.events = QUEUE_ON(STORAGE_CLASS) | QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) |
                   QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED) | QUEUE_ON(NODE_ADDED) |
                   QUEUE_ON(NODE_LABELS) | QUEUE_ON(CSI_NODE) | QUEUE_ON(CSI_DRIVER) |
-                  QUEUE_ON(CSI_CAPACITY),
-	.hint = claims_hint,
+                  QUEUE_ON(CSI_CAPACITY) | QUEUE_ON(POD_REMOVED),
+	.hint = hint,
 	.args_size = sizeof(struct volume_binding_args),
 	.args_parse = args_parse,
 	.epoch = claims_epoch,

@@ -364,3 +364,29 @@ T_CASE(its_configuration_is_read)
 	T_CODE(row->args_parse(&model, json, &args, &err), PL_INVALID, NULL);
 	end_volumes();
 }
+
+T_CASE(what_others_give_back_helps_whoever_wants_a_volume)
+{
+	struct queue_event gone = {.kind = QUEUE_EV_POD_REMOVED};
+	struct queue_event claim = {.kind = QUEUE_EV_PVC_CHANGED};
+
+	begin_nodes();
+	put_claim("c", "found", 1);
+	ask(POD("p", CLAIM_OF("c")));
+	(void)prepare(row);
+	claim.object = pod.name; /* another one */
+	T_TRUE(row->hint(&call, &gone));
+	T_TRUE(row->hint(&call, &claim));
+	PUT_OBJECT(
+		claim,
+		"{" META(
+			"c",
+			",'annotations':{"
+			"'pv.kubernetes.io/bind-completed':'yes'}") ",'spec':{'volumeName':'v','storageClassName':'found',"
+								    "'accessModes':['ReadWriteOnce']}}");
+	(void)prepare(row);
+	T_TRUE(!row->hint(&call, &gone));
+	T_TRUE(!row->hint(&call, &claim));
+	T_TRUE((row->events & QUEUE_ON(POD_REMOVED)) != 0);
+	end_volumes();
+}

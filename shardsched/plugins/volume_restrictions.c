@@ -205,7 +205,7 @@ const struct plugin plugin_volume_restrictions = {
 	.name = "VolumeRestrictions",
 	.refusal = PLUGIN_REFUSES_MIXED,
 	.events = QUEUE_ON(POD_REMOVED) | QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) |
-                  QUEUE_ON(NODE_ADDED),
+                  QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_REMOVED),
 	.hint = claims_hint,
 	.epoch = claims_epoch,
 	.state_size = sizeof(struct restrictions),

@@ -61,6 +61,7 @@ struct preempt {
 	bool keep_all;
 	bool never_adds; /* for tests: plugins are asked, whatever could be added up */
 	bool no_memory;
+	uint64_t refused_by; /* plugins that nodes have against the pod, all lifted */
 	const struct snapshot *only; /* whose rooms are kept */
 	struct rooms rooms[ROOMS];
 	struct rooms *room; /* for this priority */
@@ -101,6 +102,13 @@ void rooms_done(struct preempt *preempt);
 const struct room *room_of(struct preempt *preempt, uint32_t slot);
 /* NULL: one would have to count. */
 const struct room *room_known(const struct preempt *preempt, uint32_t slot);
+
+/* Even without those whose priority is lower there is too little on a node. */
+static inline void refused_by_fit(struct preempt *preempt)
+{
+	if (preempt->fit >= 0)
+		preempt->refused_by |= UINT64_C(1) << preempt->fit;
+}
 
 /* -- victims.c, order.c ----------------------------------------------------------------
  */

@@ -109,6 +109,7 @@ static bool begin(struct preempt *preempt)
 	preempt->found = 0;
 	preempt->found_clean = 0;
 	preempt->no_memory = false;
+	preempt->refused_by = 0;
 	return make_sets(preempt) && rooms_ready(preempt);
 }
 
@@ -152,7 +153,9 @@ static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
 		slot = look_ahead(preempt, slot, potential - tried);
 		for (uint32_t i = 0; i < preempt->looks && !preempt->no_memory; i++) {
 			tried++;
-			if (!preempt->look[i].hopeless)
+			if (preempt->look[i].hopeless)
+				refused_by_fit(preempt);
+			else
 				victims_find(preempt, &preempt->look[i]);
 			if (preempt->found_clean > 0 && preempt->found >= want)
 				return tried;
@@ -167,6 +170,8 @@ static void run(struct preempt *preempt, const struct outcome *last,
 	uint32_t potential;
 
 	preempt->no_memory = !begin(preempt);
+	if (!preempt->no_memory && preempt->asks.impossible)
+		refused_by_fit(preempt);
 	if (!preempt->no_memory && !preempt->asks.impossible) {
 		potential = potential_find(preempt, last);
 		snapshot_probe(preempt->snapshot);
@@ -178,6 +183,7 @@ static void run(struct preempt *preempt, const struct outcome *last,
 		out->code = VERDICT_ERROR;
 	else
 		candidates_choose(preempt, out);
+	out->refused_by = preempt->refused_by;
 }
 
 void preempt_run(struct preempt *preempt, struct cycle *cycle, const struct outcome *last,

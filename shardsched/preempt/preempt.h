@@ -37,6 +37,9 @@ struct preempt_outcome {
 	const uint32_t *victim; /* numbers of placed pods */
 	uint32_t violations;
 	uint32_t tried; /* nodes */
+	/* Without SUCCESS: plugins that refuse a node still when all whose priority is
+	 * lower are gone. What helps there helps the pod, too. */
+	uint64_t refused_by;
 	/* With keep_all: */
 	const struct preempt_candidate *candidate;
 	uint32_t candidates;

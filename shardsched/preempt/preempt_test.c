@@ -399,3 +399,38 @@ T_CASE(the_plugin_does_what_its_arguments_say)
 	pod_drop(&model, &pod);
 	rig_end();
 }
+
+/* The one that a pod waits for need not be the first in its way. */
+T_CASE(who_refuses_when_all_are_lifted_is_told)
+{
+	static const char asks[] =
+		POD("p", "'priority':5,'containers':[{'name':'c','ports':[{"
+	                 "'containerPort':1,'hostPort':1}],'resources':{'requests':{"
+	                 "'cpu':'3'}}}]");
+	static const char lacks[] =
+		POD("q", "'priority':5,'containers':[{'name':'c','resources':{"
+	                 "'requests':{'example.com/none':'1'}}}]");
+	const uint64_t fit = UINT64_C(1) << index_of_plugin_fit;
+	const uint64_t ports = UINT64_C(1) << index_of_plugin_node_ports;
+
+	rig_begin("", false);
+	(void)put_node(NODE("a", "4"));
+	stands(0, POD("low", "'priority':1,'containers':[{'name':'c','ports':[{"
+	                     "'containerPort':1,'hostPort':1}]}]"));
+	STANDS(0, "high", "2", "9");
+	for (unsigned i = 0; i < 2; i++) { /* the second time with sums that are known */
+		preempts(asks, NULL, "");
+		T_EQ(last.refused_by, ports);
+		T_EQ(out.refused_by, fit);
+	}
+	preempts(lacks, NULL, "");
+	T_EQ(out.refused_by, fit);
+	stands(0, POD("keeper", "'priority':9,'containers':[{'name':'c','ports':[{"
+	                        "'containerPort':1,'hostPort':2}]}]"));
+	preempts(POD("r", "'priority':5,'containers':[{'name':'c','ports':[{"
+	                  "'containerPort':1,'hostPort':2}],'resources':{'requests':{"
+	                  "'cpu':'2'}}}]"),
+	         NULL, "");
+	T_EQ(out.refused_by, ports);
+	rig_end();
+}

@@ -50,19 +50,27 @@ static bool is_hopeless(struct trial *trial)
 	for (uint32_t i = 0; i < trial->count && preempt->asks.scalars > 0; i++)
 		asks_give_scalars(&preempt->asks, held_by(preempt, &trial->victim[i]),
 		                  &trial->free);
-	return preempt->fit >= 0 && !asks_fit(&preempt->asks, &trial->free);
+	if (preempt->fit < 0 || asks_fit(&preempt->asks, &trial->free))
+		return false;
+	refused_by_fit(preempt);
+	return true;
 }
 
 static bool lift_all(struct trial *trial)
 {
 	const struct victim *victim = trial->victim;
+	bool does;
+	int by;
 
 	if (trial->adds)
 		return true; /* free is without them */
 	for (uint32_t i = 0; i < trial->count; i++)
 		lift(trial, &victim[i]);
-	if (fits(trial))
+	by = cycle_refuser(trial->preempt->cycle, trial->slot, &does);
+	if (does)
 		return true;
+	if (by >= 0)
+		trial->preempt->refused_by |= UINT64_C(1) << by;
 	for (uint32_t i = 0; i < trial->count; i++)
 		lower(trial, &victim[i]);
 	return false;
