@@ -223,7 +223,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 	int budget = queue->opts.budget[pod->class->level];
 	bool parks;
 
-	PL_ASSERT(plugins != 0 && !pod->placed);
+	PL_ASSERT(!pod->placed);
 	tick(queue, now_ms);
 	land(queue, pod);
 	note(queue, pod, QUEUE_REFUSED, reason);

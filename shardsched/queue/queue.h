@@ -137,7 +137,8 @@ struct queue_pod *queue_peek(const struct queue *queue);
  * then queue_remove, or queue_retry. */
 void queue_placed(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
 
-/* No node: refused by these plugins, at least one. reason is for people. */
+/* No node: refused by these plugins. 0: there was none that anybody could refuse; any
+ * event helps. reason is for people. */
 void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
                   uint32_t reason, uint64_t now_ms);
 

@@ -193,3 +193,20 @@ T_CASE(rests_by_how_often_it_was_woken_for_nothing)
 	T_EQ(classes[0].rests_ms, now + 2000 / 4);
 	end();
 }
+
+/* Where there is no node, nobody refused: whatever happens may help. */
+T_CASE(a_pod_that_nobody_refused_hears_everything)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	add_refused(0, 0, 0);
+	now += 20000;
+	tell(QUEUE_EV_BUDGET, 0);
+	T_EQ(pod[0].place, QUEUE_ACTIVE);
+	pop(0);
+	refuse(0, BIT(NOTHING));
+	now += 20000;
+	tell(QUEUE_EV_BUDGET, 0);
+	T_EQ(pod[0].place, QUEUE_WAITING);
+	end();
+}

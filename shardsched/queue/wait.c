@@ -58,6 +58,8 @@ static uint64_t helps_of(const struct queue *queue, uint64_t plugins)
 {
 	uint64_t helps = QUEUE_ON(ANY);
 
+	if (plugins == 0)
+		return (UINT64_C(1) << QUEUE_EVENT_KINDS) - 1;
 	for (unsigned i = 0; i < queue->opts.plugins_count; i++)
 		if ((plugins >> i & 1) != 0)
 			helps |= queue->opts.plugins[i].events;
@@ -77,7 +79,7 @@ static uint64_t latest_of(const struct queue *queue, uint64_t helps)
 static bool event_helps(const struct queue *queue, const struct queue_class *class,
                         uint64_t plugins, const struct queue_event *event)
 {
-	if (event->kind == QUEUE_EV_ANY)
+	if (event->kind == QUEUE_EV_ANY || plugins == 0)
 		return true;
 	for (unsigned i = 0; i < queue->opts.plugins_count; i++) {
 		const struct queue_plugin *plugin = &queue->opts.plugins[i];
