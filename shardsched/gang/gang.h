@@ -103,6 +103,9 @@ struct gang_outcome {
 	 * run, since no node has the label. */
 	uint32_t blocked;
 	struct outcome why;
+	/* Plugins that refused any member any node, in any try: that a member which found
+	 * one finds another may be what the gang waits for. */
+	uint64_t refused_by;
 	/* DISAGREES: the first member that does, and with whom. */
 	enum gang_fault fault;
 	uint32_t member, other;

@@ -35,6 +35,7 @@ bool gang_ask(struct gang *gang, uint32_t member, struct outcome *out)
 		return false;
 	gang->out->work++;
 	cycle_run(gang->cycle, who->class, &who->self, draw_of(gang, member), out);
+	gang->out->refused_by |= out->refused_by;
 	if (out->result != CYCLE_ERROR)
 		return true;
 	fails(gang, member, out);
@@ -102,6 +103,7 @@ static bool hold(struct gang *gang, uint32_t member, struct outcome *out)
 	if (gang_reserve(gang, member, &say) == VERDICT_SUCCESS)
 		return true;
 	out->result = say.code == VERDICT_ERROR ? CYCLE_ERROR : CYCLE_NONE;
+	gang->out->refused_by |= UINT64_C(1) << say.plugin;
 	out->pre = say;
 	((uint32_t *)gang->slot.at)[member] = SNAPSHOT_NONE;
 	take_off_last(gang);
