@@ -40,6 +40,8 @@ bool node_term_matches(const struct strings *strings, const struct node_term *te
 	if (node_term_is_empty(term) || node_term_is_invalid(term) ||
 	    !selector_matches(strings, term->labels, labels))
 		return false;
+	if (name == 0)
+		return true;
 	for (uint32_t i = 0; i < term->fields->count; i++)
 		if (!selector_row_matches_name(term->fields, &term->fields->row[i], name))
 			return false;

@@ -37,7 +37,8 @@ static inline bool node_term_is_invalid(const struct node_term *term)
 	return ((term->labels->flags | term->fields->flags) & SELECTOR_INVALID) != 0;
 }
 
-/* name: the number of the node's name. */
+/* name: the number of the node's name; 0: only labels are asked, rows about fields stop
+ * nobody. */
 bool node_term_matches(const struct strings *strings, const struct node_term *term,
                        const struct labels *labels, uint32_t name);
 bool node_selector_matches(const struct strings *strings,

@@ -143,6 +143,23 @@ T_CASE(a_bound_volume_is_to_be_within_reach)
 	end_volumes();
 }
 
+#define FIELDS(more)                                                                \
+	",'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchFields':[{'key':" \
+	"'metadata.name','operator':'In','values':['b'" more "]}]}]}}"
+
+T_CASE(a_volume_asks_nodes_for_labels_not_for_fields)
+{
+	begin_nodes();
+	put_claim("c", "found", 10);
+	ask(POD("p", CLAIM_OF("c")));
+	put_volume("v", 20, FIELDS(""));
+	T_STR(says(here), "");
+	T_STR(says(there), "");
+	put_volume("v", 20, FIELDS(",'a'"));
+	T_STR(says(here), none);
+	end_volumes();
+}
+
 /* The volume that the first claim would get there; NULL: none. */
 static const char *gets(uint32_t slot)
 {

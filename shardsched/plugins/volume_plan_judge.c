@@ -4,7 +4,8 @@
 static bool reaches(const struct snapshot *snapshot, const struct node_row *row,
                     const struct volume *volume)
 {
-	/* Without a name: a volume asks for labels, as kube-scheduler reads it. */
+	/* Without a name: a volume asks for labels; its matchFields keep nobody away, as
+	 * with kube-scheduler. */
 	return volume->reachable == NULL ||
 	       node_selector_matches(&snapshot->model->strings, volume->reachable,
 	                             row->node.labels, 0);
