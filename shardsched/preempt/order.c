@@ -1,6 +1,11 @@
 /* Who is more important: by priority, then by age. What kube-scheduler leaves to chance
- * beyond that is decided by namespace, name and uid, so that decisions repeat. */
+ * beyond that is decided by namespace, name and uid, so that decisions repeat. Of those
+ * that have not started the last comes first: kube-scheduler takes "now" for their start,
+ * and reads the clock for the one that stood behind before the one that stood in front.
+ */
 #include "shardsched/preempt/inner.h"
+
+#define NOT_STARTED INT64_MAX
 
 enum { ORDER_RUN = 8 };
 
@@ -28,12 +33,15 @@ static int compare_names(const struct snapshot *snapshot, const struct placed *a
 static bool goes_before(const struct snapshot *snapshot, const struct victim *a,
                         const struct victim *b)
 {
+	int order;
+
 	if (a->priority != b->priority)
 		return a->priority > b->priority;
 	if (a->started_ms != b->started_ms)
 		return a->started_ms < b->started_ms;
-	return compare_names(snapshot, &snapshot->placed[a->placed],
-	                     &snapshot->placed[b->placed]) < 0;
+	order = compare_names(snapshot, &snapshot->placed[a->placed],
+	                      &snapshot->placed[b->placed]);
+	return a->started_ms == NOT_STARTED ? order > 0 : order < 0;
 }
 
 static void sort_run(const struct snapshot *snapshot, struct victim *at, uint32_t count)

@@ -231,14 +231,17 @@ static int by_importance(const void *a_, const void *b_)
 	uint64_t ones = (uint64_t)one->started_ms - 1,
 		 twos = (uint64_t)two->started_ms - 1;
 	struct pl_span space = model_text(&model, one->spec->namespace);
+	int order;
 
 	if (one->spec->priority != two->spec->priority)
 		return one->spec->priority > two->spec->priority ? -1 : 1;
 	if (ones != twos)
 		return ones < twos ? -1 : 1;
-	if (one->spec->namespace != two->spec->namespace)
-		return pl_span_cmp(space, model_text(&model, two->spec->namespace));
-	return pl_span_cmp(model_text(&model, one->name), model_text(&model, two->name));
+	order = one->spec->namespace != two->spec->namespace
+	                ? pl_span_cmp(space, model_text(&model, two->spec->namespace))
+	                : pl_span_cmp(model_text(&model, one->name),
+	                              model_text(&model, two->name));
+	return ones == UINT64_MAX ? -order : order;
 }
 
 static uint32_t lower_on(uint32_t slot, uint32_t *out)

@@ -94,6 +94,28 @@ T_CASE(the_youngest_go_first)
 	rig_end();
 }
 
+T_CASE(names_decide_between_those_that_started_together_or_not_at_all)
+{
+	uint32_t a, b;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "3"));
+	stands(a, STARTED("r", "1", "01"));
+	stands(a, STARTED("s", "1", "01"));
+	STANDS(a, "t", "1", "9");
+	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "s");
+	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "r s");
+	rig_end();
+	rig_begin("", false);
+	b = put_node(NODE("b", "3"));
+	STANDS(b, "r", "1", "1");
+	stands(b, STARTED("s", "1", "01"));
+	STANDS(b, "t", "1", "1");
+	preempts(POD("p", ASKS("1") ",'priority':9"), "b", "r");
+	preempts(POD("q", ASKS("2") ",'priority':9"), "b", "t r");
+	rig_end();
+}
+
 T_CASE(wards_of_a_budget_come_back_first)
 {
 	uint32_t a;
@@ -108,16 +130,16 @@ T_CASE(wards_of_a_budget_come_back_first)
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':1}}");
 	/* One ward may go, the second would overdraw the budget. */
-	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "ward");
+	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "ward2");
 	T_EQ(out.violations, 0);
-	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "high ward");
+	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "high ward2");
 	T_EQ(out.violations, 0);
-	preempts(POD("r", ASKS("3") ",'priority':9"), "a", "ward2 high ward");
+	preempts(POD("r", ASKS("3") ",'priority':9"), "a", "ward high ward2");
 	T_EQ(out.violations, 1);
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':0,"
-	           "'disruptedPods':{'ward2':'2024-01-01T00:00:00Z'}}}");
-	preempts(POD("s", ASKS("1") ",'priority':9"), "a", "ward2");
+	           "'disruptedPods':{'ward':'2024-01-01T00:00:00Z'}}}");
+	preempts(POD("s", ASKS("1") ",'priority':9"), "a", "ward");
 	T_EQ(out.violations, 0);
 	rig_end();
 
