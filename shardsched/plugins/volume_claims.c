@@ -71,7 +71,7 @@ uint64_t claims_epoch_of_all(const struct plugin_call *call)
 	       catalog->taken_epoch;
 }
 
-uint64_t claims_epoch(const struct plugin_call *call)
+uint64_t volume_claims_epoch(const struct plugin_call *call)
 {
 	return spec_has_volumes(call->spec, CLAIM_KINDS) ? claims_epoch_of_all(call) : 0;
 }

@@ -52,7 +52,7 @@ const struct storage_class *claim_class(const struct snapshot *snapshot,
 
 /* A number that changes when anything that the volume plugins read in the catalog does.
  * 0 for pods without claims. */
-uint64_t claims_epoch(const struct plugin_call *call);
+uint64_t volume_claims_epoch(const struct plugin_call *call);
 /* The same for those who read what other pods' claims lead to: never 0. */
 uint64_t claims_epoch_of_all(const struct plugin_call *call);
 

@@ -207,7 +207,7 @@ const struct plugin plugin_volume_restrictions = {
 	.events = QUEUE_ON(POD_REMOVED) | QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) |
                   QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_REMOVED),
 	.hint = claims_hint,
-	.epoch = claims_epoch,
+	.epoch = volume_claims_epoch,
 	.state_size = sizeof(struct restrictions),
 	.pre_filter = pre_filter,
 	.filter = filter,

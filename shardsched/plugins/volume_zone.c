@@ -205,7 +205,7 @@ const struct plugin plugin_volume_zone = {
                   QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) |
                   QUEUE_ON(PV_CHANGED),
 	.hint = claims_hint,
-	.epoch = claims_epoch,
+	.epoch = volume_claims_epoch,
 	.state_size = sizeof(struct zones),
 	.pre_filter = pre_filter,
 	.filter = filter,

@@ -126,7 +126,7 @@ struct mem_watch {
 };
 
 /* -- queue (memkv.c) */
-void queue_add(struct memkv *mem, struct item *item);
+void mem_queue_add(struct memkv *mem, struct item *item);
 void queue_add_first(struct memkv *mem, struct item *item);
 struct kv_header mem_header(const struct memkv *mem);
 uint64_t mem_now(struct memkv *mem);

@@ -100,7 +100,7 @@ struct kv_header mem_header(const struct memkv *mem)
 	                          .revision = mem->mvcc->revision};
 }
 
-void queue_add(struct memkv *mem, struct item *item)
+void mem_queue_add(struct memkv *mem, struct item *item)
 {
 	bool first = pl_list_empty(&mem->queue);
 

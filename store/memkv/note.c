@@ -178,6 +178,6 @@ void notes_queue(struct memkv *mem, struct note *notes)
 		notes = note->next;
 		note->watch->open = NULL;
 		note->watch->min_rev = note->revision + 1;
-		queue_add(mem, &note->item);
+		mem_queue_add(mem, &note->item);
 	}
 }

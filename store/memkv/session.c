@@ -90,7 +90,7 @@ static enum pl_code session_start(struct kv *kv, const struct kv_req *req,
 	call->result.sent_ms = mem_now(mem);
 	session->bytes += bytes;
 	pl_list_add_tail(&session->calls, &call->link);
-	queue_add(mem, &call->item);
+	mem_queue_add(mem, &call->item);
 	if (out != NULL)
 		*out = (struct kv_call *)(void *)call;
 	return PL_OK;
@@ -105,7 +105,7 @@ void call_deliver(struct mem_call *call)
 	pl_list_del(&call->link);
 	session->bytes -= call->bytes;
 	if (!pl_list_empty(&session->waiters) && pl_list_empty(&session->room.link))
-		queue_add(mem, &session->room);
+		mem_queue_add(mem, &session->room);
 	call->done(call->ctx, failed ? NULL : &call->result, failed ? &call->err : NULL);
 	call_recycle(mem, call);
 }
@@ -184,7 +184,7 @@ static void session_when_room(struct kv *kv, struct kv_waiter *waiter)
 	pl_list_del(&waiter->link);
 	pl_list_add_tail(&session->waiters, &waiter->link);
 	if ((has_room(session) || session->closing) && pl_list_empty(&session->room.link))
-		queue_add(session->mem, &session->room);
+		mem_queue_add(session->mem, &session->room);
 }
 
 /* One waiter a delivery: what it starts may use the room up again. */
@@ -227,8 +227,8 @@ static void session_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 		watch_end(PL_LIST_ITEM(link, struct mem_watch, link), PL_CANCELED,
 		          "the session was closed");
 	if (!pl_list_empty(&session->waiters) && pl_list_empty(&session->room.link))
-		queue_add(session->mem, &session->room);
-	queue_add(session->mem, &session->closed);
+		mem_queue_add(session->mem, &session->room);
+	mem_queue_add(session->mem, &session->closed);
 }
 
 void session_deliver_closed(struct session *session)
@@ -238,7 +238,7 @@ void session_deliver_closed(struct session *session)
 
 	/* Whoever waits for room since the close was called. */
 	if (!pl_list_empty(&session->waiters)) {
-		queue_add(session->mem, &session->closed);
+		mem_queue_add(session->mem, &session->closed);
 		return;
 	}
 	PL_ASSERT(pl_list_empty(&session->calls) && pl_list_empty(&session->watches));

@@ -58,7 +58,7 @@ static void queue_ready(struct mem_watch *watch)
 	watch->ready_rev = next - 1;
 	watch->ready_now = watch->session->mem->mvcc->revision;
 	pl_list_del(&watch->ready.link);
-	queue_add(watch->session->mem, &watch->ready);
+	mem_queue_add(watch->session->mem, &watch->ready);
 }
 
 enum pl_code watch_start(struct session *session, const struct kv_watch_req *req,
@@ -115,7 +115,7 @@ void watch_end(struct mem_watch *watch, enum pl_code code, const char *why)
 		return;
 	watch->ended = true;
 	pl_list_del(&watch->ready.link);
-	queue_add(watch->session->mem, &watch->end);
+	mem_queue_add(watch->session->mem, &watch->end);
 }
 
 void watch_deliver_end(struct mem_watch *watch)
@@ -144,7 +144,7 @@ enum pl_code watch_progress(struct mem_watch *watch, struct pl_err *err)
 	note = note_new(watch, mem->mvcc->revision);
 	if (note == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch progress");
-	queue_add(mem, &note->item);
+	mem_queue_add(mem, &note->item);
 	return PL_OK;
 }
 
