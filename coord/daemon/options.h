@@ -34,6 +34,7 @@ enum daemon_option {
 	DAEMON_PARTITIONS,
 	DAEMON_PREFIX,
 	DAEMON_DRAIN_TIMEOUT,
+	DAEMON_SCHEDULING,
 	DAEMON_LOG_FORMAT,
 	DAEMON_LOG_LEVEL,
 	DAEMON_CACERT,
@@ -64,6 +65,7 @@ struct daemon_opts {
 	uint32_t partitions; /* 0: what there is, or the default */
 	const char *prefix;  /* "": none */
 	uint64_t drain_timeout_ms;
+	bool scheduling;
 	enum pl_log_format log_format;
 	enum pl_log_level log_level;
 	enum daemon_action action;

@@ -139,6 +139,17 @@ static enum pl_code take_drain(struct daemon_opts *opts, const char *text,
 	               : PL_INVALID;
 }
 
+static enum pl_code take_scheduling(struct daemon_opts *opts, const char *text,
+                                    struct pl_err *err)
+{
+	bool on = strcmp(text, "on") == 0;
+
+	if (!on && strcmp(text, "off") != 0)
+		return pl_err_set(err, PL_INVALID, "want on or off");
+	opts->scheduling = on;
+	return PL_OK;
+}
+
 static enum pl_code take_log_format(struct daemon_opts *opts, const char *text,
                                     struct pl_err *err)
 {
@@ -200,6 +211,10 @@ const struct option_def option_table[DAEMON_OPTION_COUNT] = {
                            take_prefix},
 	[DAEMON_DRAIN_TIMEOUT] = {"drain-timeout", NULL, "DURATION", "30s",
                                   "a graceful stop may take so long", take_drain},
+	[DAEMON_SCHEDULING] = {"scheduling", NULL, "on|off", "on",
+                               "whether pods are placed in the partitions, or these are\n"
+                               "only owned",
+                               take_scheduling},
 	[DAEMON_LOG_FORMAT] = {"log-format", NULL, "FORMAT", "text", "text or json",
                                take_log_format},
 	[DAEMON_LOG_LEVEL] = {"log-level", NULL, "LEVEL", "info",

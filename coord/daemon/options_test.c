@@ -67,6 +67,7 @@ T_CASE(without_options_all_is_as_the_help_says)
 	T_EQ(opts.ttl_s, 10);
 	T_EQ(opts.partitions, 0);
 	T_EQ(opts.drain_timeout_ms, 30000);
+	T_TRUE(opts.scheduling);
 	T_STR(opts.prefix, "");
 	T_EQ(opts.action, DAEMON_RUN);
 	daemon_opts_done(&opts);
@@ -107,10 +108,12 @@ T_CASE(a_later_file_wins_over_an_earlier)
 
 T_CASE(a_file_may_be_yaml)
 {
-	const char *path = file_with("# ours\nshards: 4\nttl: 7s\nzone: \"z\"\n");
+	const char *path = file_with(
+		"# ours\nshards: 4\nscheduling: \"off\"\nttl: 7s\nzone: \"z\"\n");
 
 	T_OK(READ("--config", path), &err);
 	T_EQ(opts.shards, 4);
+	T_TRUE(!opts.scheduling);
 	T_EQ(opts.ttl_s, 7);
 	T_STR(opts.zone, "z");
 	daemon_opts_done(&opts);
@@ -165,6 +168,7 @@ T_CASE(each_value_is_checked)
 		{"--prefix", "/a/"},
 		{"--zone", "a b"},
 		{"--drain-timeout", "0"},
+		{"--scheduling", "maybe"},
 		{"--log-format", "xml"},
 		{"--log-level", "loud"},
 		{"--password-file", "/no"},

@@ -90,11 +90,12 @@ static void on_pace(uv_timer_t *pace)
 	worker->pace_ns = now;
 	worker->idle_ns = idle;
 	worker->writes = writes;
+	worker_work_figures(worker, false);
 }
 
 static void on_quiet(uv_timer_t *quiet);
 
-static void quiet_rearm(struct worker *worker)
+void worker_quiet_rearm(struct worker *worker)
 {
 	uint64_t now_ms = pl_clock_ms(), at = journal_deadline_ms(&worker->journal);
 
@@ -110,7 +111,26 @@ static void on_quiet(uv_timer_t *quiet)
 	struct worker *worker = quiet->data;
 
 	journal_due(&worker->journal, pl_clock_ms());
-	quiet_rearm(worker);
+	worker_quiet_rearm(worker);
+}
+
+static void on_work_closed(void *ctx)
+{
+	struct worker *worker = ctx;
+
+	worker->work = NULL;
+	kv_close(worker->kv, on_kv_closed, worker);
+}
+
+static void on_closed(struct worker *worker)
+{
+	worker->shard = NULL;
+	if (worker->work == NULL) {
+		kv_close(worker->kv, on_kv_closed, worker);
+		return;
+	}
+	worker_work_figures(worker, true);
+	work_close(worker->work, on_work_closed, worker);
 }
 
 static void on_shard(void *ctx, const struct shard_note *note)
@@ -118,18 +138,19 @@ static void on_shard(void *ctx, const struct shard_note *note)
 	struct worker *worker = ctx;
 
 	journal_note(&worker->journal, note, pl_clock_ms());
-	quiet_rearm(worker);
+	worker_quiet_rearm(worker);
+	if (worker->work != NULL)
+		work_note(worker->work, note);
 	switch (note->what) {
 	case SHARD_QUIESCE:
-		/* Nothing is in flight: the shard has no work of its own yet. */
-		shard_quiet(worker->shard, note->partition, note->epoch);
+		if (worker->work == NULL) /* nothing is in flight */
+			shard_quiet(worker->shard, note->partition, note->epoch);
 		return;
 	case SHARD_REFUSED:
 		fail(worker);
 		return;
 	case SHARD_CLOSED:
-		worker->shard = NULL;
-		kv_close(worker->kv, on_kv_closed, worker);
+		on_closed(worker);
 		return;
 	case SHARD_META:
 	case SHARD_UP:
@@ -204,14 +225,17 @@ static void start_work(struct worker *worker)
 {
 	struct pl_err err = {0};
 
-	if (open_kv(worker, &err) == PL_OK && open_shard(worker, &err) == PL_OK) {
+	if (open_kv(worker, &err) == PL_OK && open_shard(worker, &err) == PL_OK &&
+	    worker_work_open(worker, &err) == PL_OK) {
 		obey(worker);
 		return;
 	}
 	PL_LOG(PL_LOG_ERROR, "shard.failed", pl_log_str("shard", worker->id),
 	       pl_log_err("err", &err));
 	fail(worker);
-	if (worker->kv != NULL)
+	if (worker->shard != NULL)
+		shard_abandon(worker->shard); /* its end leads to ours */
+	else if (worker->kv != NULL)
 		kv_close(worker->kv, on_kv_closed, worker);
 	else
 		handles_close(worker);

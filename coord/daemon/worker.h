@@ -14,6 +14,7 @@
 #include "coord/daemon/journal.h"
 #include "coord/daemon/options.h"
 #include "coord/shard/shard.h"
+#include "coord/work/work.h"
 
 enum worker_order { WORKER_RUN, WORKER_LEAVE, WORKER_ABANDON };
 
@@ -43,6 +44,9 @@ struct worker {
 	char id[DAEMON_NAME_SIZE + 8];
 	struct kv *kv;
 	struct shard *shard;
+	struct work *work;         /* NULL: none, or the shard has closed */
+	struct sched_figures said; /* of work, as last logged */
+	uint64_t said_ms;
 	struct journal journal;
 	uv_timer_t quiet; /* of the journal */
 	uv_timer_t pace;
@@ -57,9 +61,16 @@ PL_NODISCARD enum pl_code worker_start(struct worker *worker, struct pl_err *err
 void worker_order(struct worker *worker, enum worker_order order);
 void worker_join(struct worker *worker);
 
+void worker_quiet_rearm(struct worker *worker); /* the journal was told something */
+
 /* worker_log.c: a note of the shard as an event of the log. */
 void worker_log(const char *id, const struct shard_note *note);
 bool worker_log_wanted(enum claims_why why); /* nothing to be worried about */
 const char *worker_log_why(enum claims_why why);
+
+/* worker_work.c: opened once the shard is. */
+PL_NODISCARD enum pl_code worker_work_open(struct worker *worker, struct pl_err *err);
+/* What it has done since last time, now and then; last: whatever there is. */
+void worker_work_figures(struct worker *worker, bool last);
 
 #endif

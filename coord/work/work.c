@@ -72,7 +72,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 
 static void on_closed(struct work *work)
 {
-	calls_drop_held(work);
+	work_held_drop(work);
 	parts_lose_all(work);
 	work->shard = NULL;
 	pl_timer_stop(&work->load);
@@ -127,7 +127,7 @@ void work_close(struct work *work, work_closed_fn *closed, void *ctx)
 	work->closing = true;
 	work->closed = closed;
 	work->closed_ctx = ctx;
-	calls_cancel(work);
+	work_calls_cancel(work);
 	pl_timer_stop(&work->load);
 	work_kick(work);
 }

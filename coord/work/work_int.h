@@ -94,7 +94,7 @@ bool parts_opened(struct work *work, uint32_t *partition);
 /* work_turn.c */
 void turn_run(void *ctx);
 void turn_on_room(void *ctx);
-void calls_cancel(struct work *work);
-void calls_drop_held(struct work *work); /* as if it had been canceled */
+void work_calls_cancel(struct work *work);
+void work_held_drop(struct work *work); /* as if it had been canceled */
 
 #endif

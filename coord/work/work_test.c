@@ -145,12 +145,14 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 
 T_CASE(a_partition_is_open_without_waiting_for_others)
 {
-	static struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
-	                                  .ops = 1U << KV_GET,
-	                                  .prefix = PL_SPAN_LIT("/nodes/0003/"),
-	                                  .per_mille = 1000,
-	                                  .delay_min_ms = 9000,
-	                                  .delay_max_ms = 9000};
+	static struct faulty_rule slow;
+
+	slow = (struct faulty_rule){.what = FAULTY_SLOW_ANSWER,
+	                            .ops = 1U << KV_GET,
+	                            .prefix = PL_SPAN_LIT("/nodes/0003/"),
+	                            .per_mille = 1000,
+	                            .delay_min_ms = 9000,
+	                            .delay_max_ms = 9000};
 
 	fault_rules = &slow;
 	fault_rule_count = 1;
@@ -344,10 +346,12 @@ T_CASE(the_load_is_told)
 
 T_CASE_SECONDS(it_closes_from_any_state, 120)
 {
-	static struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
-	                                  .per_mille = 300,
-	                                  .delay_min_ms = 1,
-	                                  .delay_max_ms = 1500};
+	static struct faulty_rule slow;
+
+	slow = (struct faulty_rule){.what = FAULTY_SLOW_ANSWER,
+	                            .per_mille = 300,
+	                            .delay_min_ms = 1,
+	                            .delay_max_ms = 1500};
 
 	fault_rules = &slow;
 	fault_rule_count = 1;

@@ -72,7 +72,7 @@ void turn_on_room(void *ctx)
 	work_kick(work);
 }
 
-void calls_drop_held(struct work *work)
+void work_held_drop(struct work *work)
 {
 	struct pl_err err = {0};
 
@@ -84,11 +84,11 @@ void calls_drop_held(struct work *work)
 	sched_answer(work->sched, work->held.call, NULL, &err);
 }
 
-void calls_cancel(struct work *work)
+void work_calls_cancel(struct work *work)
 {
 	struct kv *kv = work->shard == NULL ? NULL : shard_kv(work->shard);
 
-	calls_drop_held(work);
+	work_held_drop(work);
 	if (kv == NULL)
 		return; /* they were canceled with it */
 	PL_LIST_EACH (link, &work->calls)

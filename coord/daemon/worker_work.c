@@ -1,0 +1,86 @@
+#include "coord/daemon/worker.h"
+#include "store/base/clock.h"
+
+/*
+ * The scheduling of a shard, and what the log says of it. What goes wrong is told as the
+ * shard's own trouble, with part saying where; so it is rate-limited alike.
+ */
+
+enum { FIGURES_MS = 30000 };
+
+static int64_t wall_ms(void *ctx)
+{
+	(void)ctx;
+	return pl_clock_wall_ms();
+}
+
+static void journal_it(struct worker *worker, const struct shard_note *note)
+{
+	journal_note(&worker->journal, note, pl_clock_ms());
+	worker_quiet_rearm(worker);
+}
+
+static void on_work(void *ctx, const struct work_told *told)
+{
+	struct worker *worker = ctx;
+
+	switch (told->what) {
+	case WORK_OPENED:
+		PL_LOG(PL_LOG_DEBUG, "partition.open", pl_log_str("shard", worker->id),
+		       pl_log_uint("partition", told->partition),
+		       pl_log_uint("took_ms", told->took_ms));
+		return;
+	case WORK_GARBLED:
+		journal_it(worker, &(struct shard_note){.what = SHARD_GARBLED,
+		                                        .key = told->key,
+		                                        .err = told->err});
+		return;
+	case WORK_TROUBLE:
+		journal_it(worker, &(struct shard_note){.what = SHARD_TROUBLE,
+		                                        .part = told->part,
+		                                        .err = told->err});
+		return;
+	}
+}
+
+enum pl_code worker_work_open(struct worker *worker, struct pl_err *err)
+{
+	struct work_opts opts = {.sched = {.shard = worker->id}, .wall_ms = wall_ms};
+
+	if (!worker->opts->scheduling)
+		return PL_OK;
+	worker->said_ms = pl_clock_ms();
+	return work_open(worker->kv, worker->shard, &opts, on_work, worker, &worker->work,
+	                 err);
+}
+
+static void log_figures(const struct worker *worker, const struct sched_figures *now)
+{
+	PL_LOG(PL_LOG_INFO, "work.figures", pl_log_str("shard", worker->id),
+	       pl_log_uint("nodes", now->nodes), pl_log_uint("pods", now->pods),
+	       pl_log_uint("decided", now->decided), pl_log_uint("placed", now->placed),
+	       pl_log_uint("txns", now->txns),
+	       pl_log_uint("txns_failed", now->txns_failed),
+	       pl_log_uint("txns_unknown", now->txns_unknown),
+	       pl_log_uint("txns_fenced", now->txns_fenced),
+	       pl_log_uint("conflicts", now->conflicts),
+	       pl_log_uint("garbled", now->garbled), pl_log_uint("batch", now->batch));
+}
+
+void worker_work_figures(struct worker *worker, bool last)
+{
+	const struct sched *sched =
+		worker->work == NULL ? NULL : work_sched(worker->work);
+	uint64_t now_ms = pl_clock_ms();
+	struct sched_figures now;
+
+	if (sched == NULL || (!last && now_ms - worker->said_ms < FIGURES_MS))
+		return;
+	sched_figures(sched, &now);
+	if (!last && now.decided == worker->said.decided &&
+	    now.txns == worker->said.txns && now.txns_failed == worker->said.txns_failed)
+		return;
+	worker->said = now;
+	worker->said_ms = now_ms;
+	log_figures(worker, &now);
+}
