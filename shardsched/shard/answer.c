@@ -44,6 +44,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 		node->reset = false;
 		return;
 	}
+	node->sure = true;
 	node->rev[FACT_ALLOC] = revision;
 	node->seen[FACT_ALLOC] =
 		sched->partition[node->partition].generation[SCHED_ALLOCS];
@@ -94,16 +95,22 @@ static void pod_bound(struct sched *sched, const struct call_item *item, int64_t
 	pod->flags &= (uint16_t)~POD_RESET;
 }
 
+/* It is in no call any more, and may be decided by now. */
+static void pod_untold(struct sched *sched, struct sched_pod *pod)
+{
+	pod->call = 0;
+	pod->flags &= (uint16_t)~POD_RESET;
+	if (pod->place == POD_WAITS)
+		node_ready(sched, pod->node);
+}
+
 static void pod_told(struct sched *sched, const struct call_item *item, int64_t revision)
 {
 	struct sched_pod *pod = item->pod;
 
-	pod->call = 0;
 	if ((pod->flags & POD_RESET) == 0)
 		state_stands(sched, pod, STATE_PENDING, item->since_ms, revision);
-	pod->flags &= (uint16_t)~POD_RESET;
-	if (pod->place == POD_WAITS)
-		node_ready(sched, pod->node);
+	pod_untold(sched, pod);
 }
 
 static void stands(struct sched *sched, struct call *call, int64_t revision)
@@ -119,7 +126,7 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 			pod_bound(sched, item, revision);
 	}
 	for (uint32_t i = 0; i < call->items; i++)
-		if (call->item[i].pod == NULL)
+		if (call->item[i].id.kind == KEYS_ALLOC)
 			alloc_stands(sched, call->item[i].node, revision);
 }
 
@@ -133,10 +140,7 @@ static void unsend_pod(struct sched *sched, const struct call_item *item)
 	uint32_t i = node->reset ? UINT32_MAX : listed_find(node, pod);
 
 	pod->call = 0;
-	if (pod->place != POD_SENT) { /* it was only told */
-		pod->flags &= (uint16_t)~POD_RESET;
-		return;
-	}
+	PL_ASSERT(pod->place == POD_SENT);
 	pod->placed = i == UINT32_MAX ? SNAPSHOT_NONE : listed_del(sched, node, i);
 	if ((pod->flags & POD_RESET) != 0) {
 		pod->flags &= (uint16_t)~POD_RESET;
@@ -164,7 +168,7 @@ static void unsend(struct sched *sched, struct call *call)
 		if (item->pod != NULL && item->node != NULL)
 			unsend_pod(sched, item);
 		else if (item->pod != NULL)
-			pod_told(sched, item, item->pod->rev[FACT_STATE]);
+			pod_untold(sched, item->pod);
 	}
 	for (uint32_t i = 0; i < call->items; i++) {
 		struct sched_node *node = call->item[i].node;
@@ -194,16 +198,6 @@ static void take(struct sched *sched, const struct keys_id *id,
 		tell_relist(sched, id->partition, part_of(id->kind));
 }
 
-/* The key that entry writes. By its text, since what it was made for may be gone. */
-static struct keys_id id_of(const struct call *call, uint32_t entry)
-{
-	struct keys_id id;
-	enum pl_code code = keys_parse(call->book.then[entry].put.key, &id, NULL);
-
-	PL_ASSERT(code == PL_OK && call->book.thens == call->items);
-	return id;
-}
-
 static void take_found(struct sched *sched, const struct call *call, struct keys_id id,
                        const struct book_found *found, int64_t revision)
 {
@@ -218,6 +212,10 @@ static void take_found(struct sched *sched, const struct call *call, struct keys
 		return;
 	}
 	node = node_find(sched, id.scope, id.name);
+	if (id.kind == KEYS_NODE) {
+		take(sched, &id, found->record, revision);
+		return;
+	}
 	if (node != NULL && found->verdict != BOOK_OURS)
 		node->apart_ms = sched->now_ms + APART_MS;
 	take(sched, &id, found->alloc, revision);
@@ -233,7 +231,7 @@ static bool take_read(struct sched *sched, const struct call *call,
 	bool conflict = false;
 
 	for (uint32_t i = 0; i < call->items; i++) {
-		struct keys_id id = id_of(call, i);
+		struct keys_id id = call->item[i].id;
 		struct book_found found;
 
 		if (id.kind != kind || !book_answer(&call->book, result, i, &found) ||
@@ -264,7 +262,7 @@ static void take_held(struct sched *sched, const struct call *call)
 static void settle(struct sched *sched, const struct call *call)
 {
 	for (uint32_t i = 0; i < call->items; i++) {
-		struct keys_id id = id_of(call, i);
+		struct keys_id id = call->item[i].id;
 		struct sched_node *node;
 		struct sched_pod *pod;
 
@@ -275,7 +273,7 @@ static void settle(struct sched *sched, const struct call *call)
 			continue;
 		}
 		node = node_find(sched, id.scope, id.name);
-		if (node == NULL)
+		if (node == NULL || id.kind != KEYS_ALLOC)
 			continue;
 		node_settle(sched, node);
 		node_ready(sched, node);
@@ -304,7 +302,7 @@ static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 {
 	unsend(sched, call);
 	for (uint32_t i = 0; after_backoff && i < call->items; i++) {
-		struct keys_id id = id_of(call, i);
+		struct keys_id id = call->item[i].id;
 		struct sched_pod *pod =
 			id.kind != KEYS_STATE
 				? NULL
@@ -333,6 +331,7 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 	unsend(sched, call);
 	conflict = take_read(sched, call, result, KEYS_STATE);
 	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;
+	conflict = take_read(sched, call, result, KEYS_NODE) || conflict;
 	if (call->kind == CALL_COMMIT) {
 		sched->figures.txns_failed++;
 		if (conflict)
@@ -354,7 +353,7 @@ static void read_instead(struct sched *sched, struct call *call)
 static bool is_wanted(const struct sched *sched, const struct call *call)
 {
 	for (uint32_t i = 0; i < call->items; i++)
-		if (sched->partition[id_of(call, i).partition].owned)
+		if (sched->partition[call->item[i].id.partition].owned)
 			return true;
 	return false;
 }

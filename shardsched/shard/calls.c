@@ -45,6 +45,23 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	return call;
 }
 
+/* What an entry compares last is the key that it is about. */
+struct call_item *call_item_add(struct call *call, const struct call_item *item)
+{
+	const struct book *book = &call->book;
+	struct call_item *at = &call->item[call->items++];
+	const struct kv_compare *compare = &book->compare[book->compares - 1];
+	struct keys_id id;
+	enum pl_code code = keys_parse(compare->keys.from, &id, NULL);
+
+	PL_ASSERT(code == PL_OK && call->items == book->entries);
+	*at = *item;
+	at->id = id;
+	if (id.kind == KEYS_SPEC)
+		at->id.kind = KEYS_STATE;
+	return at;
+}
+
 void call_post(struct sched *sched, struct call *call)
 {
 	if (call->kind != CALL_READ)

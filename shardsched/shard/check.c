@@ -30,7 +30,7 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 static void check_node(const struct sched *sched, const struct sched_node *node)
 {
 	const struct node_row *row;
-	uint32_t waiting = 0;
+	uint32_t waiting = 0, telling = 0;
 
 	check_listed(sched, node);
 	PL_LIST_EACH (link, &node->waiting) {
@@ -39,10 +39,11 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 		PL_ASSERT(pod->place == POD_WAITS && pod->node == node);
 		PL_ASSERT(pod->linked == LINKED_WAITING);
 		PL_ASSERT(sched->snapshot.placed[pod->placed].node == node->slot);
+		telling += pod->call != 0;
 		waiting++;
 	}
 	PL_ASSERT(waiting == node->waiting_count);
-	PL_ASSERT(waiting == 0 || node->call != 0 || !pl_list_empty(&node->ready));
+	PL_ASSERT(waiting == telling || node->call != 0 || !pl_list_empty(&node->ready));
 	PL_ASSERT(node->call == 0 || pl_list_empty(&node->ready));
 	if (node->slot == SNAPSHOT_NONE) {
 		PL_ASSERT(waiting == 0);

@@ -33,15 +33,6 @@ static enum pl_code print_state(struct sched *sched, struct call *call,
 	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
 }
 
-static struct call_item *item_add(struct call *call, struct sched_pod *pod,
-                                  struct sched_node *node, struct pl_span value)
-{
-	struct call_item *item = &call->item[call->items++];
-
-	*item = (struct call_item){.pod = pod, .node = node, .value = value};
-	return item;
-}
-
 static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched_pod *pod,
                             struct pl_err *err)
 {
@@ -61,8 +52,33 @@ static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched
 		return code;
 	if (!book_put_state(&call->book, &decided))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	item_add(call, pod, pod->node, decided.state);
+	call_item_add(call, &(struct call_item){.pod = pod,
+	                                        .node = pod->node,
+	                                        .value = decided.state});
 	listed_add(sched, pod->node, pod, pod->placed, true);
+	return PL_OK;
+}
+
+/*
+ * Whoever changes a Node writes its alloc too; but the two are watched apart, and the
+ * alloc that we know may be newer than the Node. So unless the alloc is our own, which
+ * was written when the Node was the one we know, the Node is compared as well.
+ */
+static enum pl_code expect_node(struct call *call, struct sched_node *node,
+                                const struct book_node *name)
+{
+	const struct keys_id id = {.kind = KEYS_NODE,
+	                           .partition = name->partition,
+	                           .scope = name->cluster,
+	                           .name = name->name};
+	struct keys_text text;
+	enum pl_code code = keys_build(&id, &text, NULL);
+
+	if (code != PL_OK)
+		return code;
+	if (!book_expect(&call->book, keys_span(&text), node->rev[FACT_NODE]))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	call_item_add(call, &(struct call_item){.node = node});
 	return PL_OK;
 }
 
@@ -84,8 +100,8 @@ static enum pl_code put_alloc(struct sched *sched, struct call *call,
 		return pl_err_set(err, PL_NOMEM, "write an alloc");
 	if (!book_put_alloc(&call->book, &key, node->rev[FACT_ALLOC], value))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	item_add(call, NULL, node, value);
-	return PL_OK;
+	call_item_add(call, &(struct call_item){.node = node, .value = value});
+	return node->sure ? PL_OK : expect_node(call, node, &key);
 }
 
 /* As many of those that wait there as are wanted. PL_BUSY: they do not fit any more. */
@@ -199,7 +215,7 @@ static bool commit_one(struct sched *sched)
 
 	if (call == NULL)
 		return false;
-	call->item = pl_arena_zalloc(&call->arena, 2 * (size_t)sched->batch + 2,
+	call->item = pl_arena_zalloc(&call->arena, 3 * (size_t)sched->batch + 3,
 	                             sizeof *call->item);
 	PL_LIST_EACH (link, &sched->ready) {
 		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);

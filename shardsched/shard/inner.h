@@ -63,13 +63,16 @@ struct sched_node {
 	struct pl_list of_partition;
 	struct pl_list ready;   /* has pods that can be committed */
 	struct pl_list waiting; /* pods, by link */
+	struct pl_list odd;     /* does not add up */
 	uint32_t waiting_count;
 	uint8_t call; /* its number and one; 0: in none */
 	uint8_t seen[2];
 	bool reset;  /* lost since its call was made */
+	bool sure;   /* its alloc is as we wrote it, so its Node is the one we know */
 	bool bad;    /* its alloc makes no sense */
 	bool closed; /* holds are in its alloc */
 	bool told;   /* that it does not add up */
+	bool asked;  /* whether specs of others have changed since they were read */
 	int64_t rev[2];
 	uint64_t generation;
 	uint64_t apart_ms;     /* until then it travels alone */
@@ -154,7 +157,8 @@ enum call_state {
 
 /* An entry of the book. */
 struct call_item {
-	struct sched_pod *pod; /* NULL: the alloc of node */
+	struct keys_id id;     /* of what it writes, or expects; in the arena */
+	struct sched_pod *pod; /* KEYS_STATE */
 	struct sched_node *node;
 	struct pl_span value; /* as written */
 	int64_t since_ms;
@@ -203,9 +207,10 @@ struct sched {
 	struct sched_partition *partition;
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
-	struct pl_list doubts[2]; /* those that came up lately; those before */
-	uint64_t doubts_ms;       /* when the first become the second */
-	uint64_t repair_ms;       /* 0: nothing failed */
+	/* What does not agree, pods and nodes: what came up lately, what did before. */
+	struct pl_list doubts[2], odd[2];
+	uint64_t doubts_ms; /* when the first become the second */
+	uint64_t repair_ms; /* 0: nothing failed */
 	uint32_t waiting;
 	uint32_t commits; /* calls that are not free */
 	uint32_t batch;
@@ -278,8 +283,13 @@ void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
                 uint32_t node);
 void pod_forget(struct sched *sched, struct sched_pod *pod);
 void pods_done(struct sched *sched);
-/* What does not agree for long is told. */
-void pods_doubt(struct sched *sched);
+/* -- doubts.c -------------------------------------------------------- */
+
+/* What does not agree for long is told; when to look again, UINT64_MAX: nothing does. */
+void doubts_run(struct sched *sched);
+uint64_t doubts_deadline_ms(const struct sched *sched);
+void doubt_pod(struct sched *sched, struct sched_pod *pod);
+void doubt_node(struct sched *sched, struct sched_node *node);
 
 static inline bool pod_is_owned(const struct sched *sched, const struct sched_pod *pod)
 {
@@ -317,6 +327,8 @@ uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod)
 /* Before and after the spec of a pod changes. */
 void listed_forget_spec(struct sched *sched, struct sched_pod *pod);
 void listed_learn_spec(struct sched *sched, struct sched_pod *pod);
+/* Settles the nodes that list it. */
+void listed_settle(struct sched *sched, struct sched_pod *pod);
 /* As the alloc says. */
 PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *node,
                                      const struct alloc *alloc, struct pl_err *err);
@@ -345,6 +357,8 @@ void commit_run(struct sched *sched);
 /* A commit could be begun. */
 bool commit_may(const struct sched *sched);
 struct call *call_begin(struct sched *sched, enum call_kind kind);
+/* For an entry that was added to its book just now. */
+struct call_item *call_item_add(struct call *call, const struct call_item *item);
 /* The book is full as it is to be. */
 void call_post(struct sched *sched, struct call *call);
 void call_end(struct sched *sched, struct call *call);
@@ -357,6 +371,7 @@ bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *reco
 
 /* -- specs.c, unsched.c ----------------------------------------------- */
 
+/* It is to be read, again too. */
 void specs_want(struct sched *sched, struct sched_pod *pod);
 void specs_run(struct sched *sched);
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);

@@ -246,6 +246,18 @@ void listed_learn_spec(struct sched *sched, struct sched_pod *pod)
 		each_lister(sched, pod, learn_at);
 }
 
+static void settle_at(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	(void)i;
+	node_settle(sched, node);
+}
+
+void listed_settle(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->listed > 0)
+		each_lister(sched, pod, settle_at);
+}
+
 /* -- from the alloc and into it --------------------------------------- */
 
 /* Pods of the alloc, found or made, so that nothing fails later. */

@@ -121,7 +121,7 @@ static void open_others(struct sched *sched, const struct sched_partition *of)
 			struct sched_node *node =
 				PL_LIST_ITEM(link, struct sched_node, of_partition);
 
-			if (node->unknown > 0)
+			if (node->slot == SNAPSHOT_NONE)
 				node_settle(sched, node);
 		}
 	}

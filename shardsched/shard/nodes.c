@@ -47,6 +47,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	node->slot = SNAPSHOT_NONE;
 	pl_list_init(&node->ready);
 	pl_list_init(&node->waiting);
+	pl_list_init(&node->odd);
 	pl_list_init(&node->of_partition);
 	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
 	return node;
@@ -80,6 +81,7 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	PL_ASSERT(node->slot == SNAPSHOT_NONE && node->waiting_count == 0);
 	pl_list_del(&node->of_partition);
 	pl_list_del(&node->ready);
+	pl_list_del(&node->odd);
 	pl_map_del(&sched->nodes, &node->by_name);
 	node_drop(&sched->model, &node->node);
 	strings_unref(&sched->model.strings, node->key[0]);
@@ -179,27 +181,20 @@ void node_leave(struct sched *sched, struct sched_node *node)
 	node->slot = SNAPSHOT_NONE;
 }
 
-/* What the alloc says counts: where it is not the sum of its pods, nothing is added. */
-static void tell_sums(struct sched *sched, struct sched_node *node)
-{
-	const struct keys_id id = {.kind = KEYS_ALLOC,
-	                           .partition = node->partition,
-	                           .scope = sched_text(sched, node->key[0]),
-	                           .name = sched_text(sched, node->key[1])};
-	struct pl_err err;
-
-	if (node->told)
-		return;
-	node->told = true;
-	pl_err_set(&err, PL_INVALID, "used: not the sum of the pods that it lists");
-	tell_garbled(sched, &id, &err);
-}
-
 static void want_specs(struct sched *sched, struct sched_node *node)
 {
 	for (uint32_t i = 0; i < node->count; i++)
 		if (node->listed[i].pod->spec == NULL)
 			specs_want(sched, node->listed[i].pod);
+}
+
+/* It does not add up: specs of others may have changed since they were read. */
+static void want_again(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; !node->asked && i < node->count; i++)
+		if (!pod_is_owned(sched, node->listed[i].pod))
+			specs_want(sched, node->listed[i].pod);
+	node->asked = true;
 }
 
 void node_settle(struct sched *sched, struct sched_node *node)
@@ -210,16 +205,18 @@ void node_settle(struct sched *sched, struct sched_node *node)
 
 	if (there && node->unknown > 0)
 		want_specs(sched, node);
+	pl_list_del(&node->odd);
 	if (!there || node->unknown > 0 || node->closed) {
 		node_leave(sched, node);
 		return;
 	}
 	if (node->call == 0 && !listed_agrees(node)) {
 		node_leave(sched, node);
-		tell_sums(sched, node);
+		want_again(sched, node);
+		doubt_node(sched, node);
 		return;
 	}
-	node->told = false;
+	node->told = node->asked = false;
 	if (node->slot == SNAPSHOT_NONE)
 		enter(sched, node);
 }
@@ -249,11 +246,12 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	node_leave(sched, node);
 	node_give_back(sched, node);
 	listed_clear(sched, node);
+	pl_list_del(&node->odd);
 	pl_list_del(&node->of_partition);
 	node_drop(&sched->model, &node->node);
 	node->node = (struct node){0};
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
-	node->bad = node->closed = node->told = false;
+	node->bad = node->closed = node->told = node->sure = node->asked = false;
 	node->said = (struct sched_sums){0};
 	node->reset = node->call != 0;
 	node_tidy(sched, node);

@@ -4,10 +4,6 @@
  *	listed by a node's alloc            it is placed there, whatever its state says
  *	no place, phase Pending or none     in the queue; gated ones as gated
  *	anything else                       left alone
- *
- * A state that names a node of ours which does not list it, or a pod that is listed while
- * its state says otherwise, is normal for a moment, since they are watched apart. When it
- * stays so it is told: mending that is not the scheduler's business.
  */
 #include <stdlib.h>
 
@@ -15,7 +11,7 @@
 #include "shardsched/shard/inner.h"
 #include "store/base/alloc.h"
 
-enum { DOUBT_MS = 5000, CONFLICTS_AT_ONCE = 4 };
+enum { CONFLICTS_AT_ONCE = 4 };
 
 /* -- the table -------------------------------------------------------- */
 
@@ -205,81 +201,6 @@ void pod_again(struct sched *sched, struct sched_pod *pod)
 	            pod->conflicts > CONFLICTS_AT_ONCE, REASON_NONE, sched->now_ms);
 }
 
-/* -- do state and alloc agree? ----------------------------------------- */
-
-static bool is_known(const struct sched *sched, uint32_t partition)
-{
-	const struct sched_partition *part = &sched->partition[partition];
-
-	return part->owned && part->open;
-}
-
-static bool is_doubtful(const struct sched *sched, const struct sched_pod *pod)
-{
-	bool placed = pod->phase == STATE_BOUND || pod->phase == STATE_TERMINATING;
-	const struct sched_node *node;
-
-	if (!is_known(sched, pod->key[0]) || pod->place != POD_IDLE)
-		return false;
-	if (pod->listed > 0 && !placed)
-		return true;
-	if (!placed)
-		return false;
-	node = node_find(sched, sched_text(sched, pod->at[0]),
-	                 sched_text(sched, pod->at[1]));
-	if (node == NULL || !is_known(sched, node->partition))
-		return pod->listed > 0;
-	return node->rev[FACT_ALLOC] != 0 && !node->bad &&
-	       (pod->listed != 1 || listed_find(node, pod) == UINT32_MAX);
-}
-
-static void doubt(struct sched *sched, struct sched_pod *pod)
-{
-	bool is = is_doubtful(sched, pod);
-
-	if (!is)
-		pod->flags &= (uint16_t)~POD_DOUBTED;
-	if (pod->linked == LINKED_DOUBT && !is)
-		pod_unlink(sched, pod);
-	if (!is || pod->linked != LINKED_NOT || (pod->flags & POD_DOUBTED) != 0)
-		return;
-	if (pl_list_empty(&sched->doubts[0]) && pl_list_empty(&sched->doubts[1]))
-		sched->doubts_ms = sched->now_ms + DOUBT_MS;
-	pl_list_add_tail(&sched->doubts[0], &pod->link);
-	pod->linked = LINKED_DOUBT;
-}
-
-static void doubt_tell(struct sched *sched, struct sched_pod *pod)
-{
-	const struct keys_id id = {.kind = KEYS_STATE,
-	                           .partition = pod->key[0],
-	                           .scope = sched_text(sched, pod->key[1]),
-	                           .name = sched_text(sched, pod->key[2])};
-	struct pl_err err;
-
-	pod_unlink(sched, pod);
-	pod->flags |= POD_DOUBTED;
-	pl_err_set(&err, PL_INVALID, "%s",
-	           pod->listed == 0 ? "its node's alloc does not list it"
-	                            : "it is listed by an alloc that it does not name");
-	tell_garbled(sched, &id, &err);
-}
-
-void pods_doubt(struct sched *sched)
-{
-	struct pl_list *old = &sched->doubts[1], *fresh = &sched->doubts[0];
-
-	if (sched->now_ms < sched->doubts_ms)
-		return;
-	PL_LIST_EACH (link, old)
-		doubt_tell(sched, PL_LIST_ITEM(link, struct sched_pod, link));
-	PL_LIST_EACH (link, fresh) {
-		pl_list_del(link);
-		pl_list_add_tail(old, link);
-	}
-	sched->doubts_ms = sched->now_ms + DOUBT_MS;
-}
-
 /* -- what follows ------------------------------------------------------ */
 
 void pod_settle(struct sched *sched, struct sched_pod *pod)
@@ -290,11 +211,11 @@ void pod_settle(struct sched *sched, struct sched_pod *pod)
 		return;
 	if (pod->place != POD_IDLE && !queue)
 		pod_withdraw(sched, pod);
-	if (pod->linked == LINKED_WANTED && (pod->spec != NULL || pod->listed == 0))
+	if (pod->linked == LINKED_WANTED && pod->listed == 0)
 		pod_unlink(sched, pod);
 	if (pod->place == POD_IDLE && queue && (pod->flags & POD_RESET) == 0)
 		enqueue(sched, pod);
-	doubt(sched, pod);
+	doubt_pod(sched, pod);
 	pod_tidy(sched, pod);
 }
 

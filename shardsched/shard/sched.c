@@ -128,8 +128,10 @@ static void lists_init(struct sched *sched)
 	pl_map_init(&sched->pods);
 	pl_list_init(&sched->ready);
 	pl_list_init(&sched->wanted);
-	pl_list_init(&sched->doubts[0]);
-	pl_list_init(&sched->doubts[1]);
+	for (unsigned i = 0; i < 2; i++) {
+		pl_list_init(&sched->doubts[i]);
+		pl_list_init(&sched->odd[i]);
+	}
 	pl_arena_init(&sched->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	pl_buf_init(&sched->buf, ALLOC_BYTES_MAX);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
@@ -348,7 +350,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
 			sched->call[i].state = CALL_NEW;
-	pods_doubt(sched);
+	doubts_run(sched);
 	queue_run(sched->queue, now_ms);
 	(void)decide_run(sched, work);
 	commit_run(sched);
@@ -370,8 +372,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
-	if (!pl_list_empty(&sched->doubts[0]) || !pl_list_empty(&sched->doubts[1]))
-		at_ms = earlier(at_ms, sched->doubts_ms);
+	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN)
 			at_ms = earlier(at_ms, sched->call[i].at_ms);

@@ -19,7 +19,6 @@ void specs_want(struct sched *sched, struct sched_pod *pod)
 {
 	const unsigned hopeless = POD_MISSING | POD_BAD_SPEC;
 
-	PL_ASSERT(pod->spec == NULL);
 	if (pod->call != 0 || (pod->flags & hopeless) != 0 || is_coming(sched, pod) ||
 	    pod->linked == LINKED_WANTED)
 		return;
@@ -112,14 +111,16 @@ static void take(struct sched *sched, const struct call *call,
 		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) != PL_OK)
 			continue;
 		pod = pod_find(sched, id.partition, id.scope, id.name);
-		if (pod == NULL || pod->spec != NULL)
+		if (pod == NULL)
 			continue;
 		if (get->count > 0) {
 			(void)news_take(sched, &id, &get->records[0], false);
 			continue;
 		}
-		pod->flags |= POD_MISSING;
-		tell_missing(sched, &id);
+		if (pod->spec == NULL && pod->listed > 0) {
+			pod->flags |= POD_MISSING;
+			tell_missing(sched, &id);
+		}
 	}
 }
 
@@ -153,8 +154,10 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 
 		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) == PL_OK)
 			pod = pod_find(sched, id.partition, id.scope, id.name);
-		if (pod != NULL)
-			pod_settle(sched, pod);
+		if (pod == NULL)
+			continue;
+		listed_settle(sched, pod);
+		pod_settle(sched, pod);
 	}
 	call_end(sched, call);
 }

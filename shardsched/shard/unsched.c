@@ -192,8 +192,9 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 	decided.state = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
 	if (decided.state.at == NULL || !book_put_state(&call->book, &decided))
 		return false;
-	call->item[call->items++] = (struct call_item){
-		.pod = pod, .value = decided.state, .since_ms = since_ms};
+	call_item_add(call, &(struct call_item){.pod = pod,
+	                                        .value = decided.state,
+	                                        .since_ms = since_ms});
 	pod->call = call_number(sched, call);
 	pod->told_s = (uint32_t)(sched->now_ms / 1000);
 	return true;
