@@ -1,96 +1,11 @@
 /* The driver over real shards and a store in memory; what decides is fake_sched.h. */
-#include "coord/shard/shard_kit.h"
 #include "coord/work/fake_sched.h"
-#include "coord/work/work.h"
+#include "coord/work/work_kit.h"
 #include "tests/harness/torture.h"
 
 enum { PODS = 120, SPACE_KEY_SIZE = 64, CALM_MS = 60000 };
 
-struct hand {
-	struct work *work;
-	unsigned opened, garbled, trouble, closed;
-	bool close_when_told;
-};
-
-static struct hand hands[NODES_MAX];
 static unsigned pods;
-
-static void on_work_closed(void *ctx)
-{
-	struct hand *hand = ctx;
-
-	hand->closed++;
-	hand->work = NULL;
-}
-
-static void on_work(void *ctx, const struct work_told *told)
-{
-	struct hand *hand = ctx;
-
-	T_TRUE(hand->closed == 0);
-	hand->opened += told->what == WORK_OPENED;
-	hand->garbled += told->what == WORK_GARBLED;
-	hand->trouble += told->what == WORK_TROUBLE;
-	T_TRUE((told->what == WORK_OPENED) == (told->err == NULL));
-	if (hand->close_when_told) {
-		hand->close_when_told = false;
-		work_close(hand->work, on_work_closed, hand);
-	}
-}
-
-static void also(struct shard_node *node, const struct shard_note *note)
-{
-	struct hand *hand = &hands[node - nodes];
-
-	if (hand->work != NULL)
-		work_note(hand->work, note);
-	else if (note->what == SHARD_QUIESCE)
-		shard_quiet(node->shard, note->partition, note->epoch);
-}
-
-static void worker_open(unsigned which)
-{
-	struct hand *hand = &hands[which];
-	struct work_opts opts = {
-		.sched = {.shard = (const char *[]){"a", "b"}[which], .seed = which + 1},
-		.turn_pods = 7,
-		.wall_ms = wall_ms};
-
-	*hand = (struct hand){0};
-	node_open(&nodes[which], opts.sched.shard, 100 + which);
-	nodes[which].also = also;
-	nodes[which].quiet = false;
-	T_OK(work_open(nodes[which].kv, nodes[which].shard, &opts, on_work, hand,
-	               &hand->work, &kit.err),
-	     &kit.err);
-}
-
-static void workers_up(void)
-{
-	pods = 0;
-	up();
-	worker_open(0);
-	worker_open(1);
-}
-
-static void worker_close(unsigned which)
-{
-	struct hand *hand = &hands[which];
-
-	if (hand->work == NULL)
-		return;
-	work_close(hand->work, on_work_closed, hand);
-	T_EQ(hand->closed, 0);
-	run_ms(20000); /* slow calls and notes included */
-	T_EQ(hand->closed, 1);
-}
-
-static void workers_down(void)
-{
-	for (unsigned i = 0; i < node_count; i++)
-		worker_close(i);
-	down();
-}
 
 static void key_of(unsigned pod, const char *leaf, char out[SPACE_KEY_SIZE])
 {
@@ -235,6 +150,7 @@ T_CASE_SECONDS(through_a_storm_each_pod_is_done_once, 120)
 		fault_rules = storm;
 		fault_rule_count = sizeof storm / sizeof storm[0];
 		fault_seed = seed * 100;
+		pods = 0;
 		workers_up();
 		for (unsigned i = 0; i < PODS; i++) {
 			submit(1);
@@ -356,6 +272,7 @@ T_CASE_SECONDS(it_closes_from_any_state, 120)
 	fault_rules = &slow;
 	fault_rule_count = 1;
 	for (unsigned step = 0; step < 60; step++) {
+		pods = 0;
 		workers_up();
 		submit(PODS / 4);
 		for (unsigned i = 0; i < step; i++)

@@ -1,0 +1,202 @@
+/* The driver with what really decides: two shards over a store in memory, nodes and pods
+ * as others put them, and all keys looked at in the end. */
+#include "coord/work/crowd.h"
+#include "coord/work/work_kit.h"
+
+enum { NODES = 60, PODS = 480, CALM_MS = 60000 };
+
+static struct crowd crowd = {.partitions = PARTITIONS, .nodes = NODES, .pods = PODS};
+static struct crowd_found found;
+static unsigned dones;
+
+static void on_written(void *ctx, const struct pl_err *err)
+{
+	(void)ctx;
+	T_TRUE(err == NULL);
+	dones++;
+}
+
+static void put(enum crowd_part part, uint32_t first, uint32_t count)
+{
+	struct crowd_range range = {.part = part, .first = first, .count = count};
+	unsigned before = dones;
+
+	T_OK(crowd_write(kit.kv, &crowd, &range, on_written, NULL, &kit.err), &kit.err);
+	while (dones == before)
+		run_ms(STEP_MS);
+}
+
+static void on_found(void *ctx, const struct crowd_found *got, const struct pl_err *err)
+{
+	(void)ctx;
+	T_TRUE(err == NULL);
+	found = *got;
+	dones++;
+}
+
+static void look(void)
+{
+	unsigned before = dones;
+
+	T_OK(crowd_check(kit.kv, &crowd, on_found, NULL, &kit.err), &kit.err);
+	while (dones == before)
+		run_ms(1);
+	T_STR(found.wrong, "");
+	for (unsigned i = 0; i < node_count; i++)
+		if (hands[i].work != NULL && work_sched(hands[i].work) != NULL)
+			sched_check(work_sched(hands[i].work));
+}
+
+static void all_bound(void)
+{
+	look();
+	T_EQ(found.specs, PODS);
+	T_EQ(found.bound, PODS);
+}
+
+T_CASE(what_waits_is_placed_and_what_comes_later_too)
+{
+	workers_up();
+	put(CROWD_PART_NODES, 0, NODES);
+	put(CROWD_PART_PODS, 0, PODS / 2);
+	settle();
+	look();
+	T_EQ(found.bound, PODS / 2);
+	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	run_ms(1000);
+	all_bound();
+	T_EQ(hands[0].trouble + hands[1].trouble, 0);
+	workers_down();
+}
+
+T_CASE(pods_that_were_there_before_the_nodes_are_placed_when_these_come)
+{
+	workers_up();
+	put(CROWD_PART_PODS, 0, PODS);
+	settle();
+	look();
+	T_EQ(found.bound, 0);
+	put(CROWD_PART_NODES, 0, NODES);
+	run_ms(CALM_MS);
+	all_bound();
+	workers_down();
+}
+
+T_CASE_SECONDS(partitions_change_hands_while_pods_come, 60)
+{
+	workers_up();
+	put(CROWD_PART_NODES, 0, NODES);
+	settle();
+	for (uint32_t i = 0; i < PODS; i += 4) {
+		if (i == PODS / 4)
+			configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
+		if (i == PODS / 2)
+			configure(CONFIG_SHARDS, "{\"drain\":[]}");
+		if (i == PODS / 4 * 3)
+			configure(CONFIG_SHARDS, "{\"drain\":[\"a\"]}");
+		put(CROWD_PART_PODS, i, 4);
+		run_ms(100);
+		look();
+	}
+	settle();
+	all_bound();
+	T_TRUE(nodes[1].told[SHARD_DRAINED] == 1 && nodes[0].told[SHARD_DRAINED] == 1);
+	workers_down();
+}
+
+/* As when a process dies: its lease runs out, and the other has to find what it did. */
+T_CASE_SECONDS(what_one_leaves_behind_the_other_finishes, 60)
+{
+	workers_up();
+	put(CROWD_PART_NODES, 0, NODES);
+	settle();
+	put(CROWD_PART_PODS, 0, PODS / 2);
+	shard_abandon(nodes[1].shard);
+	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	settle();
+	all_bound();
+	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	workers_down();
+}
+
+static const struct faulty_rule storm[] = {
+	{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
+	{.what = FAULTY_REFUSE, .per_mille = 60, .code = PL_UNAVAIL},
+	{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
+	{.what = FAULTY_APPLY_LATE,
+         .per_mille = 60,
+         .delay_min_ms = 10,
+         .delay_max_ms = 3000},
+	{.what = FAULTY_SLOW_ANSWER,
+         .per_mille = 100,
+         .delay_min_ms = 1,
+         .delay_max_ms = 1500},
+	{.what = FAULTY_AFTER_NOTE, .per_mille = 50, .delay_max_ms = 500},
+	{.what = FAULTY_SLOW_NOTE,
+         .per_mille = 50,
+         .delay_min_ms = 1,
+         .delay_max_ms = 2000},
+	{.what = FAULTY_END_WATCH, .per_mille = 20, .code = PL_COMPACTED},
+};
+
+static void through(const struct faulty_rule *rules, size_t count, uint64_t seed)
+{
+	fault_rules = rules;
+	fault_rule_count = count;
+	fault_seed = seed * 100;
+	workers_up();
+	for (unsigned i = 0; i < 2; i++)
+		nodes[i].epochs_may_return = rules != storm;
+	put(CROWD_PART_NODES, 0, NODES);
+	for (uint32_t i = 0; i < PODS; i += 4) {
+		put(CROWD_PART_PODS, i, 4);
+		run_ms(300);
+		look();
+	}
+	for (unsigned i = 0; i < 2; i++)
+		faulty_calm(nodes[i].kv, true);
+	run_ms(CALM_MS);
+	T_EQ(owned_by_all(), PARTITIONS);
+	all_bound();
+	workers_down();
+}
+
+T_CASE_SECONDS(through_a_storm_every_pod_is_bound_once, 240)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		through(storm, sizeof storm / sizeof storm[0], seed);
+}
+
+T_CASE_SECONDS(watches_that_say_rewound_only_cost_time, 120)
+{
+	static const struct faulty_rule rewinding[] = {
+		{.what = FAULTY_END_WATCH, .per_mille = 30, .code = PL_REWOUND}};
+
+	through(rewinding, 1, 3);
+}
+
+T_CASE_SECONDS(in_a_store_that_went_back_pods_are_bound_again, 60)
+{
+	struct memkv_snapshot *saved = NULL;
+
+	workers_up();
+	put(CROWD_PART_NODES, 0, NODES);
+	put(CROWD_PART_PODS, 0, PODS / 2);
+	settle();
+	T_OK(memkv_save(kit.mem, &saved, &kit.err), &kit.err);
+	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	run_ms(1000);
+	all_bound();
+	for (unsigned i = 0; i < 2; i++)
+		nodes[i].epochs_may_return = true;
+	T_OK(memkv_restore(kit.mem, saved, &kit.err), &kit.err);
+	memset(last_epoch, 0, sizeof last_epoch);
+	for (unsigned i = 0; i < 2; i++)
+		memkv_reconnect(nodes[i].kv);
+	/* The same again, as whoever had submitted it would do. */
+	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	run_ms(CALM_MS);
+	all_bound();
+	memkv_snapshot_free(saved);
+	workers_down();
+}
