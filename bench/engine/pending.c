@@ -51,8 +51,9 @@ static void run(bool own)
 	               "\"op\":\"pending\",\"pods\":%d,\"profile\":\"%s\"", PODS,
 	               own ? "statefulset" : "deployment");
 	bench_emit(fields, "bytes_per_pod",
-	           (double)(scene_heap() - before) / PODS + sizeof *pending +
-	                   (own ? sizeof(struct queue_class) : 0),
+	           (double)(scene_heap() - before) / PODS +
+	                   (double)(sizeof *pending +
+	                            (own ? sizeof(struct queue_class) : 0)),
 	           "B");
 	for (unsigned i = 0; i < PODS; i++)
 		pod_drop(&model, &pending[i].pod);

@@ -113,13 +113,18 @@ static enum pl_code parse_json(struct reading *reading, struct pl_span text,
 	}
 }
 
+static bool is_space(uint8_t byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
 enum pl_code objects_parse(struct pl_span text, objects_fn *fn, void *ctx,
                            struct pl_err *err)
 {
 	struct reading reading = {.fn = fn, .ctx = ctx};
 	size_t at = 0;
 
-	while (at < text.len && memchr(" \t\r\n", text.at[at], 4) != NULL)
+	while (at < text.len && is_space(text.at[at]))
 		at++;
 	if (at < text.len && (text.at[at] == '{' || text.at[at] == '['))
 		return parse_json(&reading, text, err);

@@ -26,14 +26,14 @@ struct shard_node {
 	struct shard *shard; /* NULL: not there */
 	int64_t lease;
 	uint64_t handover_ms; /* as last promised */
-	uint32_t fenced_partition;
-	int64_t epoch[PARTITIONS];
-	unsigned told[TOLD_COUNT];
-	enum claims_why why[PARTITIONS]; /* of the last loss */
-	struct pl_err refused, config_refused, garbled;
 	/* Hears everything too, before the kit; may be NULL. */
 	void (*also)(struct shard_node *node, const struct shard_note *note);
 	void *also_ctx;
+	int64_t epoch[PARTITIONS];
+	uint32_t fenced_partition;
+	unsigned told[TOLD_COUNT];
+	enum claims_why why[PARTITIONS]; /* of the last loss */
+	struct pl_err refused, config_refused, garbled;
 	bool quiet;             /* answers QUIESCE at once */
 	bool epochs_may_return; /* the store goes back in time */
 	char id[32];

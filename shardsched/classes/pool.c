@@ -13,6 +13,7 @@ void pool_init(struct pool *pool, const struct pool_opts *opts)
 
 struct pool_class *pool_find(const struct pool *pool, const struct spec *spec)
 {
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the address is the key */
 	struct pl_map_node *node = pl_map_get(&pool->open, pl_span(&spec, sizeof spec));
 
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct pool_class, by_spec);

@@ -21,6 +21,7 @@ PL_PRINTF(2, 3) static void add(struct text *text, const char *fmt, ...)
 	if (text->code != PL_OK)
 		return;
 	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it was begun above */
 	(void)vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
 	text->code = pl_buf_add_str(text->out, line);

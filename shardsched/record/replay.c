@@ -193,22 +193,22 @@ static enum pl_code read_decision(struct pl_json line, struct pl_span text,
 }
 
 static enum pl_code decide_again(struct replay *replay, const struct pod *pod,
-                                 struct asked *asked, struct pl_err *err)
+                                 const struct asked *asked, struct pl_err *err)
 {
+	struct record_decision decided = asked->decided;
 	struct engine_decision decision;
-	bool placed;
 	enum pl_code code =
 		engine_decide_with(replay->engine, pod, asked->draw, &decision, err);
 
 	if (code != PL_OK)
 		return code;
-	asked->decided.decision = &decision;
-	placed = !decision.gated && decision.outcome.result == CYCLE_NODE;
-	asked->decided.assumed = asked->decided.assumed && placed;
-	code = record_decided(&replay->again, replay->engine, &asked->decided);
+	decided.decision = &decision;
+	decided.assumed = decided.assumed && !decision.gated &&
+	                  decision.outcome.result == CYCLE_NODE;
+	code = record_decided(&replay->again, replay->engine, &decided);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "write the decision again");
-	if (!asked->decided.assumed)
+	if (!decided.assumed)
 		return PL_OK;
 	return engine_assume(replay->engine, pod, decision.outcome.node, NULL, err);
 }
