@@ -1,0 +1,127 @@
+/* Processes of placetd that place pods, over a real etcd: one dies under load. */
+#include "coord/work/crowd.h"
+#include "tests/coord/crew_kit.h"
+
+enum { PARTITIONS = 32, NODES = 50, PODS = 500, PIECE = 50 };
+
+static const struct crowd crowd = {
+	.partitions = PARTITIONS, .nodes = NODES, .pods = PODS};
+static const char *const ids[] = {"a-0", "b-0", "c-0"};
+static struct crowd_found found;
+
+static void on_written(void *ctx, const struct pl_err *err)
+{
+	T_TRUE(err == NULL);
+	*(bool *)ctx = true;
+}
+
+static void put(enum crowd_part part, uint32_t first, uint32_t count)
+{
+	struct crowd_range range = {.part = part, .first = first, .count = count};
+	bool done = false;
+
+	T_OK(crowd_write(crew.rig.kv, &crowd, &range, on_written, &done, &crew.rig.err),
+	     &crew.rig.err);
+	rig_until(&crew.rig, &done);
+}
+
+static void on_found(void *ctx, const struct crowd_found *got, const struct pl_err *err)
+{
+	T_TRUE(err == NULL);
+	found = *got;
+	*(bool *)ctx = true;
+}
+
+/* All keys at one revision: whatever goes on meanwhile, nothing may be wrong. */
+static void look(void)
+{
+	bool done = false;
+
+	T_OK(crowd_check(crew.rig.kv, &crowd, on_found, &done, &crew.rig.err),
+	     &crew.rig.err);
+	rig_until(&crew.rig, &done);
+	T_STR(found.wrong, "");
+}
+
+static void until_bound(uint32_t count)
+{
+	do {
+		rig_run_ms(&crew.rig, 50);
+		T_STR(crew.view.wrong, "");
+		look();
+	} while (found.bound < count);
+	T_EQ(found.bound, count);
+}
+
+static void three_processes(void)
+{
+	crew_up(1, PARTITIONS);
+	put(CROWD_PART_NODES, 0, NODES);
+	put(CROWD_PART_PODS, 0, PODS / 5);
+	crew_run(0, "a", "1");
+	crew_run(1, "b", "1");
+	crew_run(2, "c", "1");
+	until_bound(PODS / 5);
+	for (unsigned i = 0; i < 3; i++)
+		CREW_UNTIL(crew_all_owned() && crew_owns(&crew.view, ids[i]) > 2);
+}
+
+T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
+{
+	three_processes();
+	for (uint32_t first = PODS / 5; first < PODS; first += PIECE) {
+		if (first == PODS / 2)
+			crew_signal(&crew.process[1], SIGKILL);
+		put(CROWD_PART_PODS, first, PIECE);
+		look();
+	}
+	T_EQ(crew_wait(&crew.process[1]), 128 + SIGKILL);
+	until_bound(PODS);
+	T_EQ(crew_owns_with(&crew.view, "b-"), 0);
+	T_EQ(found.specs, PODS);
+	crew_down();
+}
+
+T_CASE_SECONDS(stopped_gracefully_they_leave_nothing_half_done, 90)
+{
+	three_processes();
+	put(CROWD_PART_PODS, PODS / 5, PODS - PODS / 5);
+	for (unsigned i = 0; i < 3; i++)
+		crew_signal(&crew.process[i], SIGTERM);
+	for (unsigned i = 0; i < 3; i++) {
+		T_EQ(crew_wait(&crew.process[i]), 0);
+		T_TRUE(crew_log_has(&crew.process[i], "work.figures"));
+		T_TRUE(crew_log_has(&crew.process[i], "partition.open"));
+	}
+	look();
+	crew_run(0, "a", "2");
+	until_bound(PODS);
+	crew_down();
+}
+
+T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
+{
+	const char *dir = NULL;
+	char log[CREW_PATH_SIZE];
+	struct crew_process *process = &crew.process[0];
+
+	crew_up(1, PARTITIONS);
+	put(CROWD_PART_NODES, 0, NODES);
+	put(CROWD_PART_PODS, 0, PODS / 5);
+	dir = etcd_launch_dir(crew.rig.launch);
+	(void)snprintf(log, sizeof log, "%s/placetd-off.log", dir);
+	T_OK(crew_start(process, log,
+	                (const char *const[]){"--etcd",
+	                                      etcd_launch_endpoints(crew.rig.launch),
+	                                      "--name", "a", "--partitions", "32",
+	                                      "--scheduling", "off", NULL},
+	                &crew.rig.err),
+	     &crew.rig.err);
+	CREW_UNTIL(crew_all_owned());
+	rig_run_ms(&crew.rig, 500);
+	look();
+	T_EQ(found.bound + found.pending, 0);
+	crew_signal(process, SIGTERM);
+	T_EQ(crew_wait(process), 0);
+	crew_down();
+}
