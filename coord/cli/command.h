@@ -35,5 +35,10 @@ extern const struct command nodes_cordon_command;
 extern const struct command nodes_uncordon_command;
 extern const struct command nodes_delete_command;
 extern const struct command sim_cluster_command;
+extern const struct command submit_command;
+extern const struct command get_pods_command;
+extern const struct command get_nodes_command;
+extern const struct command delete_pod_command;
+extern const struct command wait_command;
 
 #endif

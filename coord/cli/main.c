@@ -16,6 +16,9 @@ static const struct command *const commands[] = {
 	&replay_command,         &nodes_apply_command,
 	&nodes_cordon_command,   &nodes_uncordon_command,
 	&nodes_delete_command,   &sim_cluster_command,
+	&submit_command,         &get_pods_command,
+	&get_nodes_command,      &delete_pod_command,
+	&wait_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

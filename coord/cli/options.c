@@ -12,6 +12,7 @@ enum {
 	OPT_DRY_RUN,
 	OPT_WHY,
 	LONG_MAX_COUNT = 32,
+	OPTIONS_OWN_COUNT_MAX = 12,
 	LETTERS_SIZE = 32,
 };
 
@@ -54,8 +55,20 @@ static bool has(const struct options_spec *spec, const struct common *common)
 	                         : (spec->common & common->flag) != 0;
 }
 
+/* What the command has of its own goes before what it has in common. */
+static bool has_own(const struct options_spec *spec, const char *name)
+{
+	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
+	     own++)
+		if (strcmp(own->name, name) == 0)
+			return true;
+	return false;
+}
+
 static void print_help(const struct options_spec *spec)
 {
+	bool online = (spec->common & OPTIONS_OFFLINE) == 0;
+
 	(void)printf("usage: placet %s %s\n\n%s\n", spec->words, spec->usage,
 	             spec->about);
 	if (spec->help != NULL)
@@ -63,10 +76,11 @@ static void print_help(const struct options_spec *spec)
 	for (unsigned i = 0; i < COMMON_COUNT; i++)
 		if (has(spec, &commons[i]))
 			(void)printf("%s", commons[i].help);
-	(void)printf("%s  -h, --help\n\n"
+	(void)printf("%s%s  -h, --help\n\n"
 	             "Example:\n%s\n"
 	             "Exit status: %s.\n",
-	             (spec->common & OPTIONS_OFFLINE) != 0 ? "" : store_opts_help,
+	             online ? store_opts_help : "",
+	             online && !has_own(spec, "timeout") ? store_opts_timeout_help : "",
 	             spec->example,
 	             spec->exits != NULL ? spec->exits
 	                                 : "0 done, 1 it could not be, 2 wrong usage");
@@ -77,19 +91,20 @@ static void long_options(const struct options_spec *spec, struct option *out)
 	static const struct option store[] = {STORE_OPTS_LONG};
 	unsigned count = 0;
 
+	/* Of two with one name the first is found. */
+	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
+	     own++) {
+		PL_ASSERT(count < OPTIONS_OWN_COUNT_MAX);
+		out[count++] = *own;
+	}
 	if ((spec->common & OPTIONS_OFFLINE) == 0) {
-		memcpy(out, store, sizeof store);
-		count = sizeof store / sizeof store[0];
+		memcpy(out + count, store, sizeof store);
+		count += sizeof store / sizeof store[0];
 	}
 	out[count++] = (struct option){"help", no_argument, NULL, 'h'};
 	for (unsigned i = 0; i < COMMON_COUNT; i++)
 		if (has(spec, &commons[i]))
 			out[count++] = commons[i].option;
-	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
-	     own++) {
-		PL_ASSERT(count < LONG_MAX_COUNT - 1);
-		out[count++] = *own;
-	}
 	out[count] = (struct option){0};
 }
 

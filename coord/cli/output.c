@@ -95,6 +95,15 @@ enum pl_code output_list(struct output *output, const struct output_row *rows,
 	return finish(code, err);
 }
 
+enum pl_code output_part(struct output *output, const struct output_row *rows,
+                         size_t count, bool last, struct pl_buf *to, struct pl_err *err)
+{
+	PL_ASSERT(!output->watch);
+	return finish(is_table(output) ? output_table_rows(output, rows, count, to)
+	                               : output_json_part(output, rows, count, last, to),
+	              err);
+}
+
 enum pl_code output_change(struct output *output, const struct output_row *row,
                            enum output_change change, struct pl_buf *to,
                            struct pl_err *err)

@@ -94,6 +94,12 @@ PL_NODISCARD enum pl_code output_list(struct output *output,
                                       const struct output_row *rows, size_t count,
                                       struct pl_buf *to, struct pl_err *err);
 
+/* The same in parts, for rows that are too many to hold at once: a table's columns are as
+ * the first part wants them, JSON has an item a line. Not while watching. */
+PL_NODISCARD enum pl_code output_part(struct output *output,
+                                      const struct output_row *rows, size_t count,
+                                      bool last, struct pl_buf *to, struct pl_err *err);
+
 PL_NODISCARD enum pl_code output_change(struct output *output,
                                         const struct output_row *row,
                                         enum output_change change, struct pl_buf *to,

@@ -12,6 +12,9 @@ PL_NODISCARD enum pl_code output_table_rows(struct output *output,
 PL_NODISCARD enum pl_code output_json_list(const struct output *output,
                                            const struct output_row *rows, size_t count,
                                            struct pl_buf *to);
+PL_NODISCARD enum pl_code output_json_part(struct output *output,
+                                           const struct output_row *rows, size_t count,
+                                           bool last, struct pl_buf *to);
 PL_NODISCARD enum pl_code output_json_one(const struct output *output,
                                           const struct output_row *row,
                                           struct pl_buf *to);

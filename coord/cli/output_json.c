@@ -199,6 +199,54 @@ enum pl_code output_json_list(const struct output *output, const struct output_r
 	return print_document(output, &out, to);
 }
 
+static enum pl_code part_head(struct output *output, struct pl_buf *to)
+{
+	const char *kind = output->schema->kind;
+
+	output->headed = true;
+	return output->format == OUTPUT_YAML
+	               ? pl_buf_printf(to, "kind: %sList\nitems:\n", kind)
+	               : pl_buf_printf(to, "{\n  \"kind\": \"%sList\",\n  \"items\": [",
+	                               kind);
+}
+
+/* A row as an item: a line of JSON, or a list of one in YAML. */
+static enum pl_code part_row(const struct output *output, const struct output_row *row,
+                             bool first, struct pl_buf *to)
+{
+	bool yaml = output->format == OUTPUT_YAML;
+	enum pl_code code = PL_OK;
+	struct pl_buf json;
+
+	pl_buf_init(&json, DOCUMENT_MAX);
+	if (yaml)
+		code = pl_buf_add_str(&json, "[");
+	if (code == PL_OK)
+		code = output_json_look(output->schema, row, &json);
+	if (yaml && code == PL_OK)
+		code = pl_buf_add_str(&json, "]");
+	if (!yaml && code == PL_OK)
+		code = pl_buf_add_str(to, first ? "\n    " : ",\n    ");
+	if (code == PL_OK)
+		code = yaml ? as_yaml(pl_buf_span(&json), to, NULL)
+		            : printable_add_json(to, pl_buf_span(&json));
+	pl_buf_done(&json);
+	return code;
+}
+
+enum pl_code output_json_part(struct output *output, const struct output_row *rows,
+                              size_t count, bool last, struct pl_buf *to)
+{
+	bool first = !output->headed;
+	enum pl_code code = first ? part_head(output, to) : PL_OK;
+
+	for (size_t i = 0; i < count && code == PL_OK; i++)
+		code = part_row(output, &rows[i], first && i == 0, to);
+	if (last && code == PL_OK && output->format != OUTPUT_YAML)
+		code = pl_buf_add_str(to, "\n  ]\n}\n");
+	return code;
+}
+
 enum pl_code output_json_one(const struct output *output, const struct output_row *row,
                              struct pl_buf *to)
 {

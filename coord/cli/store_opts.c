@@ -18,7 +18,9 @@ const char store_opts_help[] =
 	"  --key FILE             its key, PEM (PLACET_KEY)\n"
 	"  --server-name NAME     the name to look for in the server's certificate\n"
 	"  --user NAME            (PLACET_USER)\n"
-	"  --password-file FILE   its first line is the password (or PLACET_PASSWORD)\n"
+	"  --password-file FILE   its first line is the password (or PLACET_PASSWORD)\n";
+
+const char store_opts_timeout_help[] =
 	"  --timeout DURATION     of each step, as 500ms or 10s (default 5s)\n";
 
 static enum pl_code password_set(struct store_opts *opts, const char *text, size_t len,

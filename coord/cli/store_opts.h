@@ -37,6 +37,8 @@ enum { STORE_OPT_FIRST = 1000, STORE_OPT_LAST = 1015 };
 	}
 
 extern const char store_opts_help[];
+/* Of the last one of them, for commands that have no --timeout of their own. */
+extern const char store_opts_timeout_help[];
 
 /* From the environment: PLACET_ENDPOINTS, PLACET_CACERT, PLACET_CERT,
  * PLACET_KEY, PLACET_USER, PLACET_PASSWORD. */

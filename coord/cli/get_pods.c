@@ -1,0 +1,424 @@
+/*
+ * placet get pods: read page by page, sorted by namespace and name, printed in parts; so
+ * a million of them can be looked at. With --watch they are kept, and every change
+ * printed.
+ */
+#include <stdlib.h>
+
+#include "coord/cli/listing.h"
+#include "coord/cli/live.h"
+#include "coord/cli/pod_row.h"
+#include "coord/cli/pods_given.h"
+#include "coord/cli/podwatch.h"
+#include "coord/cli/reach.h"
+#include "coord/cli/say.h"
+#include "shardsched/ledger/home.h"
+#include "store/base/alloc.h"
+#include "store/base/clock.h"
+
+enum {
+	PART = 8192,
+	ARENA_CHUNK = 1 << 20,
+	PRINT_MAX = 256 << 20,
+	PODS_MAX = PODWATCH_PODS_MAX,
+	ARGS_MAX = 1000,
+	LIVE_MAX = 60000,
+};
+
+struct found {
+	struct pl_span space, name, state; /* the state's value; at NULL: none */
+	uint32_t partition;
+	bool has_spec;
+};
+
+struct get {
+	struct pods_given given;
+	const struct reach *reach;
+	struct pl_arena arena; /* of what was found */
+	struct found *found;
+	size_t count, cap;
+	bool more; /* the last one may go on with the next record */
+	/* --watch */
+	struct live live;
+	struct podwatch *watch;
+	struct pl_err err;
+	uint32_t first; /* rows of the first picture */
+	bool stopped;
+};
+
+/* -- all there is
+ * ------------------------------------------------------------------------ */
+
+static bool is_asked_for(const struct get *get, struct pl_span space, struct pl_span name)
+{
+	const struct options *options = get->reach->options;
+	struct pl_span one_space, one_name;
+
+	if (get->given.space != NULL && options->arg_count == 0)
+		return pl_span_eq(space, pl_span_str(get->given.space));
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (pods_given_name(&get->given, options->args[i], &one_space, &one_name,
+		                    NULL) == PL_OK &&
+		    pl_span_eq(space, one_space) && pl_span_eq(name, one_name))
+			return true;
+	return options->arg_count == 0;
+}
+
+static struct found *add(struct get *get, const struct keys_id *id, struct pl_err *err)
+{
+	struct found *found;
+
+	if (get->count == get->cap) {
+		size_t cap = get->cap == 0 ? 1024 : get->cap * 2;
+
+		found = cap > PODS_MAX ? NULL
+		                       : pl_realloc(get->found, cap * sizeof *found);
+		if (found == NULL) {
+			(void)pl_err_set(err, PL_NOMEM,
+			                 "keep the pods; ask for less with "
+			                 "--namespace");
+			return NULL;
+		}
+		get->found = found;
+		get->cap = cap;
+	}
+	found = &get->found[get->count];
+	*found = (struct found){.space = pl_arena_dup(&get->arena, id->scope),
+	                        .name = pl_arena_dup(&get->arena, id->name),
+	                        .partition = id->partition};
+	if (found->space.at == NULL || found->name.at == NULL) {
+		(void)pl_err_set(err, PL_NOMEM, "keep the pods");
+		return NULL;
+	}
+	get->count++;
+	return found;
+}
+
+/* The one that the last record was about, or a new one. */
+static struct found *found_of(struct get *get, const struct keys_id *id,
+                              struct pl_err *err)
+{
+	struct found *last = get->count == 0 ? NULL : &get->found[get->count - 1];
+
+	if (last != NULL && last->partition == id->partition &&
+	    pl_span_eq(last->name, id->name) && pl_span_eq(last->space, id->scope))
+		return last;
+	return add(get, id, err);
+}
+
+static enum pl_code on_record(void *ctx, const struct kv_record *record,
+                              struct pl_err *err)
+{
+	struct get *get = ctx;
+	bool is_pointer = false;
+	struct found *found;
+	struct keys_id id;
+	uint32_t at = 0;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK ||
+	    !is_asked_for(get, id.scope, id.name))
+		return PL_OK;
+	if (id.kind == KEYS_SPEC &&
+	    (pointer_parse(record->value, &is_pointer, &at, NULL) != PL_OK || is_pointer))
+		return PL_OK;
+	found = found_of(get, &id, err);
+	if (found == NULL)
+		return err->code;
+	if (id.kind == KEYS_SPEC) {
+		found->has_spec = true;
+		return PL_OK;
+	}
+	found->state = pl_arena_dup(&get->arena, record->value);
+	return found->state.at == NULL ? pl_err_set(err, PL_NOMEM, "keep the pods")
+	                               : PL_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int order = pl_span_cmp(x->space, y->space);
+
+	return order != 0 ? order : pl_span_cmp(x->name, y->name);
+}
+
+static enum pl_code rows_of(struct get *get, size_t first, size_t count,
+                            struct pl_arena *arena, struct output_row *rows)
+{
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < count && code == PL_OK; i++) {
+		const struct found *found = &get->found[first + i];
+		struct pod_row_about about = {.space = found->space,
+		                              .name = found->name,
+		                              .partition = found->partition,
+		                              .has_spec = found->has_spec,
+		                              .has_state = found->state.at != NULL,
+		                              .state = found->state,
+		                              .now_ms = pl_clock_wall_ms()};
+
+		code = pod_row(&about, arena, &rows[i]);
+	}
+	return code;
+}
+
+static enum pl_code print_parts(struct get *get, struct output_row *rows,
+                                struct pl_err *err)
+{
+	struct output output;
+	struct pl_arena arena;
+	enum pl_code code = PL_OK;
+	struct pl_buf out;
+	size_t at = 0;
+
+	output_init(&output, &pod_schema, get->reach->options->format, false);
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	pl_buf_init(&out, PRINT_MAX);
+	do {
+		size_t left = get->count - at, count = left < PART ? left : PART;
+
+		pl_arena_reset(&arena);
+		code = rows_of(get, at, count, &arena, rows);
+		if (code != PL_OK)
+			(void)pl_err_set(err, code, "print the pods");
+		else if (get->count <= PART)
+			code = output_list(&output, rows, count, &out, err);
+		else
+			code = output_part(&output, rows, count, count == left, &out,
+			                   err);
+		at += count;
+		if (code == PL_OK)
+			code = say_result(&out, err);
+	} while (at < get->count && code == PL_OK);
+	pl_buf_done(&out);
+	pl_arena_done(&arena);
+	return code;
+}
+
+/* Of one namespace there is a prefix in each partition. */
+static enum pl_code read_all(struct get *get, struct pl_err *err)
+{
+	struct keys_id id = {.kind = KEYS_SPEC};
+	unsigned levels = get->given.space == NULL ? 1 : 3;
+	uint32_t prefixes = levels == 1 ? 1 : get->reach->meta.partitions;
+	enum pl_code code = PL_OK;
+	int64_t revision = 0;
+
+	if (get->reach->options->arg_count > 0)
+		prefixes = levels = 1;
+	id.scope = pl_span_str(get->given.space);
+	for (uint32_t p = 0; p < prefixes && code == PL_OK; p++) {
+		struct keys_text prefix;
+
+		id.partition = p;
+		code = keys_prefix(&id, levels, &prefix, err);
+		if (code == PL_OK)
+			code = listing_read(get->reach->session, keys_span(&prefix),
+			                    &revision, on_record, get, err);
+	}
+	return code;
+}
+
+static enum pl_code show(struct get *get, struct pl_err *err)
+{
+	struct output_row *rows;
+	enum pl_code code = read_all(get, err);
+
+	if (code != PL_OK)
+		return code;
+	if (get->count == 0) {
+		say("no pods");
+		if (get->reach->options->arg_count > 0)
+			return pl_err_set(err, PL_NOTFOUND, "not there");
+	}
+	if (get->count > 1)
+		qsort(get->found, get->count, sizeof *get->found, by_name);
+	rows = pl_calloc(PART, sizeof *rows);
+	if (rows == NULL)
+		return pl_err_set(err, PL_NOMEM, "print the pods");
+	code = print_parts(get, rows, err);
+	free(rows);
+	return code;
+}
+
+/* -- and every change
+ * -------------------------------------------------------------------- */
+
+static bool wanted(void *ctx, struct pl_span key)
+{
+	struct get *get = ctx;
+	const uint8_t *slash = memchr(key.at, '/', key.len);
+	size_t len = (size_t)(slash - key.at);
+
+	return is_asked_for(get, pl_span(key.at, len),
+	                    pl_span(slash + 1, key.len - len - 1));
+}
+
+static void put(struct get *get, const struct podwatch_note *note)
+{
+	const struct podwatch_pod *pod = note->pod;
+	struct pod_row_about about = {.space = pod->space,
+	                              .name = pod->name,
+	                              .partition = pod->partition,
+	                              .has_spec = pod->has_spec,
+	                              .has_state = pod->has_state,
+	                              .now_ms = pl_clock_wall_ms()};
+	struct pl_arena *arena = &get->live.arena;
+	struct output_row row;
+
+	/* In the first picture rows stay until all are there. */
+	about.space = pl_arena_dup(arena, pod->space);
+	about.name = pl_arena_dup(arena, pod->name);
+	about.state = pl_arena_dup(arena, note->state);
+	if (!get->live.whole && ++get->first > LIVE_MAX)
+		live_fail(&get->live, PL_LIMIT,
+		          "more than 60000 pods at once; watch a namespace");
+	else if (about.space.at == NULL || about.name.at == NULL ||
+	         pod_row(&about, arena, &row) != PL_OK)
+		live_fail(&get->live, PL_NOMEM, "a pod's row");
+	else
+		live_put(&get->live, pod->node.key, &row);
+}
+
+static void on_pod(void *ctx, const struct podwatch_note *note)
+{
+	struct get *get = ctx;
+
+	switch (note->what) {
+	case PODWATCH_POD:
+		put(get, note);
+		break;
+	case PODWATCH_GONE:
+		live_gone(&get->live, note->pod->node.key);
+		break;
+	case PODWATCH_WHOLE:
+		if (!get->live.whole)
+			live_end(&get->live);
+		break;
+	case PODWATCH_TROUBLE:
+		say("placet get pods: %s; going on", note->err->msg);
+		break;
+	case PODWATCH_STOPPED:
+		get->stopped = true;
+		if (note->err != NULL)
+			get->err = *note->err;
+		break;
+	}
+}
+
+/* Lists of a namespace by partition, as long as they are not too many. */
+static unsigned prefixes_of(const struct get *get,
+                            struct keys_text text[PODWATCH_LISTS_MAX],
+                            struct pl_span prefix[PODWATCH_LISTS_MAX])
+{
+	uint32_t partitions = get->reach->meta.partitions;
+	bool parts = get->given.space != NULL && get->reach->options->arg_count == 0 &&
+	             partitions <= PODWATCH_LISTS_MAX;
+	unsigned count = parts ? partitions : 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct keys_id id = {.kind = KEYS_SPEC,
+		                     .partition = i,
+		                     .scope = pl_span_str(get->given.space)};
+
+		if (keys_prefix(&id, parts ? 3 : 1, &text[i], NULL) != PL_OK)
+			PL_UNREACHABLE("a namespace that was checked");
+		prefix[i] = keys_span(&text[i]);
+	}
+	return count;
+}
+
+static enum pl_code follow(struct get *get, struct pl_err *err)
+{
+	struct keys_text text[PODWATCH_LISTS_MAX];
+	struct pl_span prefix[PODWATCH_LISTS_MAX];
+	struct podwatch_opts opts = {
+		.prefix = prefix, .wanted = wanted, .fn = on_pod, .ctx = get};
+	enum pl_code code;
+
+	opts.count = prefixes_of(get, text, prefix);
+	live_init(&get->live, &pod_schema, get->reach->options->format, true);
+	get->live.state_column = 2;
+	live_begin(&get->live);
+	code = podwatch_open(get->reach->session->kv, &opts, &get->watch, err);
+	while (code == PL_OK && !get->stopped) {
+		(void)uv_run(&get->reach->session->loop, UV_RUN_ONCE);
+		if (get->live.err.code != PL_OK && !get->stopped)
+			podwatch_stop(get->watch);
+	}
+	if (code == PL_OK) {
+		*err = get->live.err.code != PL_OK ? get->live.err : get->err;
+		code = err->code;
+	}
+	live_done(&get->live);
+	return code;
+}
+
+static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct get *get = ctx;
+	enum pl_code code;
+
+	get->reach = reach;
+	if (reach->options->watch)
+		return follow(get, err);
+	pl_arena_init(&get->arena, ARENA_CHUNK, 0);
+	code = show(get, err);
+	pl_arena_done(&get->arena);
+	free(get->found);
+	return code;
+}
+
+/* -- the command line
+ * -------------------------------------------------------------------- */
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct get *get = ctx;
+
+	return pods_given_take(&get->given, opt, arg, err);
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct get *get = ctx;
+	struct pl_span space, name;
+
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (pods_given_name(&get->given, options->args[i], &space, &name, err) !=
+		    PL_OK)
+			return err->code;
+	return PL_OK;
+}
+
+static const struct option own[] = {
+	{"namespace", required_argument, NULL, PODS_GIVEN_SPACE},
+	{NULL, 0, NULL, 0},
+};
+
+static const struct options_spec spec = {
+	.words = "get pods",
+	.usage = "[<namespace>/<name>...] [options]",
+	.about =
+		"Shows pods by namespace and name: their phase, and where they are. One\n"
+		"that nobody has decided about yet is Pending without a reason. What\n"
+		"makes no sense is shown as garbled, with the reason.\n",
+	.help = "  -n, --namespace NAME   only those of a namespace\n",
+	.example =
+		"  placet get pods -n shop -o wide\n"
+		"  placet get pods -o json | jq '.items[] | select(.phase==\"Pending\")'\n",
+	.common = OPTIONS_OUTPUT | OPTIONS_WATCH,
+	.args_max = ARGS_MAX,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct get get = {.count = 0};
+
+	return reach_run(&spec, argc, argv, look, &get);
+}
+
+const struct command get_pods_command = {
+	.words = "get pods", .summary = "show the pods and where they are", .run = run};

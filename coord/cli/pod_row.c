@@ -1,0 +1,116 @@
+#include "coord/cli/pod_row.h"
+
+#include "coord/cli/age.h"
+#include "store/base/stamp.h"
+
+enum column {
+	NAMESPACE,
+	NAME,
+	PHASE,
+	CLUSTER,
+	NODE,
+	AGE,
+	SINCE,
+	ATTEMPTS,
+	REASON,
+	MESSAGE,
+	SHARD,
+	EPOCH,
+	PARTITION,
+	POD_UID,
+	COLUMN_COUNT,
+};
+
+static const struct output_column columns[] = {
+	[NAMESPACE] = {"NAMESPACE", "namespace", OUTPUT_ALWAYS},
+	[NAME] = {"NAME", "name", OUTPUT_ALWAYS},
+	[PHASE] = {"PHASE", "phase", OUTPUT_ALWAYS},
+	[CLUSTER] = {"CLUSTER", "cluster", OUTPUT_ALWAYS},
+	[NODE] = {"NODE", "node", OUTPUT_ALWAYS},
+	[AGE] = {"AGE", NULL, OUTPUT_ALWAYS},
+	[SINCE] = {NULL, "since", OUTPUT_ALWAYS},
+	[ATTEMPTS] = {"ATTEMPTS", "attempts", OUTPUT_ON_WIDE},
+	[REASON] = {"REASON", "reason", OUTPUT_ALWAYS},
+	[MESSAGE] = {"MESSAGE", "message", OUTPUT_ON_WIDE},
+	[SHARD] = {"SHARD", "shard", OUTPUT_ON_WIDE},
+	[EPOCH] = {"EPOCH", "epoch", OUTPUT_ON_WIDE},
+	[PARTITION] = {"PARTITION", "partition", OUTPUT_ON_WIDE},
+	[POD_UID] = {"UID", "uid", OUTPUT_ON_WIDE},
+};
+
+const struct output_schema pod_schema = {"Pod", columns, COLUMN_COUNT};
+
+struct pl_span pod_row_phase(const struct output_row *row)
+{
+	return row->cells[PHASE].text;
+}
+
+static enum pl_code garbled(struct output_row *row, struct pl_arena *arena,
+                            const char *why)
+{
+	struct pl_span text = pl_arena_dup(arena, pl_span_str(why));
+
+	if (text.at == NULL)
+		return PL_NOMEM;
+	output_text(row, PHASE, PL_SPAN_LIT("garbled"));
+	output_text(row, REASON, text);
+	return PL_OK;
+}
+
+static enum pl_code put_since(struct output_row *row, struct pl_arena *arena,
+                              int64_t since_ms, int64_t now_ms)
+{
+	char *age = pl_arena_alloc(arena, AGE_SIZE);
+	char *since = pl_arena_alloc(arena, PL_STAMP_SIZE);
+
+	if (age == NULL || since == NULL)
+		return PL_NOMEM;
+	output_text(row, AGE, pl_span_str(age_text(now_ms - since_ms, age)));
+	output_text(row, SINCE, pl_span_str(pl_stamp_print(since_ms, since)));
+	return PL_OK;
+}
+
+static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
+                              const struct pod_row_about *about)
+{
+	struct pl_err err = {0};
+	struct pod_state state;
+	enum pl_code code = state_parse(about->state, arena, &state, &err);
+
+	if (code == PL_NOMEM)
+		return code;
+	if (code != PL_OK)
+		return garbled(row, arena, err.msg);
+	output_text(row, PHASE, pl_span_str(state_phase_word(state.phase)));
+	output_text(row, CLUSTER, state.cluster);
+	output_text(row, NODE, state.node);
+	output_text(row, REASON, state.reason);
+	output_text(row, MESSAGE, state.message);
+	output_text(row, SHARD, state.shard);
+	output_text(row, POD_UID, state.uid);
+	if (state.attempts > 0)
+		output_int(row, ATTEMPTS, state.attempts);
+	if (state.epoch > 0)
+		output_int_string(row, EPOCH, state.epoch);
+	return put_since(row, arena, state.since_ms, about->now_ms);
+}
+
+enum pl_code pod_row(const struct pod_row_about *about, struct pl_arena *arena,
+                     struct output_row *out)
+{
+	struct output_row row = {0};
+	enum pl_code code = PL_OK;
+
+	output_text(&row, NAMESPACE, about->space);
+	output_text(&row, NAME, about->name);
+	output_int(&row, PARTITION, about->partition);
+	if (!about->has_spec)
+		code = garbled(&row, arena, "a state without a spec");
+	else if (about->has_state)
+		code = put_state(&row, arena, about);
+	else /* nobody has decided yet */
+		output_text(&row, PHASE, PL_SPAN_LIT("Pending"));
+	if (code == PL_OK)
+		*out = row;
+	return code;
+}

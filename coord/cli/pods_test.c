@@ -1,0 +1,250 @@
+/* placet submit, get, delete and wait over a real etcd, as a person uses them. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "coord/cli/placet_rig.h"
+#include "store/keys/partition.h"
+
+enum { PARTITIONS = 8, KEY = 160 };
+
+static const char deployment[] =
+	"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
+	"\"web\",\"namespace\":\"shop\"},\"spec\":{\"replicas\":3,\"selector\":{"
+	"\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{\"labels\":{"
+	"\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}";
+
+#define POD(name, more)                                                          \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more \
+	"\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
+
+/* Of a gang: its pods stand together, and their names lead there. */
+#define MEMBER(name)                                                                    \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                              \
+	"\",\"annotations\":{\"placet.io/gang\":\"train\"}},\"spec\":{\"containers\":[" \
+	"{\"name\":\"c\",\"image\":\"i\"}]}}\n"
+
+#define RUN(input, ...) placet_run(input, (const char *const[]){__VA_ARGS__, NULL})
+
+static void put_state(const char *space, const char *name, const char *state)
+{
+	uint32_t partition;
+	char key[KEY];
+
+	T_EQ(partition_of_pod(pl_span_str(space), pl_span_str(name), PARTITIONS,
+	                      &partition, NULL),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/%s/%s/state", partition, space,
+	               name);
+	if (state == NULL)
+		placet_delete(key);
+	else
+		placet_put(key, state);
+}
+
+#define BOUND                                                                       \
+	"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":" \
+	"\"n-1\",\"shard\":\"east-0\",\"epoch\":\"7\",\"attempts\":1,"              \
+	"\"since\":\"2999-01-01T00:00:00.000Z\"}"
+#define PENDING                                                                   \
+	"{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"attempts\":4,\"reason\":" \
+	"\"fit.cpu\",\"message\":\"12 nodes lack 2 cpu\","                        \
+	"\"since\":\"2999-01-01T00:00:00.000Z\"}"
+
+static size_t keys(void)
+{
+	struct kv_req req = kv_op_get(kv_prefix(PL_SPAN_LIT("/schedules/")));
+	struct kv_result result;
+
+	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	return result.get.count;
+}
+
+T_CASE(submitting_again_changes_nothing)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(deployment, "submit", "-f", "-"), 0);
+	T_STR(placet_rig.out, "3 submitted, 0 unchanged\n");
+	T_EQ(RUN(deployment, "submit", "-f", "-", "-o", "json"), 0);
+	placet_prints("\"submitted\":0,\"unchanged\":3,");
+	T_EQ(RUN(MEMBER("a") MEMBER("b") MEMBER("c") MEMBER("d"), "submit", "-f", "-"),
+	     0);
+	T_STR(placet_rig.out, "4 submitted, 0 unchanged\n");
+	T_EQ(RUN(MEMBER("a") MEMBER("b") MEMBER("c") MEMBER("d"), "submit", "-f", "-"),
+	     0);
+	T_STR(placet_rig.out, "0 submitted, 4 unchanged\n");
+	T_EQ(RUN(POD("one", "\"priority\":1,"), "submit", "-f", "-"), 0);
+	T_EQ(RUN(POD("one", "\"priority\":2,") POD("two", ""), "submit", "-f", "-"), 1);
+	placet_prints("1 submitted, 0 unchanged, and others are there");
+	placet_says("default/one is there with another spec");
+	T_EQ(PLACET("get", "pods"), 0);
+	t_golden("cli/e2e_pods.txt", placet_rig.out);
+	placet_down();
+}
+
+T_CASE(nothing_is_written_when_something_is_refused)
+{
+	static const char input[] =
+		POD("good", "") "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"bad\"}}\n"
+				"{\"kind\":\"Service\"}\n";
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(input, "submit", "-f", "-"), 1);
+	placet_says(
+		"refused: standard input: object 2: Pod default/bad: spec.containers");
+	placet_says("passed over: 1 Service");
+	placet_says("nothing was done");
+	T_EQ(keys(), 0);
+	T_EQ(RUN(POD("good", ""), "submit", "-f", "-", "--dry-run"), 0);
+	placet_prints("1 pods of 1 objects could be submitted");
+	T_EQ(keys(), 0);
+	T_EQ(RUN(input, "submit", "-f", "-", "--keep-going"), 1);
+	placet_prints("1 submitted");
+	T_EQ(keys(), 1);
+	T_EQ(PLACET("submit"), 2);
+	T_EQ(PLACET("submit", "-f", "/nowhere"), 2);
+	T_EQ(PLACET("submit", "-f", "-", "-n", "No"), 2);
+	placet_down();
+}
+
+T_CASE(a_store_that_is_none_is_told)
+{
+	placet_up(0);
+	T_EQ(RUN(deployment, "submit", "-f", "-"), 1);
+	placet_says("start placetd once");
+	T_EQ(keys(), 0);
+	placet_down();
+}
+
+T_CASE(pods_are_shown_as_they_are)
+{
+	placet_up(PARTITIONS);
+	T_EQ(PLACET("get", "pods"), 0);
+	placet_says("no pods");
+	T_EQ(RUN(POD("a", "") POD("b", "") POD("c", "") MEMBER("d"), "submit", "-f", "-",
+	         "-n", "shop"),
+	     0);
+	T_EQ(RUN(POD("z", ""), "submit", "-f", "-"), 0);
+	put_state("shop", "a", BOUND);
+	put_state("shop", "b", PENDING);
+	put_state("shop", "lost", BOUND);
+	put_state("shop", "c", "\x1b[2J nonsense");
+	T_EQ(PLACET("get", "pods", "-o", "wide"), 0);
+	placet_prints_not("\x1b");
+	t_golden("cli/e2e_pods_wide.txt", placet_rig.out);
+	T_EQ(PLACET("get", "pods", "-o", "json", "-n", "shop"), 0);
+	placet_prints_not("\"z\"");
+	placet_prints("\"phase\": \"Bound\"");
+	T_EQ(PLACET("get", "pods", "shop/a", "z"), 0);
+	placet_prints("east");
+	placet_prints_not("fit.cpu");
+	T_EQ(PLACET("get", "pods", "shop/none"), 1);
+	placet_down();
+}
+
+T_CASE(changes_of_pods_are_printed_as_they_come)
+{
+	static const char *const args[] = {"get", "pods", "--watch", "-n", "shop", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-", "-n", "shop"), 0);
+	placet_start(&running, args);
+	placet_await(&running, "Pending");
+	placet_await(&running, "Pending");
+	put_state("shop", "a", BOUND);
+	placet_await(&running, "n-1");
+	put_state("shop", "a", NULL);
+	placet_await(&running, "Pending");
+	T_EQ(RUN(NULL, "delete", "pod", "shop/b", "--yes"), 0);
+	placet_await(&running, "gone");
+	placet_kill(&running);
+	placet_down();
+}
+
+T_CASE(pods_are_deleted_or_marked)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", "") MEMBER("c") MEMBER("d"), "submit", "-f", "-"),
+	     0);
+	put_state("default", "a", BOUND);
+	T_EQ(PLACET("delete", "pod", "a"), 1);
+	placet_says("--yes");
+	T_EQ(PLACET("delete", "pod", "a", "default/b", "none", "--yes"), 1);
+	placet_prints("default/a is terminating\n");
+	placet_prints("default/b deleted\n");
+	placet_says("default/none: no such pod");
+	T_EQ(PLACET("get", "pods", "a"), 0);
+	placet_prints("Terminating");
+	T_EQ(RUN(MEMBER("c") MEMBER("d") POD("e", ""), "delete", "pod", "-f", "-", "-y",
+	         "--ignore-not-found"),
+	     0);
+	T_EQ(keys(), 2); /* of a */
+	T_EQ(PLACET("delete", "pod"), 2);
+	T_EQ(PLACET("delete", "pod", "-y", "No"), 2);
+	placet_down();
+}
+
+T_CASE(waiting_ends_when_all_are_bound)
+{
+	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
+	static const char *const named[] = {"wait", "--for=bound", "a", "b", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(PLACET("wait", "--for=bound", "--all"), 0);
+	placet_prints("0 pods bound");
+	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-"), 0);
+	T_EQ(PLACET("wait", "--for=bound", "--all", "--timeout=200ms"), 1);
+	placet_says("2 of 2 pods are not bound after 200ms");
+	T_EQ(RUN(POD("a", "") POD("x", ""), "wait", "--for=bound", "-f", "-",
+	         "--timeout=100ms"),
+	     1);
+	placet_says("not bound: default/x");
+	T_EQ(PLACET("wait", "--for=bound", "none"), 1);
+	placet_says("no such pod");
+	placet_start(&running, all);
+	put_state("default", "a", PENDING);
+	put_state("default", "a", BOUND);
+	put_state("default", "b", BOUND);
+	placet_await(&running, "2 pods bound");
+	T_EQ(placet_end(&running), 0);
+	T_EQ(RUN(POD("a", "") POD("b", ""), "wait", "--for=bound", "-f", "-"), 0);
+	placet_prints("2 pods bound");
+	put_state("default", "b", PENDING);
+	placet_start(&running, named);
+	put_state("default", "b", NULL);
+	T_EQ(RUN(NULL, "delete", "pod", "b", "-y"), 0);
+	T_EQ(placet_end(&running), 1);
+	T_EQ(PLACET("wait", "--all"), 2);
+	T_EQ(PLACET("wait", "--for=ready", "--all"), 2);
+	T_EQ(PLACET("wait", "--for=bound"), 2);
+	placet_down();
+}
+
+T_CASE(nodes_are_shown_with_what_is_taken)
+{
+	placet_up(PARTITIONS);
+	placet_put(
+		"/nodes/0001/east/n-1",
+		"{\"metadata\":{\"name\":\"n-1\"},\"spec\":{\"taints\":[{\"key\":\"k\","
+		"\"effect\":\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":"
+		"\"16\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
+	placet_put(
+		"/alloc/0001/east/n-1",
+		"{\"v\":1,\"generation\":12,\"used\":{\"cpu\":\"4200m\",\"memory\":"
+		"\"8589934592\",\"pods\":\"1\"},\"pods\":{\"0007\":{\"web\":[\"app-1\"]}}}");
+	placet_put("/nodes/0001/east-b/n-9",
+	           "{\"metadata\":{\"name\":\"n-9\"},\"spec\":{\"unschedulable\":true},"
+	           "\"status\":{\"allocatable\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\","
+	           "\"pods\":\"5\"}}}");
+	placet_put("/alloc/0001/east-b/n-9", "{\"v\":1,\"generation\":1}");
+	placet_put("/nodes/0002/west/n-2", "{\"metadata\":{\"name\":\"n-2\"}}");
+	placet_put("/alloc/0003/west/n-3", "{\"v\":1,\"generation\":1}");
+	placet_put("/nodes/0004/west/n-4", "nonsense");
+	T_EQ(PLACET("get", "nodes", "-o", "wide"), 0);
+	t_golden("cli/e2e_nodes_wide.txt", placet_rig.out);
+	T_EQ(PLACET("get", "nodes", "-c", "east", "-o", "json"), 0);
+	placet_prints("\"cpu_milli\": 4200");
+	placet_prints_not("n-9");
+	placet_down();
+}

@@ -1,0 +1,60 @@
+/*
+ * Pods as they are and as they change, wherever their schedules stand: several lists and
+ * watches, put together by name.
+ *
+ * Notes: POD for each that is there, then WHOLE once all of it was told; then POD for
+ * each change, GONE, and WHOLE again whenever a list had to be made anew.
+ */
+#ifndef COORD_CLI_PODWATCH_H
+#define COORD_CLI_PODWATCH_H
+
+#include "store/base/map.h"
+#include "store/kv/kv.h"
+
+struct podwatch;
+
+enum { PODWATCH_LISTS_MAX = 64, PODWATCH_PODS_MAX = 4000000 };
+
+struct podwatch_pod {
+	struct pl_map_node node; /* "namespace/name" */
+	struct pl_span space, name;
+	uint32_t partition;
+	bool has_spec, has_state;
+	bool marked;   /* the user's own */
+	bool counted;  /* the user's own */
+	uint16_t list; /* that shows it */
+	uint64_t round;
+	uint8_t key[];
+};
+
+enum podwatch_what {
+	PODWATCH_POD,  /* pod; state: its state's value, empty when there is none */
+	PODWATCH_GONE, /* pod: neither spec nor state */
+	PODWATCH_WHOLE,
+	PODWATCH_TROUBLE, /* err; it goes on */
+	PODWATCH_STOPPED, /* err NULL: as asked, else what it can not go on after */
+};
+
+struct podwatch_note {
+	enum podwatch_what what;
+	struct podwatch_pod *pod;
+	struct pl_span state;
+	const struct pl_err *err;
+};
+
+struct podwatch_opts {
+	/* "/schedules/", or parts of it that do not overlap; copied. */
+	const struct pl_span *prefix;
+	unsigned count;
+	/* Which are of interest; NULL: all. */
+	bool (*wanted)(void *ctx, struct pl_span key);
+	void (*fn)(void *ctx, const struct podwatch_note *note);
+	void *ctx;
+};
+
+PL_NODISCARD enum pl_code podwatch_open(struct kv *kv, const struct podwatch_opts *opts,
+                                        struct podwatch **out, struct pl_err *err);
+/* STOPPED follows; then it is gone. */
+void podwatch_stop(struct podwatch *watch);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * placet submit: pods, and what pods are made of, from files into the store.
+ *
+ * Everything is read and checked before the first pod is written, then read again while
+ * it is written: so nothing is written when something is refused, and a million pods need
+ * no more memory than a few transactions.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "coord/cli/pods_given.h"
+#include "coord/cli/progress.h"
+#include "coord/cli/reach.h"
+#include "coord/cli/say.h"
+#include "coord/submit/submit.h"
+
+enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, SAID_MAX = 20 };
+
+struct job {
+	struct pods_given given;
+	bool keep_going;
+	const struct reach *reach;
+	struct intake intake;
+	struct submit *submit; /* NULL: over */
+	struct submit_counts counts;
+	struct progress progress;
+	struct pl_timer timer;
+	struct pl_err err;
+	unsigned said;
+};
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct job *job = ctx;
+
+	if (opt != OPT_KEEP_GOING)
+		return pods_given_take(&job->given, opt, arg, err);
+	job->keep_going = true;
+	return PL_OK;
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct job *job = ctx;
+
+	(void)options;
+	return job->given.files.count > 0 ? PL_OK
+	                                  : pl_err_set(err, PL_INVALID, "want -f FILE");
+}
+
+/* -- while it goes on
+ * -------------------------------------------------------------------- */
+
+static enum pl_code on_next(void *ctx, struct submit_pod *out, struct pl_err *err)
+{
+	struct job *job = ctx;
+	struct intake_pod pod;
+	enum pl_code code = intake_next(&job->intake, &pod, err);
+
+	if (code == PL_OK)
+		*out = (struct submit_pod){.space = pod.pod.space,
+		                           .name = pod.pod.name,
+		                           .spec = pod.pod.json,
+		                           .home = pod.home};
+	return code;
+}
+
+static void on_exists(void *ctx, const struct submit_pod *pod)
+{
+	struct job *job = ctx;
+
+	if (++job->said > SAID_MAX)
+		return;
+	progress_end(&job->progress);
+	say(PL_SPAN_FMT "/" PL_SPAN_FMT " is there with another spec, and stays as it is",
+	    PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+}
+
+static void on_done(void *ctx, const struct submit_counts *counts,
+                    const struct pl_err *err)
+{
+	struct job *job = ctx;
+
+	job->submit = NULL;
+	job->counts = *counts;
+	if (err != NULL)
+		job->err = *err;
+}
+
+static uint64_t settled(const struct submit_counts *counts)
+{
+	return counts->submitted + counts->unchanged + counts->others;
+}
+
+static void on_tick(void *ctx)
+{
+	struct job *job = ctx;
+	uint64_t now_ms = kv_now_ms(job->reach->session->kv);
+	uint64_t count;
+
+	if (job->submit == NULL)
+		return;
+	count = settled(submit_counts(job->submit));
+	progress_say(
+		&job->progress, now_ms,
+		"%" PRIu64 " of %" PRIu64 " pods submitted, %.0f/s, %" PRIu64 " left",
+		count, job->intake.pods, progress_rate(&job->progress, now_ms, count),
+		job->intake.pods - (count < job->intake.pods ? count : job->intake.pods));
+	pl_timer_set(&job->timer, now_ms + PROGRESS_EACH_MS);
+}
+
+static enum pl_code run_submit(struct job *job, struct pl_err *err)
+{
+	struct store_session *session = job->reach->session;
+	struct submit_opts opts = {.timeout_ms = session->timeout_ms,
+	                           .next = on_next,
+	                           .exists = on_exists,
+	                           .done = on_done,
+	                           .ctx = job};
+	enum pl_code code =
+		pl_timer_init(&job->timer, kv_timers(session->kv), on_tick, job);
+
+	if (code != PL_OK)
+		return pl_err_set(err, code, "submit");
+	progress_init(&job->progress, kv_now_ms(session->kv));
+	code = submit_open(session->kv, &opts, &job->submit, err);
+	if (code == PL_OK) {
+		on_tick(job);
+		while (job->submit != NULL)
+			(void)uv_run(&session->loop, UV_RUN_ONCE);
+		progress_end(&job->progress);
+		code = job->err.code;
+		if (code != PL_OK)
+			*err = job->err;
+	}
+	pl_timer_done(&job->timer);
+	return code;
+}
+
+/* -- and afterwards
+ * ---------------------------------------------------------------------- */
+
+static void print_counts(const struct job *job)
+{
+	const struct submit_counts *counts = &job->counts;
+
+	if (job->reach->options->format == OUTPUT_JSON)
+		(void)printf("{\"kind\":\"SubmitResult\",\"submitted\":%" PRIu64
+		             ",\"unchanged\":%" PRIu64 ",\"others\":%" PRIu64
+		             ",\"refused\":%" PRIu64 "}\n",
+		             counts->submitted, counts->unchanged, counts->others,
+		             job->intake.refused);
+	else
+		(void)printf("%" PRIu64 " submitted, %" PRIu64 " unchanged%s\n",
+		             counts->submitted, counts->unchanged,
+		             counts->others > 0 ? ", and others are there" : "");
+	(void)fflush(stdout);
+}
+
+static enum pl_code verdict(const struct job *job, struct pl_err *err)
+{
+	uint64_t left = job->intake.pods - settled(&job->counts);
+
+	if (job->err.code != PL_OK) {
+		*err = job->err;
+		return pl_err_wrap(err, "%" PRIu64 " pods left", left);
+	}
+	if (job->counts.others > 0)
+		return pl_err_set(err, PL_EXISTS,
+		                  "%" PRIu64 " pods are there with another spec, and "
+		                  "nothing was changed in them; delete them first, or "
+		                  "give the new ones other names",
+		                  job->counts.others);
+	if (job->intake.refused > 0)
+		return pl_err_set(err, PL_INVALID, "%" PRIu64 " refused",
+		                  job->intake.refused);
+	return PL_OK;
+}
+
+static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct job *job = ctx;
+	enum pl_code code;
+
+	job->reach = reach;
+	code = pods_given_intake(&job->given, reach->meta.partitions, job->keep_going,
+	                         &job->intake, err);
+	if (code != PL_OK)
+		return code;
+	if (reach->options->dry_run) {
+		(void)printf("%" PRIu64 " pods of %" PRIu64
+		             " objects could be submitted\n",
+		             job->intake.pods, job->intake.objects);
+		code = verdict(job, err);
+	} else {
+		code = run_submit(job, err);
+		if (code == PL_OK || job->err.code != PL_OK) {
+			print_counts(job);
+			code = verdict(job, err);
+		}
+	}
+	intake_close(&job->intake);
+	return code;
+}
+
+static const struct option own[] = {
+	PODS_GIVEN_OPTIONS,
+	{"keep-going", no_argument, NULL, OPT_KEEP_GOING},
+	{NULL, 0, NULL, 0},
+};
+
+static const struct options_spec spec = {
+	.words = "submit",
+	.usage = "-f FILE [options]",
+	.about =
+		"Submits pods: Pod objects, and the pods of Deployment, ReplicaSet,\n"
+		"StatefulSet and Job objects, with names and uids that stay the same. All\n"
+		"of it is read and checked first; nothing is written when something is\n"
+		"refused. What is there already, as it would be written, is left alone: to\n"
+		"submit again changes nothing. A pod that is there with another spec stays\n"
+		"as it is, and is told.\n"
+		"PriorityClass objects in the same input say what priorities are. Other\n"
+		"kinds are passed over.\n",
+	.help = "  -f, --filename PATH    JSON or YAML, one object or many, a List, an "
+		"object a\n"
+		"                         line, gzip; a directory; - is standard input;\n"
+		"                         may be given again\n"
+		"  -n, --namespace NAME   of objects that name none (default default)\n"
+		"  --keep-going           submit the others when some are refused\n",
+	.example = "  placet submit -f deployment.yaml -f jobs/\n"
+		   "  kubectl get deploy web -o json | placet submit -f -\n",
+	.exits = "0 every pod is there, 1 some is refused or there with another spec, "
+		 "or it could not be done, 2 wrong usage",
+	.common = OPTIONS_DRY_RUN | OPTIONS_FORMAT,
+	.args_max = 0,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct job job = {.keep_going = false};
+	enum exit_code exit_code = reach_run(&spec, argc, argv, submit_all, &job);
+
+	files_done(&job.given.files);
+	return exit_code;
+}
+
+const struct command submit_command = {.words = "submit",
+                                       .summary =
+                                               "submit pods, and what pods are made of",
+                                       .run = run};
