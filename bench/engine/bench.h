@@ -32,6 +32,7 @@ void bench_preempt(const struct bench_opts *opts);
 void bench_pending(const struct bench_opts *opts);
 void bench_count(const struct bench_opts *opts);
 void bench_ledger(const struct bench_opts *opts);
+void bench_sched(const struct bench_opts *opts);
 
 /* What bench_count runs under callgrind: how is "plain" or "cache". */
 void bench_count_child(const char *how);

@@ -12,7 +12,7 @@ static const char usage[] =
 	"usage: bench/run engine [--json] [options]\n\n"
 	"One thread, no store; prints one JSON object a line on stdout and its progress\n"
 	"on stderr. Times are of the CPU.\n\n"
-	"  --only PART     decide, preempt, pending, count, queue or ledger\n"
+	"  --only PART     decide, preempt, pending, count, queue, ledger or sched\n"
 	"  --nodes N       of decide and preempt: 1000, 5000, 100000 or 1000000 (all)\n"
 	"  --profile NAME  of decide: basic, nodeaffinity, spread, softspread,\n"
 	"                  antiaffinity, affinity or mixed (all)\n"
@@ -134,5 +134,6 @@ int main(int argc, char **argv)
 	run_part(&opts, "count", bench_count);
 	run_part(&opts, "queue", bench_queue);
 	run_part(&opts, "ledger", bench_ledger);
+	run_part(&opts, "sched", bench_sched);
 	return 0;
 }
