@@ -14,7 +14,9 @@
 enum { PAGE_KEYS = 2000, TIMEOUT_MS = 20000 };
 
 static const char *const prefixes[] = {"/nodes/", "/alloc/", "/schedules/"};
-enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], NOWHERE = UINT32_MAX };
+enum { PREFIXES = sizeof prefixes / sizeof prefixes[0] };
+
+#define NOWHERE UINT32_MAX
 
 struct seen_pod {
 	uint32_t bound, listed; /* the node, by state and by alloc */
