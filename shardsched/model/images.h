@@ -12,6 +12,7 @@ struct image {
 
 struct images {
 	struct intern_item item;
+	uint32_t zero;
 	uint64_t count;
 	struct image row[]; /* by name, each once */
 };

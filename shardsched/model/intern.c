@@ -25,9 +25,7 @@ void intern_done(struct intern *intern)
 	PL_ASSERT(intern->count == 0);
 	buckets_done(&intern->buckets);
 	free(intern->by_id);
-	free(intern->unused);
 	intern->by_id = NULL;
-	intern->unused = NULL;
 }
 
 static struct pl_span bytes_of(const struct intern_item *value, size_t size)
@@ -56,9 +54,8 @@ static bool room_for_id(struct intern *intern)
 {
 	uint32_t cap = intern->cap == 0 ? CAP_MIN : intern->cap * 2;
 	struct intern_item **by_id;
-	uint32_t *unused;
 
-	if (intern->unused_count > 0 || intern->ids + 1 < intern->cap)
+	if (intern->unused != 0 || intern->ids + 1 < intern->cap)
 		return true;
 	if (intern->cap > UINT32_MAX / 4)
 		return false;
@@ -66,19 +63,33 @@ static bool room_for_id(struct intern *intern)
 	if (by_id == NULL)
 		return false;
 	intern->by_id = by_id;
-	unused = pl_realloc(intern->unused, cap * sizeof *unused);
-	if (unused == NULL)
-		return false;
-	intern->unused = unused;
 	intern->cap = cap;
 	return true;
 }
 
+/* Of a number that nobody has, the next such one stands in its place: values are at even
+ * addresses. */
+static bool is_unused(const struct intern_item *entry)
+{
+	return ((uintptr_t)entry & 1) != 0;
+}
+
 static uint32_t take_id(struct intern *intern)
 {
-	if (intern->unused_count > 0)
-		return intern->unused[--intern->unused_count];
-	return ++intern->ids;
+	uint32_t id = intern->unused;
+
+	if (id == 0)
+		return ++intern->ids;
+	intern->unused = (uint32_t)((uintptr_t)intern->by_id[id] >> 1);
+	return id;
+}
+
+static void give_id(struct intern *intern, uint32_t id)
+{
+	uintptr_t next = (uintptr_t)intern->unused << 1 | 1;
+
+	intern->by_id[id] = (struct intern_item *)next;
+	intern->unused = id;
 }
 
 static struct intern_item *add(struct intern *intern, const struct intern_item *draft,
@@ -147,8 +158,7 @@ void intern_unref(struct intern *intern, const struct intern_item *value)
 	if (--mine->refs > 0)
 		return;
 	buckets_del(&intern->buckets, mine->id);
-	intern->by_id[mine->id] = NULL;
-	intern->unused[intern->unused_count++] = mine->id;
+	give_id(intern, mine->id);
 	intern->bytes -= mine->size;
 	intern->count--;
 	intern->release(intern->model, mine);
@@ -157,5 +167,7 @@ void intern_unref(struct intern *intern, const struct intern_item *value)
 
 const struct intern_item *intern_by_id(const struct intern *intern, uint32_t id)
 {
-	return id == 0 || id > intern->ids ? NULL : intern->by_id[id];
+	bool there = id != 0 && id <= intern->ids && !is_unused(intern->by_id[id]);
+
+	return there ? intern->by_id[id] : NULL;
 }

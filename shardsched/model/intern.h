@@ -19,12 +19,12 @@
 #include "store/base/err.h"
 #include "store/base/hash.h"
 
+/* 20 bytes: what follows begins with 4 bytes, or with a zero of so many. */
 struct intern_item {
 	struct bucket_link link;
 	uint32_t refs;
 	uint32_t id;
 	uint32_t size; /* in all */
-	uint32_t zero;
 };
 
 struct model;
@@ -37,8 +37,7 @@ typedef void intern_release_fn(struct model *model, const struct intern_item *va
 struct intern {
 	struct buckets buckets;
 	struct intern_item **by_id;
-	uint32_t *unused; /* a stack of numbers to be given again */
-	uint32_t unused_count;
+	uint32_t unused; /* the first of the numbers to be given again; 0: none */
 	uint32_t count;
 	uint32_t ids; /* given so far, from 1 */
 	uint32_t cap;

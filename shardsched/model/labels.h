@@ -12,7 +12,6 @@ struct label {
 struct labels {
 	struct intern_item item;
 	uint32_t count;
-	uint32_t zero;
 	struct label row[]; /* by key, each once */
 };
 

@@ -19,6 +19,7 @@ struct node_term {
 
 struct node_selector {
 	struct intern_item item;
+	uint32_t zero;
 	uint64_t count;
 	struct node_term term[]; /* as they were written */
 };

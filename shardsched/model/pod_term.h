@@ -9,6 +9,7 @@
 
 struct pod_term {
 	struct intern_item item;
+	uint32_t zero;
 	const struct selector *selector;
 	const struct selector *namespace_selector; /* SELECTOR_NOTHING when null */
 	uint32_t topology_key;

@@ -22,6 +22,7 @@ struct resource_row {
 
 struct resources {
 	struct intern_item item;
+	uint32_t zero;
 	int64_t cpu_milli;
 	int64_t memory;
 	int64_t storage; /* ephemeral */

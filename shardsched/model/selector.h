@@ -43,7 +43,6 @@ struct selector {
 	uint32_t flags;
 	uint32_t count;
 	uint32_t words;
-	uint32_t zero;
 	struct selector_row row[]; /* then the values, each row's in order */
 };
 

@@ -36,30 +36,30 @@ static struct sizes sizes_of(const struct pod_draft *draft)
 	return sizes;
 }
 
-static size_t eights(size_t bytes)
+/* A spec that is being made. Its counts are what they will be: rows that are not written
+ * yet are zero. */
+struct half {
+	struct spec *spec;
+	struct sizes done;
+};
+
+static void set_counts(struct sizes sizes, struct spec *spec)
 {
-	return (bytes + 7) / 8 * 8;
+	/* The reader bounds each list far below. */
+#define SET_COUNT(name, type)                \
+	PL_ASSERT(sizes.name <= UINT16_MAX); \
+	spec->name.count = (uint16_t)sizes.name;
+	SPEC_ROWS_MAP(SET_COUNT)
 }
 
-static size_t lay_out(struct sizes sizes, struct spec *out)
-{
-	size_t at = sizeof *out;
-
-#define LAY_OUT(name, type)                                    \
-	out->name = (struct spec_rows){(uint16_t)(at / 8), 0}; \
-	at += eights((size_t)sizes.name * sizeof(type));
-	SPEC_ROWS_MAP(LAY_OUT)
-	/* The reader bounds each list, so that all together stay far below. */
-	PL_ASSERT(at / 8 <= UINT16_MAX);
-	return at;
-}
-
-/* The rows of a spec that is being made, to be written. */
-#define SPEC_ROWS_PUT(name, type)                                       \
-	static type *put_##name(struct spec *spec)                      \
-	{                                                               \
-		char *first = (char *)spec + (size_t)spec->name.at * 8; \
-		return (type *)(void *)first + spec->name.count++;      \
+/* The next row, to be written. */
+#define SPEC_ROWS_PUT(name, type)                                                        \
+	static type *put_##name(struct half *half)                                       \
+	{                                                                                \
+		char *first =                                                            \
+			(char *)half->spec + spec_rows_at(half->spec, SPEC_ROWS_##name); \
+		PL_ASSERT(half->done.name < half->spec->name.count);                     \
+		return (type *)(void *)first + half->done.name++;                        \
 	}
 SPEC_ROWS_MAP(SPEC_ROWS_PUT)
 
@@ -70,20 +70,20 @@ static struct spec_term term_of(struct maker *maker, const struct draft_pod_term
 }
 
 static void put_terms(struct maker *maker, const struct pod_draft *draft,
-                      struct spec *spec)
+                      struct half *half)
 {
 	struct pl_span own = draft->meta.namespace;
 
 	for (uint32_t i = 0; i < draft->affinity.count; i++)
-		*put_affinity(spec) = term_of(maker, &draft->affinity.at[i], own);
+		*put_affinity(half) = term_of(maker, &draft->affinity.at[i], own);
 	for (uint32_t i = 0; i < draft->anti_affinity.count; i++)
-		*put_anti_affinity(spec) =
+		*put_anti_affinity(half) =
 			term_of(maker, &draft->anti_affinity.at[i], own);
 	for (uint32_t i = 0; i < draft->soft_affinity.count; i++)
-		*put_soft_affinity(spec) =
+		*put_soft_affinity(half) =
 			term_of(maker, &draft->soft_affinity.at[i], own);
 	for (uint32_t i = 0; i < draft->soft_anti_affinity.count; i++)
-		*put_soft_anti_affinity(spec) =
+		*put_soft_anti_affinity(half) =
 			term_of(maker, &draft->soft_anti_affinity.at[i], own);
 }
 
@@ -115,12 +115,12 @@ static const struct selector *own_selector(struct maker *maker,
 }
 
 static void put_all_spreads(struct maker *maker, const struct pod_draft *draft,
-                            struct spec *spec)
+                            struct half *half)
 {
 	for (uint32_t i = 0; i < draft->spread_count; i++) {
 		const struct draft_spread *from = &draft->spreads[i];
 
-		*put_spreads(spec) = (struct spec_spread){
+		*put_spreads(half) = (struct spec_spread){
 			.selector = own_selector(maker, draft, from),
 			.topology_key = maker_text(maker, from->topology_key),
 			.max_skew = from->max_skew,
@@ -134,7 +134,7 @@ static void put_all_spreads(struct maker *maker, const struct pod_draft *draft,
 }
 
 static void put_all_volumes(struct maker *maker, const struct pod_draft *draft,
-                            struct spec *spec)
+                            struct half *half)
 {
 	for (uint32_t i = 0; i < draft->volume_count; i++) {
 		const struct draft_volume *from = &draft->volumes[i];
@@ -142,22 +142,22 @@ static void put_all_volumes(struct maker *maker, const struct pod_draft *draft,
 
 		if (from->source == DRAFT_OTHER)
 			continue;
-		volume = put_volumes(spec);
+		volume = put_volumes(half);
 		*volume = (struct spec_volume){
 			.kind = (uint32_t)from->source,
 			.name = maker_text(maker, from->name),
 			.id = maker_name(maker, from->id),
 			.read_only = from->read_only,
-			.first = spec->monitors.count,
+			.first = half->done.monitors,
 		};
 		if (from->source == DRAFT_EPHEMERAL)
-			spec->flags |= SPEC_BY_NAME;
+			half->spec->flags |= SPEC_BY_NAME;
 		if (from->source != DRAFT_RBD)
 			continue;
 		volume->pool = maker_text(maker, from->pool);
 		volume->monitors = from->monitors.count;
 		for (uint32_t j = 0; j < from->monitors.count; j++)
-			*put_monitors(spec) = maker_text(maker, from->monitors.at[j]);
+			*put_monitors(half) = maker_text(maker, from->monitors.at[j]);
 	}
 }
 
@@ -171,7 +171,7 @@ static uint8_t protocol_of(struct pl_span word)
 }
 
 static void put_all_ports(struct maker *maker, const struct draft_container *container,
-                          struct spec *spec)
+                          struct half *half)
 {
 	for (uint32_t i = 0; i < container->port_count; i++) {
 		const struct draft_port *from = &container->ports[i];
@@ -181,7 +181,7 @@ static void put_all_ports(struct maker *maker, const struct draft_container *con
 			continue;
 		if (ip.len == 0)
 			ip = PL_SPAN_LIT("0.0.0.0");
-		*put_ports(spec) =
+		*put_ports(half) =
 			(struct spec_port){.ip = maker_text(maker, ip),
 		                           .port = (uint16_t)from->host_port,
 		                           .protocol = protocol_of(from->protocol)};
@@ -222,21 +222,21 @@ static int by_number(const void *a, const void *b)
 }
 
 static void put_containers(struct maker *maker, const struct pod_draft *draft,
-                           struct spec *spec)
+                           struct half *half)
 {
 	uint32_t *first = NULL;
 
 	for (uint32_t i = 0; i < draft->containers.count; i++) {
-		uint32_t *at = put_images(spec);
+		uint32_t *at = put_images(half);
 
 		first = i == 0 ? at : first;
 		*at = image_of(maker, draft->containers.at[i].image);
-		put_all_ports(maker, &draft->containers.at[i], spec);
+		put_all_ports(maker, &draft->containers.at[i], half);
 	}
 	if (first != NULL)
-		qsort(first, spec->images.count, sizeof *first, by_number);
+		qsort(first, half->spec->images.count, sizeof *first, by_number);
 	for (uint32_t i = 0; i < draft->gates.count; i++)
-		*put_gates(spec) = maker_text(maker, draft->gates.at[i]);
+		*put_gates(half) = maker_text(maker, draft->gates.at[i]);
 }
 
 static uint16_t sla_of(struct pl_span word)
@@ -304,23 +304,26 @@ static void put_fields(struct maker *maker, const struct pod_draft *draft,
 static const struct spec *make(struct maker *maker, const struct pod_draft *draft,
                                const struct spec_requests *requests)
 {
-	struct spec fixed = {0}, *made;
-	size_t size = lay_out(sizes_of(draft), &fixed);
+	struct spec counts = {0}, *made;
+	struct half half = {0};
+	size_t size;
 
-	made = maker_room(maker, size);
+	set_counts(sizes_of(draft), &counts);
+	size = spec_rows_at(&counts, SPEC_ROWS_END);
+	half.spec = made = maker_room(maker, size);
 	if (made == NULL)
 		return NULL;
-	*made = fixed;
+	set_counts(sizes_of(draft), made);
 	made->requests = resources_make(maker, &requests->sums, false);
 	made->nonzero_cpu_milli = requests->nonzero_cpu_milli;
 	made->nonzero_memory = requests->nonzero_memory;
 	put_fields(maker, draft, made);
 	put_owner(maker, draft, made);
 	put_gang(maker, draft, made);
-	put_terms(maker, draft, made);
-	put_all_spreads(maker, draft, made);
-	put_all_volumes(maker, draft, made);
-	put_containers(maker, draft, made);
+	put_terms(maker, draft, &half);
+	put_all_spreads(maker, draft, &half);
+	put_all_volumes(maker, draft, &half);
+	put_containers(maker, draft, &half);
 	return maker_take(maker, MODEL_SPECS, made, size);
 }
 

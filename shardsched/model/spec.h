@@ -75,12 +75,12 @@ struct spec_term {
 	X(monitors, uint32_t)
 
 struct spec_rows {
-	uint16_t at; /* in eights of bytes from the start of the spec */
 	uint16_t count;
 };
 
 struct spec {
 	struct intern_item item;
+	uint32_t namespace;
 	const struct labels *labels;
 	const struct labels *node_selector;    /* empty when there is none */
 	const struct node_selector *required;  /* NULL: none */
@@ -89,7 +89,6 @@ struct spec {
 	const struct resources *requests; /* what fitting counts */
 	int64_t nonzero_cpu_milli;        /* what LeastAllocated counts */
 	int64_t nonzero_memory;
-	uint32_t namespace;
 	uint32_t scheduler;
 	uint32_t owner_kind; /* the controller's; 0: there is none */
 	uint32_t owner_name;
@@ -104,12 +103,31 @@ struct spec {
 	SPEC_ROWS_MAP(SPEC_ROWS_FIELD)
 };
 
+_Static_assert(sizeof(struct spec) % 8 == 0, "rows follow at once, the wide ones first");
+
+#define SPEC_ROWS_ENUM(name, type) SPEC_ROWS_##name,
+enum spec_rows_kind { SPEC_ROWS_MAP(SPEC_ROWS_ENUM) SPEC_ROWS_END };
+
+/* Where rows of that kind begin: behind all before. A sum of constants and counts. */
+static inline size_t spec_rows_at(const struct spec *spec, enum spec_rows_kind kind)
+{
+	size_t at = sizeof *spec;
+
+#define SPEC_ROWS_ADD(name, type)    \
+	if (SPEC_ROWS_##name < kind) \
+		at += (size_t)spec->name.count * sizeof(type);
+	SPEC_ROWS_MAP(SPEC_ROWS_ADD)
+	return at;
+}
+
 /* spec_ports(spec) is the first of spec->ports.count rows, and so on. */
-#define SPEC_ROWS_GET(name, type)                                                       \
-	static inline const type *spec_##name(const struct spec *spec)                  \
-	{                                                                               \
-		const char *start = (const char *)spec;                                 \
-		return (const type *)(const void *)(start + (size_t)spec->name.at * 8); \
+#define SPEC_ROWS_GET(name, type)                                                    \
+	static inline const type *spec_##name(const struct spec *spec)               \
+	{                                                                            \
+		const char *start = (const char *)spec;                              \
+		return (const type *)(const void *)(start +                          \
+		                                    spec_rows_at(spec,               \
+		                                                 SPEC_ROWS_##name)); \
 	}
 SPEC_ROWS_MAP(SPEC_ROWS_GET)
 

@@ -39,7 +39,6 @@ struct toleration {
 struct tolerations {
 	struct intern_item item;
 	uint32_t count;
-	uint32_t zero;
 	struct toleration row[];
 };
 

@@ -25,9 +25,9 @@ enum queue_place {
 
 /* Why a pod is where it is. */
 enum queue_cause {
-	QUEUE_NEW,     /* no attempt yet, or edited since */
-	QUEUE_REFUSED, /* refused_by says by whom */
-	QUEUE_FAULT,   /* the attempt failed, which says nothing about the pod */
+	QUEUE_NEW, /* no attempt yet, or edited since */
+	QUEUE_REFUSED,
+	QUEUE_FAULT, /* the attempt failed, which says nothing about the pod */
 	QUEUE_CONFLICT,
 	QUEUE_CAUSES,
 };
@@ -40,16 +40,16 @@ struct queue_class {
 	struct pl_list link;          /* of the bucket; by heard */
 	struct pl_list flush;         /* by judged_ms */
 	uint64_t heard;               /* events up to here can not help */
-	uint64_t refused_by, helps;   /* the verdict, and the kinds that can change it */
+	uint64_t refused_by;          /* the verdict */
 	uint64_t verdict_seen;        /* the event up to which it had seen the cluster */
 	uint64_t judged_ms, rests_ms; /* no attempt of those waiting before that */
-	enum queue_level level;
-	uint32_t strikes; /* times in a row that it was woken for nothing */
-	uint32_t pods;    /* in any place */
-	uint32_t scouts;  /* woken, and not heard from yet */
-	uint32_t wave;    /* how many scouts there may be */
-	bool open;        /* the verdict is in doubt */
-	bool fits;        /* a pod was placed since the last verdict */
+	uint32_t strikes;             /* times in a row that it was woken for nothing */
+	uint32_t pods;                /* in any place */
+	uint32_t scouts;              /* woken, and not heard from yet */
+	uint16_t wave;                /* how many scouts there may be */
+	uint8_t level;                /* enum queue_level */
+	bool open : 1;                /* the verdict is in doubt */
+	bool fits : 1;                /* a pod was placed since the last verdict */
 };
 
 /* A pod. Zeroed: in no queue. */
@@ -61,8 +61,7 @@ struct queue_pod {
 	uint64_t since_ms; /* in this place */
 	uint64_t until_ms; /* BACKOFF */
 	uint64_t seen;     /* events up to here were before its last attempt */
-	uint64_t refused_by;
-	uint32_t reason; /* the caller's code, of the last attempt */
+	uint32_t reason;   /* the caller's code, of the last attempt */
 	uint32_t attempts;
 	uint16_t infeasible; /* attempts that count against the budget */
 	uint16_t strikes;    /* attempts that count for the backoff */

@@ -107,7 +107,10 @@ bool wait_helped(const struct queue *queue, const struct queue_class *class,
                  uint64_t plugins, uint64_t after);
 /* The pod, of no place now, was refused and what happened since does not help: a
  * verdict on its class. parks: it is going to wait. */
-void wait_judge(struct queue *queue, const struct queue_pod *pod, bool parks);
+void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugins,
+                bool parks);
+/* The kinds of events for which these wait. */
+uint64_t wait_helps(const struct queue *queue, uint64_t plugins);
 void wait_add(struct queue *queue, struct queue_pod *pod);
 void wait_del(struct queue *queue, struct queue_pod *pod);
 /* The class may fit: wakes as many of it as it may. */

@@ -227,7 +227,6 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 	tick(queue, now_ms);
 	land(queue, pod);
 	note(queue, pod, QUEUE_REFUSED, reason);
-	pod->refused_by = plugins;
 	if (pod->infeasible < UINT16_MAX)
 		pod->infeasible++;
 	(void)wait_return(pod);
@@ -236,7 +235,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 		return;
 	}
 	parks = pod->infeasible > budget;
-	wait_judge(queue, pod, parks);
+	wait_judge(queue, pod, plugins, parks);
 	if (parks) {
 		enter(queue, pod, QUEUE_WAITING);
 		wait_add(queue, pod);

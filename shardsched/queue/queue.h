@@ -73,7 +73,7 @@ struct queue_opts {
 	int budget[QUEUE_LEVELS];
 	uint32_t events_max; /* kept in detail; 0: 1,024 */
 	const struct queue_plugin
-		*plugins; /* borrowed; a pod's refused_by has a bit each */
+		*plugins; /* borrowed; a mask of who refused has a bit each */
 	unsigned plugins_count;
 	void *hint_ctx;
 };

@@ -119,7 +119,7 @@ static void check_class(const struct queue *queue, const struct queue_class *cla
 {
 	check_tree(&class->waiting, QUEUE_WAITING);
 	PL_ASSERT(class->waiting.first != NULL && !class->open);
-	PL_ASSERT(class->heard <= queue->event && class->helps != 0);
+	PL_ASSERT(class->heard <= queue->event);
 	PL_ASSERT(pl_list_empty(&class->flush) == queue_has_budget(queue, class));
 }
 
@@ -134,7 +134,7 @@ static void check_bucket(const struct queue *queue, const struct queue_bucket *b
 
 		check_class(queue, class);
 		PL_ASSERT(class->bucket == bucket && class->heard >= heard);
-		PL_ASSERT((class->helps & ~bucket->helps) == 0);
+		PL_ASSERT((wait_helps(queue, class->refused_by) & ~bucket->helps) == 0);
 		heard = class->heard;
 		count++;
 	}

@@ -54,7 +54,7 @@ void wait_class_init(struct queue_class *class)
 
 /* -- events and verdicts -------------------------------------------------------- */
 
-static uint64_t helps_of(const struct queue *queue, uint64_t plugins)
+uint64_t wait_helps(const struct queue *queue, uint64_t plugins)
 {
 	uint64_t helps = QUEUE_ON(ANY);
 
@@ -96,7 +96,7 @@ static bool event_helps(const struct queue *queue, const struct queue_class *cla
 bool wait_helped(const struct queue *queue, const struct queue_class *class,
                  uint64_t plugins, uint64_t after)
 {
-	uint64_t helps = helps_of(queue, plugins);
+	uint64_t helps = wait_helps(queue, plugins);
 
 	if (latest_of(queue, helps) <= after)
 		return false;
@@ -159,10 +159,11 @@ static void leave_bucket(struct queue_class *class)
 static void enter_bucket(struct queue *queue, struct queue_class *class)
 {
 	struct queue_bucket *bucket = class->bucket;
+	uint64_t helps = wait_helps(queue, class->refused_by);
 
-	if (bucket == NULL || bucket->helps != class->helps) {
+	if (bucket == NULL || bucket->helps != helps) {
 		leave_bucket(class);
-		bucket = bucket_for(queue, class->helps);
+		bucket = bucket_for(queue, helps);
 		bucket->count++;
 		class->bucket = bucket;
 	}
@@ -243,7 +244,8 @@ static void strike(struct queue *queue, struct queue_class *class)
 	class->rests_ms = queue->now_ms + queue_rest_ms(queue, class->strikes) / waiting;
 }
 
-void wait_judge(struct queue *queue, const struct queue_pod *pod, bool parks)
+void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugins,
+                bool parks)
 {
 	struct queue_class *class = pod->class;
 	bool waiting = class->waiting.first != NULL;
@@ -251,9 +253,8 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, bool parks)
 	/* Those who wait do so on the word of one who had seen more. */
 	if (waiting && pod->seen < class->verdict_seen)
 		return;
-	class->refused_by = pod->refused_by;
+	class->refused_by = plugins;
 	class->verdict_seen = pod->seen;
-	class->helps = helps_of(queue, class->refused_by);
 	class->judged_ms = queue->now_ms;
 	if (class->open || (parks && !waiting))
 		strike(queue, class);
