@@ -15,7 +15,9 @@ static const char usage[] =
 	"  --only PART     decide, preempt, pending, count, queue, ledger or sched\n"
 	"  --nodes N       of decide and preempt: 1000, 5000, 100000 or 1000000 (all)\n"
 	"  --profile NAME  of decide: basic, nodeaffinity, spread, softspread,\n"
-	"                  antiaffinity, affinity or mixed (all)\n"
+	"                  antiaffinity, affinity or mixed; of preempt: full, small,\n"
+	"                  budgets, guarded, alike or restless\n"
+	"                  (all)\n"
 	"  --pods N        of queue: pending pods (default 1000000)\n"
 	"  --seed N        (default 1)\n";
 

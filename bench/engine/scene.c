@@ -128,6 +128,38 @@ void scene_place(struct scene *scene, const struct spec *spec, uint32_t slot)
 	            "pod");
 }
 
+void scene_place_old(struct scene *scene, const struct spec *spec, uint32_t slot,
+                     int64_t started_ms)
+{
+	struct pod_on_node pod = {
+		.spec = spec, .user = scene->pods++, .started_ms = started_ms};
+	uint64_t mixed = pod.user * UINT64_C(0x9e3779b97f4a7c15);
+	struct pl_err err = {0};
+	char name[NAME_SIZE];
+	uint32_t placed;
+
+	(void)snprintf(name, sizeof name, "web-%05x-%08x", (unsigned)(mixed >> 32 & 0xff),
+	               (unsigned)mixed);
+	bench_check(strings_add(&scene->model.strings, pl_span_str(name), &pod.name),
+	            NULL, "name");
+	bench_check(snapshot_pod_add(&scene->snapshot, slot, &pod, &placed, &err), &err,
+	            "pod");
+	strings_unref(&scene->model.strings, pod.name);
+}
+
+void scene_budget(struct scene *scene, const char *json)
+{
+	struct parse parse = {.model = &scene->model, .arena = &scene->arena};
+	struct pl_err err = {0};
+	struct budget budget;
+
+	bench_check(budget_parse(&parse, pl_span_str(json), &budget, &err), &err,
+	            "budget");
+	pl_arena_reset(&scene->arena);
+	bench_check(catalog_put_budget(&scene->snapshot.catalog, &budget, &err), &err,
+	            "budget");
+}
+
 void scene_fill(struct scene *scene, const char *json, unsigned per_node)
 {
 	const struct spec *spec = scene_spec(scene, json);

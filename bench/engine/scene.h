@@ -32,6 +32,10 @@ void scene_class_close(struct scene *scene, struct fw_class *class);
 /* One decision, for a pod of a name of its own. */
 void scene_decide(struct scene *scene, struct fw_class *class, struct outcome *out);
 void scene_place(struct scene *scene, const struct spec *spec, uint32_t slot);
+/* One that started then, with a name as controllers give them. */
+void scene_place_old(struct scene *scene, const struct spec *spec, uint32_t slot,
+                     int64_t started_ms);
+void scene_budget(struct scene *scene, const char *json);
 /* So many on each node, one after the other. */
 void scene_fill(struct scene *scene, const char *json, unsigned per_node);
 

@@ -1,17 +1,30 @@
 #include "shardsched/preempt/budgets.h"
 
+#include <string.h>
+
 #include "shardsched/snapshot/view.h"
 
 struct budget_use {
 	const struct budget *budget; /* NULL: the end of its namespace */
-	int64_t left;
-	uint64_t node; /* that left is of */
+	int64_t allowed;
+	uint64_t taken; /* upper half: on that node, lower half: so many */
+};
+
+/* The use that nobody overdraws; and that there is more to look at than one. */
+enum { NO_BUDGET = 0 };
+#define SEVERAL UINT32_MAX
+
+/* Of a class, found in that run. */
+struct spec_list {
+	uint64_t run;
+	uint32_t at;  /* where its list begins */
+	uint32_t one; /* the only one on it */
 };
 
 void budgets_done(struct budgets *budgets)
 {
 	number_map_done(&budgets->by_space);
-	number_map_done(&budgets->by_spec);
+	scratch_done(&budgets->by_spec);
 	scratch_done(&budgets->uses);
 	scratch_done(&budgets->lists);
 }
@@ -20,15 +33,10 @@ void budgets_begin(struct budgets *budgets, const struct snapshot *snapshot)
 {
 	budgets->snapshot = snapshot;
 	number_map_clear(&budgets->by_space);
-	number_map_clear(&budgets->by_spec);
+	budgets->run++;
 	budgets->uses_count = 0;
 	budgets->lists_count = 0;
 	budgets->node = 0;
-}
-
-void budgets_node(struct budgets *budgets)
-{
-	budgets->node++;
 }
 
 static struct budget_use *uses_of(const struct budgets *budgets)
@@ -46,7 +54,8 @@ static bool add_use(struct budgets *budgets, const struct budget *budget)
 	if (!scratch_grow(&budgets->uses, (size_t)budgets->uses_count + 1,
 	                  sizeof(struct budget_use)))
 		return false;
-	uses_of(budgets)[budgets->uses_count++] = (struct budget_use){.budget = budget};
+	uses_of(budgets)[budgets->uses_count++] = (struct budget_use){
+		budget, budget == NULL ? INT64_MAX : budget->allowed, 0};
 	return true;
 }
 
@@ -87,16 +96,27 @@ static bool add_list(struct budgets *budgets, uint32_t number)
 	return true;
 }
 
-/* The list of a class. */
-static bool find_spec(struct budgets *budgets, const struct spec *spec, uint32_t *at)
+static uint32_t only_one(const struct budgets *budgets, uint32_t at)
 {
-	uint32_t first;
+	const uint32_t *list = lists_of(budgets) + at;
 
-	if (number_map_get(&budgets->by_spec, spec->item.id, at))
-		return true;
-	if (!find_space(budgets, spec->namespace, &first))
+	if (list[0] == 0)
+		return NO_BUDGET;
+	if (list[0] > 1 || uses_of(budgets)[list[1]].budget->disrupted_count > 0)
+		return SEVERAL;
+	return list[1];
+}
+
+/* The list of a class. */
+static bool find_spec(struct budgets *budgets, const struct spec *spec)
+{
+	uint32_t first, at;
+
+	if (!find_space(budgets, spec->namespace, &first) ||
+	    !scratch_grow_zeroed(&budgets->by_spec, (size_t)spec->item.id + 1,
+	                         sizeof(struct spec_list)))
 		return false;
-	*at = budgets->lists_count;
+	at = budgets->lists_count;
 	if (!add_list(budgets, 0))
 		return false;
 	for (uint32_t i = first; uses_of(budgets)[i].budget != NULL; i++) {
@@ -104,9 +124,11 @@ static bool find_spec(struct budgets *budgets, const struct spec *spec, uint32_t
 			continue;
 		if (!add_list(budgets, i))
 			return false;
-		lists_of(budgets)[*at]++;
+		lists_of(budgets)[at]++;
 	}
-	return number_map_add(&budgets->by_spec, spec->item.id, *at);
+	((struct spec_list *)budgets->by_spec.at)[spec->item.id] =
+		(struct spec_list){budgets->run, at, only_one(budgets, at)};
+	return true;
 }
 
 static bool was_granted(const struct budget *budget, uint32_t name)
@@ -117,27 +139,80 @@ static bool was_granted(const struct budget *budget, uint32_t name)
 	return false;
 }
 
-bool budgets_take(struct budgets *budgets, const struct placed *pod, bool *no_memory)
+static inline bool take_one(struct budget_use *use, uint64_t node)
 {
+	uint64_t taken = use->taken >> 32 == node ? use->taken : node << 32;
+
+	use->taken = ++taken;
+	return (int64_t)(taken & UINT32_MAX) > use->allowed;
+}
+
+static bool take_list(const struct budgets *budgets, uint32_t at, uint32_t name)
+{
+	const uint32_t *list = lists_of(budgets) + at;
 	bool overdrawn = false;
-	uint32_t at;
 
-	if (budgets->snapshot->catalog.count[CATALOG_BUDGET] == 0)
-		return false;
-	if (!find_spec(budgets, pod->view->spec, &at)) {
-		*no_memory = true;
-		return false;
-	}
-	for (uint32_t i = 1; i <= lists_of(budgets)[at]; i++) {
-		struct budget_use *use = &uses_of(budgets)[lists_of(budgets)[at + i]];
+	for (uint32_t i = 1; i <= list[0]; i++) {
+		struct budget_use *use = &uses_of(budgets)[list[i]];
 
-		if (was_granted(use->budget, pod->name))
-			continue;
-		if (use->node != budgets->node)
-			*use = (struct budget_use){use->budget, use->budget->allowed,
-			                           budgets->node};
-		use->left--;
-		overdrawn |= use->left < 0;
+		if (!was_granted(use->budget, name))
+			overdrawn |= take_one(use, budgets->node);
 	}
 	return overdrawn;
+}
+
+/* All classes are known then. */
+static bool find_specs(struct budgets *budgets, const struct budget_pods *pods)
+{
+	for (uint32_t i = 0; i < pods->count; i++) {
+		const struct spec_list *list = budgets->by_spec.at;
+		const struct placed *pod;
+
+		if (pods->spec[i] < budgets->by_spec.cap &&
+		    list[pods->spec[i]].run == budgets->run)
+			continue;
+		pod = &budgets->snapshot->placed[pods->placed[i]];
+		if (!find_spec(budgets, pod->view->spec))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t split(const struct budgets *budgets, const struct budget_pods *pods,
+                      uint32_t *order)
+{
+	const struct placed *placed = budgets->snapshot->placed;
+	const struct spec_list *list = budgets->by_spec.at;
+	struct budget_use *use = uses_of(budgets);
+	uint32_t wards = 0, others = 0;
+
+	for (uint32_t i = 0; i < pods->count; i++) {
+		const struct spec_list *of = &list[pods->spec[i]];
+		bool ward = of->one != SEVERAL ? take_one(&use[of->one], budgets->node)
+		                               : take_list(budgets, of->at,
+		                                           placed[pods->placed[i]].name);
+
+		/* The others stand behind, until it is known how many these are. */
+		order[wards] = i;
+		order[pods->count + others] = i;
+		wards += ward;
+		others += !ward;
+	}
+	memmove(order + wards, order + pods->count, others * sizeof *order);
+	return wards;
+}
+
+bool budgets_split(struct budgets *budgets, const struct budget_pods *pods,
+                   uint32_t *order, uint32_t *wards)
+{
+	*wards = 0;
+	if (budgets->snapshot->catalog.count[CATALOG_BUDGET] == 0)
+		return true;
+	if (budgets->uses_count == 0 && !add_use(budgets, NULL))
+		return false;
+	if (!find_specs(budgets, pods))
+		return false;
+	budgets->node++;
+	*wards = split(budgets, pods, order);
+	return true;
 }

@@ -1,8 +1,7 @@
 #include "shardsched/preempt/inner.h"
 
-static void rank_candidate(const struct preempt *preempt,
-                           const struct preempt_candidate *candidate,
-                           struct candidate_rank *out)
+void rank_candidate(const struct preempt *preempt,
+                    const struct preempt_candidate *candidate, struct candidate_rank *out)
 {
 	const struct placed *placed = preempt->snapshot->placed;
 	const uint32_t *victim =
@@ -20,8 +19,7 @@ static void rank_candidate(const struct preempt *preempt,
 		int64_t started = placed[victim[i]].started_ms;
 
 		started = started == 0 ? INT64_MAX : started;
-		/* So that many below zero are not better than few. */
-		out->priorities += (uint64_t)((int64_t)priority - INT32_MIN);
+		out->priorities += priority_shifted(priority);
 		if (priority > most || (priority == most && started < out->oldest_ms))
 			out->oldest_ms = started;
 		most = priority > most ? priority : most;
@@ -76,24 +74,33 @@ static void keep_better(struct preempt *preempt, struct preempt_candidate candid
 	preempt->given_up_count = candidates_of(preempt)[0].count;
 }
 
-bool candidate_add(struct preempt *preempt, const struct preempt_candidate *candidate)
+void candidate_found(struct preempt *preempt, uint32_t violations)
+{
+	preempt->found++;
+	preempt->found_clean += violations == 0;
+}
+
+bool candidate_loses(const struct preempt *preempt, const struct candidate_rank *rank)
+{
+	return !preempt->keep_all && preempt->candidates_count > 0 &&
+	       compare(rank, ranks_of(preempt)) >= 0;
+}
+
+bool candidate_add(struct preempt *preempt, const struct preempt_candidate *candidate,
+                   const struct candidate_rank *rank)
 {
 	size_t count = (size_t)preempt->candidates_count + 1;
-	struct candidate_rank rank;
 
 	if (!scratch_grow(&preempt->candidates, count, sizeof *candidate) ||
-	    !scratch_grow(&preempt->ranks, count, sizeof rank) ||
+	    !scratch_grow(&preempt->ranks, count, sizeof *rank) ||
 	    !scratch_grow(&preempt->tied, count, sizeof(uint32_t)))
 		return false;
-	preempt->found++;
-	preempt->found_clean += candidate->violations == 0;
-	rank_candidate(preempt, candidate, &rank);
 	if (!preempt->keep_all) {
-		keep_better(preempt, *candidate, &rank);
+		keep_better(preempt, *candidate, rank);
 		return true;
 	}
 	candidates_of(preempt)[preempt->candidates_count] = *candidate;
-	ranks_of(preempt)[preempt->candidates_count++] = rank;
+	ranks_of(preempt)[preempt->candidates_count++] = *rank;
 	return true;
 }
 

@@ -1,17 +1,23 @@
 /*
  * The parts of preemption.
  *
- *	preempt.c    who may preempt, which nodes are tried, in which order, and until
- *when potential.c  nodes whose refusal victims could cure room.c       what all pods of
- *lower priority on a node hold, kept between runs asks.c       what the pod asks for, and
- *whether that is free victims.c    one node: who would have to go order.c      who is
- *more important budgets.c    whom a disruption budget protects choose.c     which node is
- *the best
+ *	preempt.c    who may preempt, which nodes are tried, in which order, until when
+ *	potential.c  nodes whose refusal victims could cure
+ *	look.c       the next nodes to be tried; whose order is not known is put in order
+ *	order.c      who is more important
+ *	lineup.c     the pods of a node in that order, kept between runs
+ *	room.c       what all pods of lower priority on a node hold, kept between runs
+ *	asks.c       what the pod asks for, and whether that is free
+ *	budgets.c    whom a disruption budget protects
+ *	victims.c    one node: who would have to go
+ *	adding.c     the same by adding up
+ *	choose.c     which node is the best
  *
  * A run at 5,000 full nodes looks at each node that could do, and at each pod on 500 of
- * them. So a node costs a look at a row that says how much lifting can give at most;
- * where nothing but amounts stands in the way (the usual case) victims are found by
- * adding up, and only else by lifting and asking all plugins.
+ * them, or on all when none goes without overdrawing a budget. So a node costs a look at
+ * a row that says how much lifting can give at most; then its pods are read in an order
+ * that was found out before. Where nothing but amounts stands in the way (the usual case)
+ * victims are found by adding up, and only else by lifting and asking all plugins.
  */
 #ifndef SHARDSCHED_PREEMPT_INNER_H
 #define SHARDSCHED_PREEMPT_INNER_H
@@ -35,17 +41,50 @@ enum { ROOMS = 2 };
 /* A pod that may have to go. */
 struct victim {
 	int64_t started_ms; /* INT64_MAX: not said, so it is the youngest */
+	const struct spec *spec;
 	int32_t priority;
 	uint32_t placed;
-	bool protected; /* a budget is overdrawn when it goes */
+};
+
+/* What is kept of each pod. X(type, name) */
+#define LINEUP_COLUMNS_MAP(X) \
+	X(int64_t, cpu_milli) \
+	X(int64_t, memory)    \
+	X(int64_t, storage)   \
+	X(int32_t, priority)  \
+	X(uint32_t, placed)   \
+	X(uint32_t, spec) /* its number */
+
+/* Where the pods of a node stand, the most important first. */
+struct lineup {
+	uint32_t first, count, cap;
+};
+
+enum { LINEUPS_MOST = 1 << 21 };
+
+struct lineups {
+	uint64_t changes;     /* of the snapshot, up to which they are known */
+	struct scratch known; /* uint64_t: bits of slots */
+	struct scratch of;    /* struct lineup, by slot */
+	uint32_t used, most;  /* pods; most: with more, all are forgotten */
+#define LINEUP_COLUMN(type, name) struct scratch name;
+	LINEUP_COLUMNS_MAP(LINEUP_COLUMN)
+};
+
+/* The less important pods of a node. */
+struct lineup_part {
+	uint32_t count;
+#define LINEUP_POINTER(type, name) const type *name;
+	LINEUP_COLUMNS_MAP(LINEUP_POINTER)
 };
 
 /* A node that is to be tried. */
 struct look {
 	uint32_t slot;
 	uint32_t next;         /* pod of its chain */
-	uint32_t first, count; /* its pods of lower priority, in victims */
-	bool hopeless;         /* it has none, or not enough of them */
+	uint32_t first, count; /* its pods, in victims: when they are put in order */
+	bool hopeless;         /* it has none that may go, or not enough of them */
+	bool orders;           /* its order is not known */
 };
 
 enum { LOOKS = 16 };
@@ -72,8 +111,11 @@ struct preempt {
 	struct pl_bitset mixed;
 	struct look look[LOOKS];
 	uint32_t looks;
-	struct scratch victims;      /* struct victim, of the nodes that are looked at */
-	struct scratch sorted;       /* the same, while they are sorted */
+	struct lineups lineups;
+	struct scratch victims; /* struct victim, of nodes that are put in order */
+	struct scratch sorted;  /* the same, in order */
+	struct scratch keys;    /* what they are sorted by */
+	struct scratch order; /* uint32_t: who comes back first; indexes of the lineup */
 	struct scratch given_up;     /* uint32_t: victims of candidates */
 	struct scratch candidates;   /* struct preempt_candidate */
 	struct scratch ranks;        /* struct candidate_rank, of each */
@@ -91,7 +133,7 @@ uint32_t potential_find(struct preempt *preempt, const struct outcome *last);
 /* -- look.c -------------------------------------------------------------------------- */
 
 /* Fills look with the next nodes of potential, from slot on and round, at most so many,
- * and finds their pods. Gives the slot behind them. */
+ * whose lineups are known then. Gives the slot behind them. */
 size_t look_ahead(struct preempt *preempt, size_t slot, uint32_t most);
 
 /* -- room.c -------------------------------------------------------------------------- */
@@ -99,7 +141,9 @@ size_t look_ahead(struct preempt *preempt, size_t slot, uint32_t most);
 /* Before a run. false: no memory. */
 PL_NODISCARD bool rooms_ready(struct preempt *preempt);
 void rooms_done(struct preempt *preempt);
-const struct room *room_of(struct preempt *preempt, uint32_t slot);
+/* part: its pods of lower priority. */
+const struct room *room_of(struct preempt *preempt, uint32_t slot,
+                           const struct lineup_part *part);
 /* NULL: one would have to count. */
 const struct room *room_known(const struct preempt *preempt, uint32_t slot);
 
@@ -110,13 +154,39 @@ static inline void refused_by_fit(struct preempt *preempt)
 		preempt->refused_by |= UINT64_C(1) << preempt->fit;
 }
 
-/* -- victims.c, order.c ----------------------------------------------------------------
+/* -- lineup.c ------------------------------------------------------------------------ */
+
+void lineups_done(struct lineups *lineups);
+/* Before a run. false: no memory. */
+PL_NODISCARD bool lineups_ready(struct preempt *preempt);
+bool lineup_known(const struct lineups *lineups, uint32_t slot);
+/* For the nodes of look that are not hopeless; others may be forgotten. false: no memory.
+ */
+PL_NODISCARD bool lineups_place(struct preempt *preempt);
+/* In order, as many as the node has. */
+void lineup_fill(struct lineups *lineups, uint32_t slot, const struct victim *pod,
+                 uint32_t count);
+/* Of one that is known. */
+struct lineup_part lineup_below(const struct lineups *lineups, uint32_t slot,
+                                int32_t below);
+
+/* -- victims.c, adding.c, order.c ------------------------------------------------------
  */
 
 /* The node becomes a candidate when there are victims that help. */
-void victims_find(struct preempt *preempt, const struct look *look);
-/* The most important first. */
-void victims_sort(struct preempt *preempt, struct victim *victim, uint32_t count);
+void victims_find(struct preempt *preempt, uint32_t slot);
+/* The same where adding up is enough, and no scalars are asked for: free is what there is
+ * without the pods of the part, enough. order and given_up have room. */
+void victims_add_up(struct preempt *preempt, uint32_t slot,
+                    const struct lineup_part *part, const struct free_amounts *free);
+/* How many of them a budget protects: order begins with these, behind them the others.
+ * 0: order is as before. */
+uint32_t protect(struct preempt *preempt, const struct lineup_part *part);
+/* Before up to so many are sorted. false: no memory. */
+PL_NODISCARD bool victims_sort_ready(struct preempt *preempt, uint32_t most);
+/* The most important first: elsewhere, until the next are sorted. */
+const struct victim *victims_sort(struct preempt *preempt, struct victim *victim,
+                                  uint32_t count);
 
 /* -- choose.c ------------------------------------------------------------------------ */
 
@@ -129,9 +199,24 @@ struct candidate_rank {
 	int32_t highest; /* of the first victim */
 };
 
+/* So that many below zero are not better than few. */
+static inline uint64_t priority_shifted(int32_t priority)
+{
+	return (uint64_t)((int64_t)priority - INT32_MIN);
+}
+
+void rank_candidate(const struct preempt *preempt,
+                    const struct preempt_candidate *candidate,
+                    struct candidate_rank *out);
+/* There is one, whether it is remembered or not. */
+void candidate_found(struct preempt *preempt, uint32_t violations);
+/* It is not better than another one, so it need not be added: even if what the rank does
+ * not tell yet is the best that it can be. */
+bool candidate_loses(const struct preempt *preempt, const struct candidate_rank *rank);
 /* Its victims are the last of given_up. false: no memory. */
 PL_NODISCARD bool candidate_add(struct preempt *preempt,
-                                const struct preempt_candidate *candidate);
+                                const struct preempt_candidate *candidate,
+                                const struct candidate_rank *rank);
 void candidates_choose(struct preempt *preempt, struct preempt_outcome *out);
 
 #endif

@@ -23,15 +23,19 @@ static bool is_hopeless(const struct preempt *preempt, uint32_t slot)
 
 static void look_at(struct preempt *preempt, uint32_t slot)
 {
-	const struct snapshot *snapshot = preempt->snapshot;
 	struct look *look = &preempt->look[preempt->looks++];
 
 	*look = (struct look){.slot = slot,
 	                      .next = SNAPSHOT_NONE,
 	                      .hopeless = is_hopeless(preempt, slot)};
-	if (look->hopeless)
-		return;
-	look->next = snapshot->row[slot].first_pod;
+}
+
+static void begin_walk(const struct preempt *preempt, struct look *look)
+{
+	const struct snapshot *snapshot = preempt->snapshot;
+
+	look->orders = true;
+	look->next = snapshot->row[look->slot].first_pod;
 	if (look->next != SNAPSHOT_NONE)
 		__builtin_prefetch(&snapshot->placed[look->next]);
 }
@@ -41,19 +45,22 @@ static bool make_room(struct preempt *preempt)
 	uint32_t most = 0;
 	size_t all = 0;
 
+	if (!lineups_place(preempt))
+		return false;
 	for (uint32_t i = 0; i < preempt->looks; i++) {
 		struct look *look = &preempt->look[i];
 		uint32_t pods = preempt->snapshot->row[look->slot].pods;
 
-		look->first = (uint32_t)all;
-		if (look->hopeless)
+		if (look->hopeless || lineup_known(&preempt->lineups, look->slot))
 			continue;
+		begin_walk(preempt, look);
+		look->first = (uint32_t)all;
 		all += pods;
 		most = pods > most ? pods : most;
 	}
 	return all <= UINT32_MAX &&
 	       scratch_grow(&preempt->victims, all, sizeof(struct victim)) &&
-	       scratch_grow(&preempt->sorted, most, sizeof(struct victim));
+	       victims_sort_ready(preempt, most);
 }
 
 /* One link. false: the chain is at its end. */
@@ -61,16 +68,15 @@ static bool step(struct preempt *preempt, struct look *look)
 {
 	const struct placed *pod = &preempt->snapshot->placed[look->next];
 	struct victim *victim = (struct victim *)preempt->victims.at + look->first;
-	int32_t priority = pod->view->spec->priority;
+	const struct spec *spec = pod->view->spec;
 	uint32_t number = look->next;
 
 	look->next = pod->next_on_node;
 	if (look->next != SNAPSHOT_NONE)
 		__builtin_prefetch(&preempt->snapshot->placed[look->next]);
-	if (priority < preempt->priority)
-		victim[look->count++] = (struct victim){
-			pod->started_ms == 0 ? INT64_MAX : pod->started_ms, priority,
-			number, false};
+	victim[look->count++] =
+		(struct victim){pod->started_ms == 0 ? INT64_MAX : pod->started_ms, spec,
+	                        spec->priority, number};
 	return look->next != SNAPSHOT_NONE;
 }
 
@@ -90,6 +96,14 @@ static void walk(struct preempt *preempt)
 				walking[i] = walking[--count];
 }
 
+static void put_in_order(struct preempt *preempt, const struct look *look)
+{
+	struct victim *victim = (struct victim *)preempt->victims.at + look->first;
+
+	lineup_fill(&preempt->lineups, look->slot,
+	            victims_sort(preempt, victim, look->count), look->count);
+}
+
 size_t look_ahead(struct preempt *preempt, size_t slot, uint32_t most)
 {
 	preempt->looks = 0;
@@ -99,9 +113,13 @@ size_t look_ahead(struct preempt *preempt, size_t slot, uint32_t most)
 		if (slot == preempt->potential.bits)
 			slot = pl_bitset_next(preempt->potential, 0);
 	}
-	if (make_room(preempt))
-		walk(preempt);
-	else
+	if (!make_room(preempt)) {
 		preempt->no_memory = true;
+		return slot;
+	}
+	walk(preempt);
+	for (uint32_t i = 0; i < preempt->looks; i++)
+		if (preempt->look[i].orders)
+			put_in_order(preempt, &preempt->look[i]);
 	return slot;
 }

@@ -14,6 +14,7 @@ enum pl_code preempt_new(struct preempt **out, struct pl_err *err)
 
 	if (made == NULL)
 		return pl_err_set(err, PL_NOMEM, "preemption");
+	made->lineups.most = LINEUPS_MOST;
 	*out = made;
 	return PL_OK;
 }
@@ -24,9 +25,12 @@ void preempt_free(struct preempt *preempt)
 		return;
 	budgets_done(&preempt->budgets);
 	rooms_done(preempt);
+	lineups_done(&preempt->lineups);
 	scratch_done(&preempt->words);
 	scratch_done(&preempt->victims);
 	scratch_done(&preempt->sorted);
+	scratch_done(&preempt->keys);
+	scratch_done(&preempt->order);
 	scratch_done(&preempt->given_up);
 	scratch_done(&preempt->candidates);
 	scratch_done(&preempt->ranks);
@@ -110,7 +114,7 @@ static bool begin(struct preempt *preempt)
 	preempt->found_clean = 0;
 	preempt->no_memory = false;
 	preempt->refused_by = 0;
-	return make_sets(preempt) && rooms_ready(preempt);
+	return make_sets(preempt) && rooms_ready(preempt) && lineups_ready(preempt);
 }
 
 /* How many candidates are enough. */
@@ -156,7 +160,7 @@ static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
 			if (preempt->look[i].hopeless)
 				refused_by_fit(preempt);
 			else
-				victims_find(preempt, &preempt->look[i]);
+				victims_find(preempt, preempt->look[i].slot);
 			if (preempt->found_clean > 0 && preempt->found >= want)
 				return tried;
 		}

@@ -187,6 +187,31 @@ T_CASE(the_better_node_is_chosen)
 	rig_end();
 }
 
+#define WARD(name, time)                                                            \
+	"{'metadata':{'name':'" name                                                \
+	"','namespace':'d','labels':{'app':'w'}},'spec':{" ASKS(                    \
+		"1") ",'priority':1},'status':{'startTime':'2024-01-01T00:00:" time \
+		     "Z'}}"
+
+T_CASE(wards_and_others_are_of_one_age)
+{
+	uint32_t a, b;
+
+	rig_begin("", false);
+	a = put_node(NODE("a", "2"));
+	b = put_node(NODE("b", "2"));
+	stands(a, WARD("ward-a", "03"));
+	stands(a, STARTED("other-a", "1", "01"));
+	stands(b, WARD("ward-b", "02"));
+	stands(b, STARTED("other-b", "1", "04"));
+	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
+	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':0}}");
+	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "ward-b other-b");
+	T_EQ(out.violations, 1);
+	T_EQ(out.tied_count, 1);
+	rig_end();
+}
+
 T_CASE(who_has_a_nomination_waits_for_its_victims)
 {
 	uint32_t a;

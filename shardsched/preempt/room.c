@@ -62,23 +62,15 @@ bool rooms_ready(struct preempt *preempt)
 	return true;
 }
 
-static struct room count(const struct snapshot *snapshot, uint32_t slot, int32_t below)
+/* No more than the node counts as used, which is far from the end. */
+static struct room count(const struct lineup_part *part)
 {
-	uint32_t next = snapshot->row[slot].first_pod;
-	struct room room = {0};
+	struct room room = {.pods = part->count};
 
-	while (next != SNAPSHOT_NONE) {
-		const struct placed *pod = &snapshot->placed[next];
-		const struct spec *spec = pod->view->spec;
-
-		next = pod->next_on_node;
-		if (spec->priority >= below)
-			continue;
-		/* No more than the node counts as used, which is far from the end. */
-		room.cpu_milli += spec->requests->cpu_milli;
-		room.memory += spec->requests->memory;
-		room.storage += spec->requests->storage;
-		room.pods++;
+	for (uint32_t i = 0; i < part->count; i++) {
+		room.cpu_milli += part->cpu_milli[i];
+		room.memory += part->memory[i];
+		room.storage += part->storage[i];
 	}
 	return room;
 }
@@ -92,14 +84,15 @@ const struct room *room_known(const struct preempt *preempt, uint32_t slot)
 	                                     : (const struct room *)rooms->room.at + slot;
 }
 
-const struct room *room_of(struct preempt *preempt, uint32_t slot)
+const struct room *room_of(struct preempt *preempt, uint32_t slot,
+                           const struct lineup_part *part)
 {
 	struct rooms *rooms = preempt->room;
 	struct room *room = (struct room *)rooms->room.at + slot;
 
 	PL_ASSERT(rooms->room.at != NULL && slot < rooms->room.cap);
 	if (room_known(preempt, slot) == NULL) {
-		*room = count(preempt->snapshot, slot, rooms->below);
+		*room = count(part);
 		((uint64_t *)rooms->known.at)[slot / 64] |= UINT64_C(1) << slot % 64;
 	}
 	return room;

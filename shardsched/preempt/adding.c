@@ -1,0 +1,178 @@
+/*
+ * Victims on a node where only amounts stand in the way: one pod after the other comes
+ * back while the sum of those that are back leaves enough. Most do, so they are taken
+ * several at a time.
+ */
+#include "shardsched/preempt/inner.h"
+
+enum { BLOCK = 8 };
+
+/* What pods that come back may take; INT64_MAX of what is not asked for, which is more
+ * than all pods of a node hold. */
+struct slack {
+	int64_t cpu_milli;
+	int64_t memory;
+	int64_t storage;
+	int64_t pods;
+};
+
+/* Pods in the order in which they come back: an index in the part each; NULL: all. */
+struct turn {
+	const uint32_t *index;
+	uint32_t count;
+};
+
+static int64_t left(int64_t free, int64_t ask)
+{
+	return ask == INT64_MIN ? INT64_MAX : free - ask;
+}
+
+static inline bool has(const struct slack *slack, const struct slack *sum)
+{
+	return (sum->cpu_milli <= slack->cpu_milli) & (sum->memory <= slack->memory) &
+	       (sum->storage <= slack->storage) & (sum->pods <= slack->pods);
+}
+
+static inline void take(struct slack *slack, const struct slack *sum)
+{
+	slack->cpu_milli -= sum->cpu_milli;
+	slack->memory -= sum->memory;
+	slack->storage -= sum->storage;
+	slack->pods -= sum->pods;
+}
+
+static inline uint32_t nth_of(const uint32_t *index, uint32_t i)
+{
+	return index == NULL ? i : index[i];
+}
+
+/* How many at the front fit together, whole blocks of them. */
+static inline uint32_t take_blocks(const struct lineup_part *part, const uint32_t *index,
+                                   uint32_t count, struct slack *slack)
+{
+	uint32_t done = 0;
+
+	for (; count - done >= BLOCK; done += BLOCK) {
+		struct slack sum = {.pods = BLOCK};
+
+		for (uint32_t i = done; i < done + BLOCK; i++) {
+			uint32_t at = nth_of(index, i);
+
+			sum.cpu_milli += part->cpu_milli[at];
+			sum.memory += part->memory[at];
+			sum.storage += part->storage[at];
+		}
+		if (!has(slack, &sum))
+			break;
+		take(slack, &sum);
+	}
+	return done;
+}
+
+/* Without a branch on what fits, which is as good as chance. Indexes of those that stay
+ * away go to out, which has room for all. */
+static inline uint32_t take_each(const struct lineup_part *part, const struct turn *turn,
+                                 const uint32_t *index, struct slack *slack,
+                                 uint32_t *out)
+{
+	uint32_t away = 0;
+
+	for (uint32_t i = take_blocks(part, index, turn->count, slack); i < turn->count;
+	     i++) {
+		uint32_t at = nth_of(index, i);
+		struct slack pod = {part->cpu_milli[at], part->memory[at],
+		                    part->storage[at], 1};
+		bool back = has(slack, &pod);
+		int64_t mask = -(int64_t)back;
+
+		slack->cpu_milli -= pod.cpu_milli & mask;
+		slack->memory -= pod.memory & mask;
+		slack->storage -= pod.storage & mask;
+		slack->pods -= back;
+		out[away] = at;
+		away += !back;
+	}
+	return away;
+}
+
+/* Twice the same, but that the compiler knows which. */
+static uint32_t come_back(const struct lineup_part *part, const struct turn *turn,
+                          struct slack *slack, uint32_t *out)
+{
+	if (turn->index == NULL)
+		return take_each(part, turn, NULL, slack, out);
+	return take_each(part, turn, turn->index, slack, out);
+}
+
+static int64_t started(const struct preempt *preempt, uint32_t placed)
+{
+	int64_t ms = preempt->snapshot->placed[placed].started_ms;
+
+	return ms == 0 ? INT64_MAX : ms;
+}
+
+/* Victims in the order in which they were given up, the protected ones first: so the
+ * first of these or of the others is the oldest of the highest. */
+static int64_t oldest_of(const struct preempt *preempt, const struct lineup_part *part,
+                         const uint32_t *away, const struct candidate_rank *rank)
+{
+	uint32_t second = rank->violations;
+	int64_t first_ms = started(preempt, part->placed[away[0]]), second_ms;
+
+	if (second == 0 || second == rank->count ||
+	    part->priority[away[second]] < part->priority[away[0]])
+		return first_ms;
+	second_ms = started(preempt, part->placed[away[second]]);
+	if (part->priority[away[second]] > part->priority[away[0]])
+		return second_ms;
+	return second_ms < first_ms ? second_ms : first_ms;
+}
+
+static void add(struct preempt *preempt, uint32_t slot, const struct lineup_part *part,
+                struct candidate_rank *rank)
+{
+	struct preempt_candidate candidate = {slot, rank->violations,
+	                                      preempt->given_up_count, rank->count};
+	uint32_t *away = (uint32_t *)preempt->given_up.at + candidate.first;
+
+	candidate_found(preempt, rank->violations);
+	rank->highest = part->priority[away[0]];
+	rank->oldest_ms = INT64_MAX;
+	if (candidate_loses(preempt, rank))
+		return;
+	rank->priorities = 0;
+	for (uint32_t i = 0; i < rank->count; i++)
+		rank->priorities += priority_shifted(part->priority[away[i]]);
+	if (candidate_loses(preempt, rank))
+		return;
+	rank->oldest_ms = oldest_of(preempt, part, away, rank);
+	for (uint32_t i = 0; i < rank->count; i++)
+		away[i] = part->placed[away[i]];
+	preempt->given_up_count += rank->count;
+	if (!candidate_add(preempt, &candidate, rank))
+		preempt->no_memory = true;
+}
+
+void victims_add_up(struct preempt *preempt, uint32_t slot,
+                    const struct lineup_part *part, const struct free_amounts *free)
+{
+	const struct asks *asks = &preempt->asks;
+	struct slack slack = {left(free->cpu_milli, asks->cpu_milli),
+	                      left(free->memory, asks->memory),
+	                      left(free->storage, asks->storage), free->pods - 1};
+	uint32_t *away = (uint32_t *)preempt->given_up.at + preempt->given_up_count;
+	struct turn others = {NULL, part->count};
+	struct candidate_rank rank = {0};
+	uint32_t wards = protect(preempt, part);
+
+	if (wards > 0) {
+		struct turn first = {preempt->order.at, wards};
+
+		others = (struct turn){first.index + wards, part->count - wards};
+		rank.violations = come_back(part, &first, &slack, away);
+	}
+	rank.count = rank.violations +
+	             come_back(part, &others, &slack, away + rank.violations);
+	if (rank.count > 0)
+		add(preempt, slot, part, &rank);
+}
