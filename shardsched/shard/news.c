@@ -197,8 +197,10 @@ static void terminate(struct sched *sched, struct sched_pod *pod)
 	    pod->phase != STATE_TERMINATING)
 		return;
 	if ((sched->snapshot.placed[node->listed[i].placed].flags & PLACED_TERMINATING) ==
-	    0)
+	    0) {
 		snapshot_pod_terminate(&sched->snapshot, node->listed[i].placed);
+		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
+	}
 }
 
 static bool take_state(struct sched *sched, struct sched_pod *pod,
