@@ -510,3 +510,19 @@ T_CASE(once_grown_nothing_is_allocated)
 	T_EQ(pl_fault_hits(PL_FAULT_ALLOC), before);
 	finish();
 }
+
+/* What one that found a node was refused elsewhere counts: were it taken there, it would
+ * make room for the other. */
+T_CASE(whoever_refused_any_member_is_told)
+{
+	start();
+	(void)node("a", "r", "4");
+	(void)node("b", "s", "2");
+	join_many(1, MIN("2"), ASKS("3", ",'nodeSelector':{'host':'a'}"));
+	join_many(1, MIN("2"), ASKS("3", ""));
+	decide(GANG_NO_ROOM);
+	T_EQ(out.placed, 1);
+	T_EQ(out.refused_by, UINT64_C(1) << index_of_plugin_fit |
+	                             UINT64_C(1) << index_of_plugin_node_affinity);
+	finish();
+}

@@ -18,19 +18,27 @@ static struct plugin_call call_of(struct gang *gang, uint32_t member, unsigned p
 	};
 }
 
-void gang_unreserve(struct gang *gang, uint32_t member)
+/* The first so many plugins, the last of them first. */
+static void unreserve(struct gang *gang, uint32_t member, unsigned count)
 {
 	const struct profile *profile = gang->members[member].class->profile;
 	const struct profile_point *at = &profile->at[POINT_RESERVE];
 	uint32_t slot = ((const uint32_t *)gang->slot.at)[member];
 
-	for (unsigned i = at->count; i > 0; i--) {
+	for (unsigned i = count; i > 0; i--) {
 		unsigned plugin = at->plugin[i - 1];
 		struct plugin_call call = call_of(gang, member, plugin);
 
 		if (profile->table->row[plugin]->unreserve != NULL)
 			profile->table->row[plugin]->unreserve(&call, slot);
 	}
+}
+
+void gang_unreserve(struct gang *gang, uint32_t member)
+{
+	const struct profile *profile = gang->members[member].class->profile;
+
+	unreserve(gang, member, profile->at[POINT_RESERVE].count);
 }
 
 enum verdict_code gang_reserve(struct gang *gang, uint32_t member, struct verdict *say)
@@ -51,7 +59,7 @@ enum verdict_code gang_reserve(struct gang *gang, uint32_t member, struct verdic
 			continue;
 		say->code = code;
 		say->plugin = (int)plugin;
-		gang_unreserve(gang, member);
+		unreserve(gang, member, i + 1);
 		return code;
 	}
 	return VERDICT_SUCCESS;
