@@ -13,6 +13,8 @@
 
 enum { CALL_TIMEOUT_MS = 60000, FSYNC_BLOCK = 4096 };
 
+const char *bench_name = "store";
+
 void bench_check(enum pl_code code, const struct pl_err *err, const char *what)
 {
 	if (code == PL_OK)
@@ -147,10 +149,9 @@ void measure_end(struct measure *m, const struct bench *bench)
 
 void bench_emit(const char *fields, const char *metric, double value, const char *unit)
 {
-	(void)printf(
-		"{\"bench\":\"store\",\"case\":{%s},\"metric\":\"%s\",\"value\":%.6g,"
-		"\"unit\":\"%s\"}\n",
-		fields, metric, value, unit);
+	(void)printf("{\"bench\":\"%s\",\"case\":{%s},\"metric\":\"%s\",\"value\":%.6g,"
+	             "\"unit\":\"%s\"}\n",
+	             bench_name, fields, metric, value, unit);
 	(void)fflush(stdout);
 }
 

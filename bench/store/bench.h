@@ -50,6 +50,9 @@ void bench_call(struct bench *bench, const struct kv_req *req, struct kv_result 
 
 /* -- figures --------------------------------------------------------------- */
 
+/* "store", unless a program of another name says so before its first figure. */
+extern const char *bench_name;
+
 struct measure {
 	uint64_t start_ns, client_ns, server_ns;
 	double wall_s, client_s, server_s;
