@@ -82,6 +82,7 @@ static struct found *add(struct get *get, const struct keys_id *id, struct pl_er
 		get->found = found;
 		get->cap = cap;
 	}
+	PL_ASSERT(get->found != NULL);
 	found = &get->found[get->count];
 	*found = (struct found){.space = pl_arena_dup(&get->arena, id->scope),
 	                        .name = pl_arena_dup(&get->arena, id->name),

@@ -21,7 +21,7 @@
 #include "store/base/json_scan.h"
 #include "store/base/yaml.h"
 
-enum { CHUNK = 1 << 20, VALUES_MAX = 100 << 20, COPY = 1 << 16 };
+enum { CHUNK = 1 << 20, KEEP = 4 << 20, VALUES_MAX = 100 << 20, COPY = 1 << 16 };
 
 static const struct pl_json_limits limits = {
 	.bytes = OBJECTS_BYTES_MAX,
@@ -79,7 +79,7 @@ static enum pl_code open_file(struct manifest *m, struct pl_err *err)
 	m->ended = false;
 	m->number = 0;
 	m->at = 0;
-	pl_buf_clear(&m->text, CHUNK * 4);
+	pl_buf_clear(&m->text, KEEP);
 	errno = 0;
 	if (strcmp(path, "-") == 0) {
 		int fd = open_spool(m);
@@ -230,7 +230,7 @@ static enum pl_code next_document(struct manifest *m, struct pl_err *err)
 		end = left(m).len;
 	if (end == 0)
 		return PL_NOTFOUND;
-	pl_buf_clear(&m->values, CHUNK * 4);
+	pl_buf_clear(&m->values, KEEP);
 	code = pl_yaml_to_json(pl_span(left(m).at, end), &limits, on_document, m, err);
 	m->at += end;
 	m->rest = pl_buf_span(&m->values);

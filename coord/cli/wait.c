@@ -28,6 +28,7 @@ enum {
 	ARGS_MAX = 10000,
 	WANTED_MAX = PODWATCH_PODS_MAX,
 	SHOWN = 3,
+	ARENA_MAX = 1 << 20,
 };
 
 /* A pod that was named, by "namespace/name". */
@@ -390,7 +391,7 @@ static enum pl_code wait_all(void *ctx, const struct reach *reach, struct pl_err
 
 	job->reach = reach;
 	pl_map_init(&job->wanted);
-	pl_arena_init(&job->arena, 0, STATE_BYTES_MAX * 64);
+	pl_arena_init(&job->arena, 0, ARENA_MAX);
 	code = timers_init(job, err);
 	if (code == PL_OK && job->given.files.count > 0)
 		code = want_files(job, err);

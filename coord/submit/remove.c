@@ -9,7 +9,6 @@
  */
 #include "coord/submit/remove.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "coord/writes/writes.h"
@@ -169,9 +168,11 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
 static enum pl_code mark(struct removal *removal, struct slot *slot,
                          struct pod_state *state, struct pl_err *err)
 {
-	char message[160];
+	const char *message =
+		pl_arena_printf(&slot->arena, "deleted by %.120s", removal->opts.who);
 
-	(void)snprintf(message, sizeof message, "deleted by %.120s", removal->opts.who);
+	if (message == NULL)
+		return pl_err_set(err, PL_NOMEM, "delete a pod");
 	state->phase = STATE_TERMINATING;
 	state->reason = PL_SPAN_LIT("deleted");
 	state->message = pl_span_str(message);

@@ -260,7 +260,7 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
 {
 	struct submit *submit = ctx;
 	struct slot *slot = &submit->slot[number];
-	bool keep_it[SUBMIT_BATCH_MAX];
+	bool keep_it[SUBMIT_BATCH_MAX] = {false};
 	struct verdict verdict;
 
 	if (result->op == KV_TXN && result->txn.succeeded) {

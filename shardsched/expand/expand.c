@@ -18,6 +18,7 @@ void expand_init(struct expand *expand, struct pl_span space)
 	pl_arena_init(&expand->arena, CHUNK, READER_ARENA_MAX);
 	ranks_init(&expand->ranks, &expand->model);
 	mould_init(&expand->mould, RAW_MAX);
+	mould_init(&expand->like, RAW_MAX);
 	pl_buf_init(&expand->raw, RAW_MAX);
 	pl_buf_init(&expand->json, RAW_MAX);
 }
@@ -28,6 +29,7 @@ void expand_done(struct expand *expand)
 	ranks_done(&expand->ranks);
 	model_done(&expand->model);
 	mould_done(&expand->mould);
+	mould_done(&expand->like);
 	pl_buf_done(&expand->raw);
 	pl_buf_done(&expand->json);
 	pl_arena_done(&expand->arena);
@@ -46,7 +48,7 @@ const char *expand_source_word(enum expand_source source)
 	return source == EXPAND_NOTHING ? "object" : kinds[source];
 }
 
-static struct pl_span unquoted(struct pl_span text)
+struct pl_span expand_unquoted(struct pl_span text)
 {
 	return text.len < 2 || text.at[0] != '"' ? (struct pl_span){0}
 	                                         : pl_span(text.at + 1, text.len - 2);
@@ -55,7 +57,7 @@ static struct pl_span unquoted(struct pl_span text)
 /* Others have kinds of these names too: a Job of batch.volcano.sh is none of ours. */
 static bool is_of_group(struct pl_span json, const char *group)
 {
-	struct pl_span version = unquoted(object_member(json, "apiVersion"));
+	struct pl_span version = expand_unquoted(object_member(json, "apiVersion"));
 	size_t len = strlen(group);
 
 	if (version.len == 0)
@@ -68,7 +70,7 @@ static bool is_of_group(struct pl_span json, const char *group)
 
 enum expand_source expand_source_of(struct pl_span json)
 {
-	struct pl_span kind = unquoted(object_member(json, "kind"));
+	struct pl_span kind = expand_unquoted(object_member(json, "kind"));
 
 	for (unsigned i = 0; i < EXPAND_NOTHING; i++)
 		if (pl_span_eq(kind, pl_span_str(kinds[i])) &&
@@ -86,65 +88,17 @@ enum pl_code expand_class(struct expand *expand, struct pl_span json, struct pl_
 	return code == PL_OK ? code : pl_err_wrap(err, "PriorityClass");
 }
 
-/* -- a bare pod ------------------------------------------------------------------------
- */
-
-static enum pl_code quoted(struct expand *expand, struct pl_span text, const char **out)
+enum pl_code expand_quoted(struct expand *expand, struct pl_span text, const char **out)
 {
 	/* Names were found to be such: nothing in them is escaped. */
 	*out = pl_arena_printf(&expand->arena, "\"" PL_SPAN_FMT "\"", PL_SPAN_ARG(text));
 	return *out == NULL ? PL_NOMEM : PL_OK;
 }
 
-/* Who it is: nothing is printed with names that are none. */
-static enum pl_code bare_meta(struct expand *expand, struct pl_span json,
-                              struct draft_meta *out, struct pl_err *err)
-{
-	struct field_errors errors;
-	struct parse parse = {
-		.model = &expand->model, .arena = &expand->arena, .errors = &errors};
-
-	parse_begin(&parse, json, err);
-	if (parse.meta.namespace.len == 0)
-		parse.meta.namespace = expand->space;
-	(void)parse_checks(&parse, VALIDATE_SUBDOMAIN, true);
-	(void)parse_makes(&parse);
-	*out = parse.meta;
-	return parse_end(&parse);
-}
-
-static enum pl_code bare_pod(struct expand *expand, struct pl_span json,
-                             struct pl_err *err)
-{
-	struct object_change changes[] = {
-		{{"apiVersion"}, "\"v1\""},
-		{{"metadata", "namespace"}, NULL},
-		{{"metadata", "uid"}, "\"" MOULD_UID "\""},
-		{{"metadata", "resourceVersion"}, NULL},
-		{{"metadata", "managedFields"}, NULL},
-		{{"metadata", "deletionTimestamp"}, NULL},
-		{{"status"}, NULL},
-	};
-	unsigned count = sizeof changes / sizeof changes[0];
-	struct draft_meta meta;
-	enum pl_code code = bare_meta(expand, json, &meta, err);
-
-	if (code != PL_OK)
-		return code;
-	expand->in_space = meta.namespace;
-	expand->base = meta.name;
-	expand->count = 1;
-	if (quoted(expand, meta.namespace, &changes[1].json) != PL_OK)
-		return pl_err_set(err, PL_NOMEM, "expand it");
-	if (meta.uid.len > 0) /* it keeps its own */
-		changes[2] = changes[--count];
-	return object_print(json, changes, count, &expand->raw, err);
-}
-
 /* -- what all have in common -----------------------------------------------------------
  */
 
-static enum pl_code put_rank(struct expand *expand, struct pl_err *err)
+enum pl_code expand_put_rank(struct expand *expand, struct pl_err *err)
 {
 	struct pl_span text = pl_buf_span(&expand->raw);
 	struct pl_span spec = object_member(text, "spec");
@@ -169,7 +123,7 @@ static enum pl_code put_rank(struct expand *expand, struct pl_err *err)
 	if (rank.named.len > 0) {
 		struct object_change named = {{"spec", "priorityClassName"}, NULL};
 
-		if (quoted(expand, rank.named, &named.json) != PL_OK)
+		if (expand_quoted(expand, rank.named, &named.json) != PL_OK)
 			return pl_err_set(err, PL_NOMEM, "expand it");
 		changes[count++] = named;
 	}
@@ -255,7 +209,7 @@ static enum pl_code check_pod(struct expand *expand, struct pl_err *err)
 	return code == PL_OK ? code : in_template(expand, err);
 }
 
-static enum pl_code keep_hash(struct expand *expand, struct pl_err *err)
+enum pl_code expand_keep_hash(struct expand *expand, struct pl_err *err)
 {
 	char text[HASH_SIZE];
 
@@ -267,14 +221,14 @@ static enum pl_code keep_hash(struct expand *expand, struct pl_err *err)
 
 static enum pl_code finish(struct expand *expand, struct pl_err *err)
 {
-	enum pl_code code = put_rank(expand, err);
+	enum pl_code code = expand_put_rank(expand, err);
 
 	if (code != PL_OK)
 		return in_template(expand, err);
 	code = mould_set(&expand->mould, pl_buf_span(&expand->raw));
 	if (code != PL_OK)
 		return pl_err_set(err, code, "expand it");
-	code = keep_hash(expand, err);
+	code = expand_keep_hash(expand, err);
 	if (code == PL_OK)
 		code = check_names(expand, err);
 	if (code == PL_OK)
@@ -290,8 +244,8 @@ static enum pl_code named_failure(struct expand *expand, struct pl_span json,
 	struct pl_span name = {0}, space = {0};
 
 	if (meta.len > 0 && meta.at[0] == '{') {
-		name = unquoted(object_member(meta, "name"));
-		space = unquoted(object_member(meta, "namespace"));
+		name = expand_unquoted(object_member(meta, "name"));
+		space = expand_unquoted(object_member(meta, "namespace"));
 	}
 	if (space.len == 0)
 		space = expand->space;
@@ -309,6 +263,9 @@ enum pl_code expand_begin(struct expand *expand, enum expand_source source,
 	enum pl_code code;
 
 	PL_ASSERT(source < EXPAND_CLASS);
+	if (source == EXPAND_POD && expand->alike && bare_is_like_last(expand, json))
+		return PL_OK;
+	expand->alike = false;
 	pod_drop(&expand->model, &expand->pod);
 	pl_arena_reset(&expand->arena);
 	pl_buf_clear(&expand->raw, SIZE_MAX);
@@ -323,8 +280,10 @@ enum pl_code expand_begin(struct expand *expand, enum expand_source source,
 	}
 	if (code == PL_OK)
 		code = finish(expand, err);
-	if (code == PL_OK)
+	if (code == PL_OK) {
+		expand->alike = source == EXPAND_POD;
 		return PL_OK;
+	}
 	expand->count = 0;
 	return named_failure(expand, json, err);
 }

@@ -19,7 +19,9 @@
  *
  * A pod is validated as the API server would, and what it is written as: without spaces,
  * without status and what only a server sets, with namespace, uid, and the priority that
- * its class says. All pods of a template are validated as its first one is.
+ * its class says. All pods of a template are validated as its first one is, and Pods that
+ * come one behind the other and differ in their names alone as the first of them: files
+ *of many are mostly so.
  *
  * Pure, but for the heap.
  */
@@ -55,6 +57,8 @@ struct expand {
 	struct ranks ranks;
 	struct pl_span space; /* of objects that name none */
 	struct mould mould;
+	struct mould like;  /* of a Pod that may be like the last one */
+	bool alike;         /* the last object was a Pod that was found good */
 	struct pl_buf raw;  /* the pod's text, open places and spaces still in it */
 	struct pl_buf json; /* of the last pod */
 	/* The object at hand. */

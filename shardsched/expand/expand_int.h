@@ -25,4 +25,26 @@ PL_NODISCARD enum pl_code workload_pod(struct expand *expand, enum expand_source
                                        const struct workload_said *said,
                                        struct pl_err *err);
 
+/* expand->raw: a Pod's, with open places. Sets base, in_space, count. */
+PL_NODISCARD enum pl_code bare_pod(struct expand *expand, struct pl_span json,
+                                   struct pl_err *err);
+
+/* The Pod differs from the last object, a good one, in its name alone; so it is good, and
+ * nothing of it has to be read: everything is set for its pods. Whatever is in doubt is
+ * not like it. */
+bool bare_is_like_last(struct expand *expand, struct pl_span json);
+
+/* -- what both need --------------------------------------------------------------------
+ */
+
+/* In quotes, in the arena: names, in which nothing is escaped. */
+PL_NODISCARD enum pl_code expand_quoted(struct expand *expand, struct pl_span text,
+                                        const char **out);
+/* Empty: it is no string. */
+struct pl_span expand_unquoted(struct pl_span text);
+/* What its class says, into expand->raw. */
+PL_NODISCARD enum pl_code expand_put_rank(struct expand *expand, struct pl_err *err);
+/* Of expand->mould. */
+PL_NODISCARD enum pl_code expand_keep_hash(struct expand *expand, struct pl_err *err);
+
 #endif

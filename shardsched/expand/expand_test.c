@@ -14,6 +14,9 @@ static const char bare[] =
 	"{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"web\"},\n"
 	" \"spec\": {\"containers\": [{\"name\": \"c\", \"image\": \"i\", \"args\": [\"c c\"]}]}}";
 
+#define BARE(name, more)                                           \
+	"{\"kind\":\"Pod\",\"metadata\":{" more "\"name\":\"" name \
+	"\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
 #define TEMPLATE(labels, more)                                                       \
 	"\"template\":{\"metadata\":{\"creationTimestamp\":null,\"labels\":{" labels \
 	"}},\"spec\":{" more "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
@@ -237,6 +240,53 @@ T_CASE(what_makes_no_sense_is_refused_with_object_and_field)
 	refused("{\"kind\":\"ReplicaSet\",\"metadata\":{\"name\":\"a\",\"uid\":\"\\\"\"},"
 	        "\"spec\":{}}",
 	        "metadata.uid");
+	expand_done(&expand);
+}
+
+/* What is not read again is as if it were. */
+T_CASE(pods_that_are_alike_are_checked_once)
+{
+	static const char *const objects[] = {
+		BARE("a", ""),
+		BARE("b", ""),
+		BARE("b", "\"uid\":\"u-1\","),
+		BARE("c", ""),
+		BARE("No", ""),
+		BARE("d", ""),
+		BARE("e", "\"name\":\"f\","),
+		BARE("g\\u0061", ""),
+		BARE("h", "\"namespace\":\"shop\","),
+		BARE("i", "\"namespace\":\"\","),
+		BARE("j", "\"namespace\":null,"),
+		BARE("k", ""),
+		"{\"kind\":\"Pod\"}",
+		BARE("l", "\"labels\":{\"a\":\"b\"},"),
+	};
+	unsigned good = 0;
+
+	up();
+	for (unsigned i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+		struct pl_span text = pl_span_str(objects[i]);
+		struct expand_pod pod, other;
+		struct expand fresh;
+		struct pl_err why = {0};
+		enum pl_code code = begin(objects[i]);
+
+		expand_init(&fresh, PL_SPAN_LIT("default"));
+		T_CODE(expand_begin(&fresh, EXPAND_POD, text, &why), code, &err);
+		T_STR(err.msg, why.msg);
+		if (code == PL_OK) {
+			T_OK(expand_next(&expand, &pod, &err), &err);
+			T_OK(expand_next(&fresh, &other, &why), &why);
+			T_SPAN(pod.json, other.json);
+			T_SPAN(pod.space, other.space);
+			T_SPAN(model_text(&expand.model, pod.pod->name), other.name);
+			good++;
+		}
+		T_EQ(expand_next(&expand, &pod, &err), PL_NOTFOUND);
+		expand_done(&fresh);
+	}
+	T_EQ(good, 11);
 	expand_done(&expand);
 }
 

@@ -48,6 +48,17 @@ enum pl_code mould_set(struct mould *mould, struct pl_span json)
 	return code;
 }
 
+bool mould_eq(const struct mould *a, const struct mould *b)
+{
+	if (a->count != b->count ||
+	    !pl_span_eq(pl_buf_span(&a->text), pl_buf_span(&b->text)))
+		return false;
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->open[i].at != b->open[i].at || a->open[i].what != b->open[i].what)
+			return false;
+	return true;
+}
+
 static struct pl_span filled(const struct mould_fill *fill, uint8_t what)
 {
 	switch (what) {

@@ -9,6 +9,8 @@
 #ifndef SHARDSCHED_EXPAND_MOULD_H
 #define SHARDSCHED_EXPAND_MOULD_H
 
+#include <stdbool.h>
+
 #include "store/base/buf.h"
 
 #define MOULD_NAME "\001"
@@ -36,6 +38,9 @@ void mould_done(struct mould *mould);
 
 /* json is one value that was scanned, but for its open places. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code mould_set(struct mould *mould, struct pl_span json);
+/* Texts and open places. */
+bool mould_eq(const struct mould *a, const struct mould *b);
+
 /* Adds to out. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code mould_print(const struct mould *mould,
                                       const struct mould_fill *fill, struct pl_buf *out);
