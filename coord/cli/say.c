@@ -1,8 +1,10 @@
 #include "coord/cli/say.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "coord/cli/printable.h"
 
@@ -56,8 +58,13 @@ void say(const char *fmt, ...)
 enum pl_code say_result(struct pl_buf *buf, struct pl_err *err)
 {
 	size_t wrote = buf->len == 0 ? 0 : fwrite(buf->at, 1, buf->len, stdout);
+	bool good = wrote == buf->len && fflush(stdout) == 0;
 
-	if (wrote != buf->len || fflush(stdout) != 0)
+	/* Whoever read it has seen enough (| head): nothing is wrong, and nobody to tell.
+	 */
+	if (!good && errno == EPIPE)
+		_exit(EXIT_FAILED);
+	if (!good)
 		return pl_err_set(err, PL_IO, "print: %s", strerror(errno));
 	pl_buf_clear(buf, buf->max);
 	return PL_OK;
