@@ -40,5 +40,6 @@ extern const struct command get_pods_command;
 extern const struct command get_nodes_command;
 extern const struct command delete_pod_command;
 extern const struct command wait_command;
+extern const struct command fsck_command;
 
 #endif

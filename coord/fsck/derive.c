@@ -1,0 +1,250 @@
+#include "coord/fsck/derive.h"
+
+#include <stdlib.h>
+
+#include "shardsched/ledger/state.h"
+
+static enum pl_code no_memory(struct pl_err *err)
+{
+	return pl_err_set(err, PL_NOMEM, "derive an alloc");
+}
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	return resources_sum(a, b);
+}
+
+static enum pl_code add_scalar(struct derive *derive, struct pl_span name, int64_t amount,
+                               struct pl_err *err)
+{
+	struct alloc_amounts *used = &derive->now.used;
+	uint32_t at = 0;
+
+	while (at < used->scalars && !pl_span_eq(derive->scalar[at].name, name))
+		at++;
+	if (at == ALLOC_SCALARS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d resources",
+		                  ALLOC_SCALARS_MAX);
+	if (at == used->scalars) {
+		derive->scalar[at].name = pl_arena_dup(derive->arena, name);
+		if (derive->scalar[at].name.at == NULL)
+			return no_memory(err);
+		used->scalars++;
+	}
+	derive->scalar[at].amount = sum(derive->scalar[at].amount, amount);
+	return PL_OK;
+}
+
+static enum pl_code add_amounts(struct derive *derive, const struct alloc_amounts *from,
+                                struct pl_err *err)
+{
+	struct alloc_amounts *used = &derive->now.used;
+	enum pl_code code = PL_OK;
+
+	used->cpu_milli = sum(used->cpu_milli, from->cpu_milli);
+	used->memory = sum(used->memory, from->memory);
+	used->storage = sum(used->storage, from->storage);
+	used->pods = sum(used->pods, from->pods);
+	used->nonzero_cpu_milli = sum(used->nonzero_cpu_milli, from->nonzero_cpu_milli);
+	used->nonzero_memory = sum(used->nonzero_memory, from->nonzero_memory);
+	for (uint32_t i = 0; i < from->scalars && code == PL_OK; i++)
+		code = add_scalar(derive, from->scalar[i].name, from->scalar[i].amount,
+		                  err);
+	return code;
+}
+
+enum pl_code derive_begin(struct derive *derive, struct pl_span old, struct pl_err *err)
+{
+	struct pl_err ignored = {0};
+	enum pl_code code = PL_OK;
+
+	derive->old = derive->now = (struct alloc){0};
+	derive->pod = pl_arena_zalloc(derive->arena, ALLOC_PODS_MAX, sizeof *derive->pod);
+	derive->scalar =
+		pl_arena_zalloc(derive->arena, ALLOC_SCALARS_MAX, sizeof *derive->scalar);
+	derive->port =
+		pl_arena_zalloc(derive->arena, ALLOC_PORTS_MAX, sizeof *derive->port);
+	if (derive->pod == NULL || derive->scalar == NULL || derive->port == NULL)
+		return no_memory(err);
+	if (old.len > 0)
+		code = alloc_parse(old, derive->arena, &derive->old, &ignored);
+	if (code == PL_NOMEM)
+		return no_memory(err);
+	derive->now.hold = derive->old.hold;
+	derive->now.holds = derive->old.holds;
+	code = PL_OK;
+	for (uint32_t i = 0; i < derive->old.holds && code == PL_OK; i++)
+		code = add_amounts(derive, &derive->old.hold[i].used, err);
+	return code;
+}
+
+/* -- a pod ------------------------------------------------------------------------- */
+
+static enum pl_code unreadable(const struct alloc_pod *pod, const char *what,
+                               struct pl_err *err)
+{
+	if (err->code == PL_NOMEM)
+		return PL_NOMEM;
+	return pl_err_set(err, PL_CORRUPT,
+	                  "the %s of " PL_SPAN_FMT "/" PL_SPAN_FMT " can not be read",
+	                  what, PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+}
+
+static enum pl_code is_here(struct derive *derive, const struct alloc_pod *pod,
+                            struct pl_span state, bool *here, struct pl_err *err)
+{
+	struct pod_state parsed;
+
+	*here = false;
+	if (state.len == 0)
+		return PL_OK;
+	if (state_parse(state, derive->arena, &parsed, err) != PL_OK)
+		return unreadable(pod, "state", err);
+	*here = state_has_place(&parsed) && pl_span_eq(parsed.cluster, derive->cluster) &&
+	        pl_span_eq(parsed.node, derive->node);
+	return PL_OK;
+}
+
+static const char *protocol_word(uint8_t protocol)
+{
+	switch ((enum spec_protocol)protocol) {
+	case SPEC_UDP:
+		return "UDP";
+	case SPEC_SCTP:
+		return "SCTP";
+	case SPEC_TCP:
+	case SPEC_PROTOCOL_OTHER:
+		break;
+	}
+	return "TCP";
+}
+
+static enum pl_code add_port(struct derive *derive, const struct spec_port *row,
+                             struct pl_err *err)
+{
+	struct alloc_port port = {
+		.protocol = pl_span_str(protocol_word(row->protocol)),
+		.ip = pl_arena_dup(derive->arena, model_text(derive->model, row->ip)),
+		.port = row->port};
+
+	if (port.ip.at == NULL)
+		return no_memory(err);
+	for (uint32_t i = 0; i < derive->now.ports; i++)
+		if (alloc_port_cmp(&derive->port[i], &port) == 0)
+			return PL_OK;
+	if (derive->now.ports == ALLOC_PORTS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d ports", ALLOC_PORTS_MAX);
+	derive->port[derive->now.ports++] = port;
+	return PL_OK;
+}
+
+static enum pl_code add_spec(struct derive *derive, const struct spec *spec,
+                             struct pl_err *err)
+{
+	const struct resources *asks = spec->requests;
+	struct alloc_amounts amounts = {.cpu_milli = asks->cpu_milli,
+	                                .memory = asks->memory,
+	                                .storage = asks->storage,
+	                                .pods = 1,
+	                                .nonzero_cpu_milli = spec->nonzero_cpu_milli,
+	                                .nonzero_memory = spec->nonzero_memory};
+	enum pl_code code = add_amounts(derive, &amounts, err);
+
+	for (uint64_t i = 0; i < asks->count && code == PL_OK; i++)
+		code = add_scalar(derive, model_text(derive->model, asks->row[i].name),
+		                  asks->row[i].amount, err);
+	for (uint32_t i = 0; i < spec->ports.count && code == PL_OK; i++)
+		code = add_port(derive, &spec_ports(spec)[i], err);
+	return code;
+}
+
+enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
+                        struct pl_span spec, struct pl_span state, struct pl_err *err)
+{
+	struct parse parse = {.model = derive->model, .arena = derive->arena};
+	struct pod parsed = {0};
+	bool here;
+	enum pl_code code = is_here(derive, pod, state, &here, err);
+
+	if (code != PL_OK || !here)
+		return code;
+	if (pod_parse(&parse, spec, &parsed, err) != PL_OK)
+		return unreadable(pod, "spec", err);
+	if (derive->now.pods == ALLOC_PODS_MAX)
+		code = pl_err_set(err, PL_LIMIT, "more than %d pods", ALLOC_PODS_MAX);
+	else
+		code = add_spec(derive, parsed.spec, err);
+	pod_drop(derive->model, &parsed);
+	if (code == PL_OK)
+		derive->pod[derive->now.pods++] = *pod;
+	return code;
+}
+
+/* -- the alloc --------------------------------------------------------------------- */
+
+static int pod_cmp(const void *a, const void *b)
+{
+	return alloc_pod_cmp(a, b);
+}
+
+static int port_cmp(const void *a, const void *b)
+{
+	return alloc_port_cmp(a, b);
+}
+
+static int scalar_cmp(const void *a, const void *b)
+{
+	const struct alloc_scalar *x = a, *y = b;
+
+	return pl_span_cmp(x->name, y->name);
+}
+
+/* What is 0 is left out. */
+static void drop_zeros(struct derive *derive)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < derive->now.used.scalars; i++)
+		if (derive->scalar[i].amount != 0)
+			derive->scalar[kept++] = derive->scalar[i];
+	derive->now.used.scalars = kept;
+}
+
+static enum pl_code is_same(struct derive *derive, struct pl_span now, bool *same)
+{
+	struct alloc old = derive->old;
+	struct pl_err ignored = {0};
+	struct pl_buf text;
+	enum pl_code code;
+
+	old.generation = derive->now.generation;
+	pl_buf_init(&text, ALLOC_BYTES_MAX);
+	code = alloc_print(&old, &text, &ignored);
+	*same = derive->old.generation != 0 && code == PL_OK &&
+	        pl_span_eq(pl_buf_span(&text), now);
+	pl_buf_done(&text);
+	return code == PL_NOMEM ? PL_NOMEM : PL_OK;
+}
+
+enum pl_code derive_print(struct derive *derive, uint64_t generation, struct pl_buf *out,
+                          bool *same, struct pl_err *err)
+{
+	struct alloc *now = &derive->now;
+	size_t begun = out->len;
+	enum pl_code code;
+
+	drop_zeros(derive);
+	qsort(derive->pod, now->pods, sizeof *derive->pod, pod_cmp);
+	qsort(derive->port, now->ports, sizeof *derive->port, port_cmp);
+	qsort(derive->scalar, now->used.scalars, sizeof *derive->scalar, scalar_cmp);
+	now->pod = derive->pod;
+	now->port = derive->port;
+	now->used.scalar = derive->scalar;
+	now->generation =
+		derive->old.generation == 0 ? generation : derive->old.generation + 1;
+	code = alloc_print(now, out, err);
+	if (code == PL_OK &&
+	    is_same(derive, pl_span(out->at + begun, out->len - begun), same) != PL_OK)
+		code = no_memory(err);
+	return code;
+}

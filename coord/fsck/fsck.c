@@ -1,0 +1,261 @@
+/*
+ *	pin --held--> pages of /alloc/, /nodes/, /partitions/, /schedules/ at its revision
+ *	    --> the core's end --> pin released --> done
+ *
+ * A pin that is lost, a page that can not be read: the pin is released, then done tells.
+ */
+#include "coord/fsck/fsck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coord/janitor/pin.h"
+#include "coord/writes/writes.h"
+#include "store/base/alloc.h"
+#include "store/base/buf.h"
+#include "store/kv/calls.h"
+
+enum {
+	PAGE_DEFAULT = 1000,
+	TIMEOUT_DEFAULT_MS = 10000,
+	PATIENCE_DEFAULT_MS = 30000,
+	PIN_FOR_MS = 10 * 60 * 1000,
+	PIN_NAME_SIZE = 48,
+};
+
+static const char *const prefixes[] = {"/alloc/", "/nodes/", "/partitions/",
+                                       "/schedules/"};
+enum { PREFIXES = sizeof prefixes / sizeof prefixes[0] };
+
+struct fsck {
+	struct kv *kv;
+	struct fsck_opts opts;
+	struct fsck_core *core;
+	struct pin *pin;       /* NULL: released */
+	struct writes *writes; /* of reads, one after the other; NULL: none */
+	struct pl_timer patience;
+	int64_t revision;
+	unsigned prefix;
+	struct pl_buf from; /* where the next page begins; empty: with the prefix */
+	bool releasing;
+	struct pl_err err;
+};
+
+const struct fsck_core *fsck_core(const struct fsck *fsck)
+{
+	return fsck->core;
+}
+
+void fsck_free(struct fsck *fsck)
+{
+	if (fsck == NULL)
+		return;
+	PL_ASSERT(fsck->pin == NULL && fsck->writes == NULL);
+	pl_timer_done(&fsck->patience);
+	pl_buf_done(&fsck->from);
+	fsck_core_free(fsck->core);
+	free(fsck);
+}
+
+/* Whatever else is still to come. */
+static void finish(struct fsck *fsck, const struct pl_err *err)
+{
+	pl_timer_stop(&fsck->patience);
+	if (err != NULL && fsck->err.code == PL_OK)
+		fsck->err = *err;
+	if (fsck->writes != NULL) {
+		writes_cancel(fsck->writes, err);
+		return;
+	}
+	if (!fsck->releasing && fsck->pin != NULL)
+		pin_release(fsck->pin);
+	fsck->releasing = true;
+}
+
+/* -- pages ------------------------------------------------------------------------- */
+
+static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
+{
+	struct fsck *fsck = ctx;
+	struct pl_span prefix, end;
+	uint8_t *room;
+
+	(void)slot;
+	if (fsck->prefix == PREFIXES || fsck->err.code != PL_OK)
+		return false;
+	prefix = pl_span_str(prefixes[fsck->prefix]);
+	room = pl_arena_alloc(arena, prefix.len);
+	if (room == NULL) {
+		(void)pl_err_set(&fsck->err, PL_NOMEM, "fsck");
+		return false;
+	}
+	end = kv_prefix_end(prefix, room);
+	*req = kv_op_get(
+		kv_range(fsck->from.len > 0 ? pl_buf_span(&fsck->from) : prefix, end));
+	req->get.limit = fsck->opts.page_keys;
+	req->get.revision = fsck->revision;
+	return true;
+}
+
+static enum pl_code take_page(struct fsck *fsck, const struct kv_get_result *get)
+{
+	struct pl_span last;
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < get->count && code == PL_OK; i++)
+		code = fsck_core_feed(fsck->core, &get->records[i], &fsck->err);
+	fsck->from.len = 0;
+	if (code != PL_OK)
+		return code;
+	if (!get->more || get->count == 0) {
+		fsck->prefix++;
+		return PL_OK;
+	}
+	/* The least key behind the last one. */
+	last = get->records[get->count - 1].key;
+	code = pl_buf_add(&fsck->from, last);
+	if (code == PL_OK)
+		code = pl_buf_add(&fsck->from, pl_span("", 1));
+	return code == PL_OK ? PL_OK : pl_err_set(&fsck->err, code, "fsck");
+}
+
+static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
+                      bool again)
+{
+	struct fsck *fsck = ctx;
+
+	(void)slot;
+	(void)again;
+	if (take_page(fsck, &result->get) == PL_OK && fsck->opts.progress != NULL)
+		fsck->opts.progress(fsck->opts.ctx, fsck_core_counts(fsck->core));
+}
+
+static void on_read(void *ctx, const struct pl_err *err)
+{
+	struct fsck *fsck = ctx;
+
+	fsck->writes = NULL;
+	if (err == NULL && fsck->err.code == PL_OK)
+		(void)!fsck_core_end(fsck->core, &fsck->err);
+	finish(fsck, err);
+}
+
+static void start_reading(struct fsck *fsck)
+{
+	struct writes_opts opts = {.slots = 1,
+	                           .timeout_ms = fsck->opts.timeout_ms,
+	                           .patience_ms = fsck->opts.patience_ms,
+	                           .next = on_next,
+	                           .answer = on_answer,
+	                           .done = on_read,
+	                           .ctx = fsck};
+	struct pl_err err = {0};
+
+	if (writes_open(fsck->kv, &opts, &fsck->writes, &err) != PL_OK)
+		finish(fsck, &err);
+}
+
+/* -- the pin ----------------------------------------------------------------------- */
+
+static void on_released(struct fsck *fsck)
+{
+	struct pl_err err = fsck->err;
+
+	fsck->pin = NULL;
+	pl_timer_done(&fsck->patience);
+	fsck->patience = (struct pl_timer){0};
+	fsck->opts.done(fsck->opts.ctx, fsck->revision, err.code == PL_OK ? NULL : &err);
+}
+
+static void on_pin(void *ctx, const struct pin_note *note)
+{
+	struct fsck *fsck = ctx;
+
+	switch (note->what) {
+	case PIN_HELD:
+		if (fsck->releasing)
+			return;
+		pl_timer_stop(&fsck->patience);
+		fsck->revision = note->revision;
+		start_reading(fsck);
+		return;
+	case PIN_LOST:
+		finish(fsck, note->err);
+		return;
+	case PIN_TROUBLE:
+		return; /* until the patience is over */
+	case PIN_RELEASED:
+		on_released(fsck);
+		return;
+	}
+	PL_UNREACHABLE("note of a pin");
+}
+
+static void on_patience(void *ctx)
+{
+	struct pl_err err;
+
+	(void)pl_err_set(&err, PL_TIMEOUT, "the store does not take a pin");
+	finish(ctx, &err);
+}
+
+static enum pl_code take_pin(struct fsck *fsck, struct pl_err *err)
+{
+	char name[PIN_NAME_SIZE];
+	struct pin_opts opts = {.by = fsck->opts.by,
+	                        .why = PL_SPAN_LIT("fsck"),
+	                        .until_wall_ms = fsck->opts.wall_ms + PIN_FOR_MS,
+	                        .seed = fsck->opts.seed};
+
+	(void)snprintf(name, sizeof name, "fsck-%016" PRIx64, fsck->opts.seed);
+	opts.name = pl_span_str(name);
+	return pin_open(fsck->kv, &opts, on_pin, fsck, &fsck->pin, err);
+}
+
+/* -- life -------------------------------------------------------------------------- */
+
+static void fill(struct fsck_opts *opts)
+{
+	if (opts->page_keys == 0)
+		opts->page_keys = PAGE_DEFAULT;
+	if (opts->timeout_ms == 0)
+		opts->timeout_ms = TIMEOUT_DEFAULT_MS;
+	if (opts->patience_ms == 0)
+		opts->patience_ms = PATIENCE_DEFAULT_MS;
+}
+
+enum pl_code fsck_open(struct kv *kv, const struct fsck_opts *opts, struct fsck **out,
+                       struct pl_err *err)
+{
+	struct fsck *fsck = pl_calloc(1, sizeof *fsck);
+	enum pl_code code;
+
+	if (fsck == NULL)
+		return pl_err_set(err, PL_NOMEM, "fsck");
+	fsck->kv = kv;
+	fsck->opts = *opts;
+	fill(&fsck->opts);
+	pl_buf_init(&fsck->from, 1 << 20);
+	code = fsck_core_new(opts->partitions, opts->found, opts->ctx, &fsck->core, err);
+	if (code == PL_OK &&
+	    pl_timer_init(&fsck->patience, kv_timers(kv), on_patience, fsck) != PL_OK)
+		code = pl_err_set(err, PL_NOMEM, "fsck");
+	if (code == PL_OK)
+		code = take_pin(fsck, err);
+	if (code != PL_OK) {
+		fsck_free(fsck);
+		return code;
+	}
+	pl_timer_set(&fsck->patience, kv_now_ms(kv) + fsck->opts.patience_ms);
+	*out = fsck;
+	return PL_OK;
+}
+
+void fsck_cancel(struct fsck *fsck)
+{
+	struct pl_err err;
+
+	(void)pl_err_set(&err, PL_CANCELED, "canceled");
+	finish(fsck, &err);
+}

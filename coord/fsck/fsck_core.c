@@ -1,0 +1,324 @@
+#include "coord/fsck/fsck_core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coord/claims/owner.h"
+#include "coord/fsck/fsck_int.h"
+#include "store/base/alloc.h"
+#include "store/base/hash.h"
+
+enum { SCRATCH_CHUNK = 1 << 16 };
+
+const char *fsck_code_word(enum fsck_code code)
+{
+#define FSCK_CODE_WORD(name, word, what) [FSCK_##name] = word,
+	static const char *const words[] = {FSCK_CODE_MAP(FSCK_CODE_WORD)};
+
+	return words[code];
+}
+
+bool fsck_is_condition(enum fsck_code code)
+{
+	return code == FSCK_NODE_OVER;
+}
+
+/* -- parts ------------------------------------------------------------------------- */
+
+struct pl_span fsck_name(struct keys_text *out, struct pl_span scope, struct pl_span name)
+{
+	PL_ASSERT(scope.len + name.len + 1 < sizeof out->at);
+	memcpy(out->at, scope.at, scope.len);
+	out->at[scope.len] = '/';
+	memcpy(out->at + scope.len + 1, name.at, name.len);
+	out->len = scope.len + 1 + name.len;
+	out->at[out->len] = 0;
+	return keys_span(out);
+}
+
+void fsck_split(struct pl_span text, struct pl_span *scope, struct pl_span *name)
+{
+	const uint8_t *slash = memchr(text.at, '/', text.len);
+	size_t len;
+
+	PL_ASSERT(slash != NULL);
+	len = (size_t)(slash - text.at);
+	*scope = pl_span(text.at, len);
+	*name = pl_span(slash + 1, text.len - len - 1);
+}
+
+struct pl_span fsck_key(struct keys_text *out, enum keys_kind kind, uint32_t partition,
+                        struct pl_span scope_name)
+{
+	struct keys_id id = {.kind = kind, .partition = partition};
+	enum pl_code code;
+
+	fsck_split(scope_name, &id.scope, &id.name);
+	code = keys_build(&id, out, NULL);
+	PL_ASSERT(code == PL_OK); /* it was parsed from one */
+	return keys_span(out);
+}
+
+void fsck_tell(struct fsck_core *core, enum fsck_code code, struct pl_span key,
+               struct pl_span other, const char *fmt, ...)
+{
+	char what[FSCK_WHAT_SIZE];
+	struct fsck_finding finding = {
+		.code = code, .key = key, .other = other, .what = what};
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(what, sizeof what, fmt, args);
+	va_end(args);
+	if (fsck_is_condition(code))
+		core->counts.conditions++;
+	else
+		core->counts.violations++;
+	core->found(core->ctx, &finding);
+}
+
+void fsck_no_memory(struct fsck_core *core)
+{
+	core->code = PL_NOMEM;
+}
+
+uint32_t fsck_node_add(struct fsck_core *core, struct pl_span scope, struct pl_span name,
+                       uint32_t partition)
+{
+	struct keys_text text;
+	uint32_t before = core->nodes.count, number;
+
+	if (!name_table_room((void **)&core->node, &core->node_cap, before,
+	                     sizeof *core->node)) {
+		fsck_no_memory(core);
+		return FSCK_NONE;
+	}
+	number = name_table_add(&core->nodes, fsck_name(&text, scope, name));
+	if (number == NAME_TABLE_NONE)
+		fsck_no_memory(core);
+	else if (core->nodes.count > before)
+		core->node[number] =
+			(struct fsck_node){.partition = partition, .unlisted = FSCK_NONE};
+	return number;
+}
+
+uint32_t fsck_entry_add(struct fsck_core *core, struct pl_span text)
+{
+	uint32_t before = core->pods.count, number;
+
+	if (!name_table_room((void **)&core->entry, &core->entry_cap, before,
+	                     sizeof *core->entry)) {
+		fsck_no_memory(core);
+		return FSCK_NONE;
+	}
+	number = name_table_add(&core->pods, text);
+	if (number == NAME_TABLE_NONE)
+		fsck_no_memory(core);
+	else if (core->pods.count > before)
+		core->entry[number] = (struct fsck_entry){.listed = FSCK_NONE};
+	return number;
+}
+
+uint32_t fsck_row_add(struct fsck_core *core, uint32_t *first, struct fsck_row row)
+{
+	if (!name_table_room((void **)&core->row, &core->row_cap, core->rows,
+	                     sizeof *core->row)) {
+		fsck_no_memory(core);
+		return FSCK_NONE;
+	}
+	row.next = *first;
+	core->row[core->rows] = row;
+	*first = core->rows;
+	return core->rows++;
+}
+
+void fsck_sums_add(struct fsck_sums *sums, const struct alloc_amounts *amounts)
+{
+	sums->cpu_milli = resources_sum(sums->cpu_milli, amounts->cpu_milli);
+	sums->memory = resources_sum(sums->memory, amounts->memory);
+	sums->storage = resources_sum(sums->storage, amounts->storage);
+	sums->pods = resources_sum(sums->pods, amounts->pods);
+	sums->nonzero_cpu_milli =
+		resources_sum(sums->nonzero_cpu_milli, amounts->nonzero_cpu_milli);
+	sums->nonzero_memory =
+		resources_sum(sums->nonzero_memory, amounts->nonzero_memory);
+	for (uint32_t i = 0; i < amounts->scalars; i++)
+		sums->scalars += (uint64_t)amounts->scalar[i].amount *
+		                 pl_hash(amounts->scalar[i].name);
+}
+
+uint64_t fsck_port_hash(const struct alloc_port *port)
+{
+	char text[ALLOC_WORD_MAX + 16];
+	int len = snprintf(text, sizeof text, "%.32s/%.*s/%u",
+	                   (const char *)port->protocol.at, PL_SPAN_ARG(port->ip),
+	                   port->port);
+
+	return pl_hash(pl_span(text, (size_t)len));
+}
+
+void fsck_port_add(struct fsck_core *core, uint32_t node, const struct alloc_port *port)
+{
+	if (!name_table_room((void **)&core->port, &core->port_cap, core->ports,
+	                     sizeof *core->port)) {
+		fsck_no_memory(core);
+		return;
+	}
+	core->port[core->ports++] =
+		(struct fsck_port){.hash = fsck_port_hash(port), .node = node};
+}
+
+/* -- feeding ----------------------------------------------------------------------- */
+
+static void take_owner(struct fsck_core *core, const struct kv_record *record,
+                       const struct keys_id *id)
+{
+	struct owner owner;
+	struct pl_err err = {0};
+
+	core->epoch[id->partition] = record->create_revision;
+	if (owner_parse(record->value, &owner, &err) != PL_OK)
+		fsck_tell(core, FSCK_OWNER_GARBLED, record->key, (struct pl_span){0},
+		          "it makes no sense: %s", err.msg);
+}
+
+static void take(struct fsck_core *core, const struct kv_record *record,
+                 const struct keys_id *id)
+{
+	if (id->kind == KEYS_ALLOC)
+		fsck_take_alloc(core, record, id);
+	else if (id->kind == KEYS_NODE)
+		fsck_take_node(core, record, id);
+	else if (id->kind == KEYS_OWNER)
+		take_owner(core, record, id);
+	else if (id->kind == KEYS_SPEC)
+		fsck_take_spec(core, record, id);
+	else if (id->kind == KEYS_STATE)
+		fsck_take_state(core, record, id);
+}
+
+enum pl_code fsck_core_feed(struct fsck_core *core, const struct kv_record *record,
+                            struct pl_err *err)
+{
+	struct keys_id id;
+	struct pl_err why = {0};
+
+	PL_ASSERT(!core->ended);
+	core->counts.records++;
+	pl_arena_reset(&core->scratch);
+	if (keys_parse(record->key, &id, &why) == PL_OK)
+		take(core, record, &id);
+	else
+		fsck_tell(core, FSCK_KEY_GARBLED, record->key, (struct pl_span){0},
+		          "it is none of ours: %s", why.msg);
+	return core->code == PL_OK ? PL_OK : pl_err_set(err, core->code, "fsck");
+}
+
+enum pl_code fsck_core_end(struct fsck_core *core, struct pl_err *err)
+{
+	PL_ASSERT(!core->ended);
+	core->ended = true;
+	fsck_flush_pod(core);
+	fsck_end_pods(core);
+	fsck_end_nodes(core);
+	return core->code == PL_OK ? PL_OK : pl_err_set(err, core->code, "fsck");
+}
+
+const struct fsck_counts *fsck_core_counts(const struct fsck_core *core)
+{
+	return &core->counts;
+}
+
+/* -- mending ----------------------------------------------------------------------- */
+
+static bool mend_node(const struct fsck_core *core, uint32_t number,
+                      struct fsck_mend *out)
+{
+	const struct fsck_node *node = &core->node[number];
+
+	if ((node->flags & NODE_MEND) == 0 || (node->flags & NODE_HAS_NODE) == 0)
+		return false;
+	*out = (struct fsck_mend){
+		.what = FSCK_MEND_ALLOC, .partition = node->partition, .number = number};
+	fsck_split(name_table_get(&core->nodes, number), &out->scope, &out->name);
+	return true;
+}
+
+static bool mend_pointer(const struct fsck_core *core, uint32_t number,
+                         struct fsck_mend *out)
+{
+	const struct fsck_entry *entry = &core->entry[number];
+
+	if ((entry->flags & POD_AWAY) == 0 || (entry->flags & POD_TWO) != 0 ||
+	    ((entry->flags & POD_POINTER) != 0 && entry->pointer_to == entry->spec_at))
+		return false;
+	*out = (struct fsck_mend){
+		.what = FSCK_MEND_POINTER, .at = entry->spec_at, .number = number};
+	fsck_split(name_table_get(&core->pods, number), &out->scope, &out->name);
+	return true;
+}
+
+bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor, struct fsck_mend *out)
+{
+	PL_ASSERT(core->ended);
+	while (*cursor < core->nodes.count)
+		if (mend_node(core, (uint32_t)(*cursor)++, out))
+			return true;
+	while (*cursor < (uint64_t)core->nodes.count + core->pods.count)
+		if (mend_pointer(core, (uint32_t)((*cursor)++ - core->nodes.count), out))
+			return true;
+	return false;
+}
+
+bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
+                        struct fsck_pod *out)
+{
+	uint32_t at = *cursor == 0 ? core->node[number].unlisted : *cursor - 2;
+
+	if (at == FSCK_NONE || *cursor == 1)
+		return false;
+	out->partition = core->row[at].partition;
+	fsck_split(name_table_get(&core->pods, core->row[at].pod), &out->space,
+	           &out->name);
+	/* 1: the end; else the next row plus two. */
+	*cursor = core->row[at].next == FSCK_NONE ? 1 : core->row[at].next + 2;
+	return true;
+}
+
+/* -- life -------------------------------------------------------------------------- */
+
+enum pl_code fsck_core_new(uint32_t partitions, fsck_found_fn *found, void *ctx,
+                           struct fsck_core **out, struct pl_err *err)
+{
+	struct fsck_core *core = pl_calloc(1, sizeof *core);
+
+	PL_ASSERT(partitions > 0 && partitions <= KEYS_PARTITIONS_MAX);
+	if (core == NULL)
+		return pl_err_set(err, PL_NOMEM, "fsck");
+	core->partitions = partitions;
+	core->found = found;
+	core->ctx = ctx;
+	model_init(&core->model);
+	pl_arena_init(&core->scratch, SCRATCH_CHUNK, READER_ARENA_MAX);
+	pl_arena_init(&core->at.state_arena, 0, READER_ARENA_MAX);
+	*out = core;
+	return PL_OK;
+}
+
+void fsck_core_free(struct fsck_core *core)
+{
+	if (core == NULL)
+		return;
+	pod_drop(&core->model, &core->at.pod);
+	model_done(&core->model);
+	pl_arena_done(&core->scratch);
+	pl_arena_done(&core->at.state_arena);
+	name_table_done(&core->nodes);
+	name_table_done(&core->pods);
+	free(core->node);
+	free(core->entry);
+	free(core->row);
+	free(core->scalar);
+	free(core->port);
+	free(core);
+}

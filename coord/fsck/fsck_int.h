@@ -1,0 +1,141 @@
+/* Inside the core of fsck. */
+#ifndef COORD_FSCK_FSCK_INT_H
+#define COORD_FSCK_FSCK_INT_H
+
+#include "coord/fsck/fsck_core.h"
+#include "coord/fsck/name_table.h"
+#include "shardsched/ledger/alloc.h"
+#include "shardsched/ledger/home.h"
+#include "shardsched/ledger/state.h"
+#include "shardsched/model/parse.h"
+
+#define FSCK_NONE UINT32_MAX
+
+/* Scalars and ports by a sum over hashes of their names: what differs has another one. */
+struct fsck_sums {
+	int64_t cpu_milli, memory, storage, pods, nonzero_cpu_milli, nonzero_memory;
+	uint64_t scalars;
+};
+
+enum {
+	NODE_HAS_NODE = 1,
+	NODE_HAS_ALLOC = 2,
+	NODE_BAD_NODE = 4,
+	NODE_BAD_ALLOC = 8,
+	NODE_NO_SUM = 16, /* some pod's requests are not known */
+	NODE_MEND = 32,
+	NODE_IS_OVER = 64,
+	NODE_HAS_PORTS = 128,
+};
+
+struct fsck_node {
+	struct fsck_sums said, sum;
+	uint64_t said_ports, sum_ports;
+	int64_t node_rev, bound_rev; /* the newest placement of a shard's */
+	uint32_t flags, partition;
+	uint32_t first_scalar, scalars; /* in scalar */
+	uint32_t unlisted;              /* in row; FSCK_NONE: none */
+};
+
+struct fsck_scalar {
+	uint64_t name; /* its hash */
+	int64_t amount;
+};
+
+struct fsck_port {
+	uint64_t hash;
+	uint32_t node;
+};
+
+enum { POD_AWAY = 1, POD_POINTER = 2, POD_TWO = 4 };
+
+/* Of a pod that an alloc lists, or that does not stand where its name falls. */
+struct fsck_entry {
+	uint32_t listed; /* the first row; FSCK_NONE */
+	uint16_t spec_at, pointer_in, pointer_to;
+	uint16_t flags;
+};
+
+/* A pod on a node: it is listed there, or not listed. */
+struct fsck_row {
+	uint32_t pod, node, next;
+	uint16_t partition;
+	uint16_t found; /* its pod came */
+};
+
+/* The pod whose records come. */
+struct fsck_current {
+	bool some;
+	uint32_t partition;
+	struct keys_text name; /* namespace/name */
+	size_t space_len;
+	bool has_spec, has_state, spec_ok, state_ok, is_pointer;
+	uint32_t points_to;
+	struct pod pod;
+	struct home home;
+	struct pod_state state; /* in state_arena */
+	int64_t state_rev;
+	struct pl_arena state_arena;
+};
+
+struct fsck_core {
+	uint32_t partitions;
+	fsck_found_fn *found;
+	void *ctx;
+	struct fsck_counts counts;
+	bool ended;
+	enum pl_code code; /* PL_NOMEM sticks */
+	struct model model;
+	struct pl_arena scratch;
+	struct name_table nodes, pods;
+	struct fsck_node *node;
+	struct fsck_entry *entry;
+	struct fsck_row *row;
+	struct fsck_scalar *scalar;
+	struct fsck_port *port;
+	uint32_t node_cap, entry_cap;
+	uint32_t rows, row_cap, scalars, scalar_cap, ports, port_cap;
+	struct fsck_current at;
+	int64_t epoch[KEYS_PARTITIONS_MAX]; /* of the owner; 0: none */
+};
+
+/* "scope/name" */
+struct pl_span fsck_name(struct keys_text *out, struct pl_span scope,
+                         struct pl_span name);
+void fsck_split(struct pl_span text, struct pl_span *scope, struct pl_span *name);
+/* With keys of that kind for scope/name. */
+struct pl_span fsck_key(struct keys_text *out, enum keys_kind kind, uint32_t partition,
+                        struct pl_span scope_name);
+
+PL_PRINTF(5, 6)
+void fsck_tell(struct fsck_core *core, enum fsck_code code, struct pl_span key,
+               struct pl_span other, const char *fmt, ...);
+void fsck_no_memory(struct fsck_core *core);
+
+uint32_t fsck_node_add(struct fsck_core *core, struct pl_span scope, struct pl_span name,
+                       uint32_t partition);
+uint32_t fsck_entry_add(struct fsck_core *core, struct pl_span text);
+/* A row in front of *first. */
+uint32_t fsck_row_add(struct fsck_core *core, uint32_t *first, struct fsck_row row);
+
+void fsck_sums_add(struct fsck_sums *sums, const struct alloc_amounts *amounts);
+void fsck_port_add(struct fsck_core *core, uint32_t node, const struct alloc_port *port);
+uint64_t fsck_port_hash(const struct alloc_port *port);
+
+/* fsck_nodes.c */
+void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
+                     const struct keys_id *id);
+void fsck_take_node(struct fsck_core *core, const struct kv_record *record,
+                    const struct keys_id *id);
+void fsck_end_nodes(struct fsck_core *core);
+
+/* fsck_pods.c */
+void fsck_take_spec(struct fsck_core *core, const struct kv_record *record,
+                    const struct keys_id *id);
+void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
+                     const struct keys_id *id);
+/* The current pod is complete. */
+void fsck_flush_pod(struct fsck_core *core);
+void fsck_end_pods(struct fsck_core *core);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Mends what a core of fsck found and what can be derived: the alloc of a node from the
+ * pods that are bound there, a lost pointer from its pod. Everything is read anew, and
+ * written with compares on all that it was derived from, so that it is right whatever
+ * happens at the same time.
+ */
+#ifndef COORD_FSCK_MEND_H
+#define COORD_FSCK_MEND_H
+
+#include "coord/fsck/fsck_core.h"
+#include "store/kv/kv.h"
+
+enum mend_outcome {
+	MEND_DONE,
+	MEND_WOULD,  /* a dry run */
+	MEND_RIGHT,  /* it is right by now */
+	MEND_REFUSED /* why says it */
+};
+
+struct mend_told {
+	enum mend_outcome outcome;
+	struct pl_span key;
+	struct pl_span value; /* DONE, WOULD: what is written */
+	const char *why;      /* REFUSED */
+};
+
+struct mend_opts {
+	const struct fsck_core *core; /* ended; outlives the mending */
+	uint32_t partitions;
+	int64_t revision; /* of the check: no generation is greater */
+	bool dry_run;
+	uint64_t timeout_ms, patience_ms; /* as of writes.h */
+	void (*told)(void *ctx, const struct mend_told *told);
+	void (*done)(void *ctx, const struct pl_err *err);
+	void *ctx;
+};
+
+struct mend;
+
+PL_NODISCARD enum pl_code mend_open(struct kv *kv, const struct mend_opts *opts,
+                                    struct mend **out, struct pl_err *err);
+/* done follows, later. */
+void mend_cancel(struct mend *mend);
+
+#endif
