@@ -19,6 +19,7 @@ static int64_t out_epoch[RIG_OUT_MAX][RIG_PARTITIONS];
 static bool out_known[RIG_OUT_MAX];
 static struct late late[LATE_MAX];
 static unsigned lates;
+static bool quieted[RIG_PARTITIONS];
 static unsigned rival_binds, unknowns, fences, bound_ever, deletes;
 
 static uint32_t below(uint32_t n)
@@ -432,6 +433,7 @@ static void own(uint32_t p)
 {
 	rig_own(&rig, p);
 	epoch_of[p] = rig.epoch;
+	quieted[p] = false;
 }
 
 static void lose(uint32_t p)
@@ -490,8 +492,10 @@ static void own_step(void)
 	}
 	if (below(60) == 0 && rig.owned[p])
 		rig_list(&rig, p, (enum sched_part)below(SCHED_PARTS));
-	if (below(80) == 0 && rig.owned[p])
+	if (below(200) == 0 && rig.owned[p]) {
 		sched_quiesce(rig.sched, p);
+		quieted[p] = true;
+	}
 }
 
 static void step(void)
@@ -560,6 +564,17 @@ static void check_end(void)
 	}
 }
 
+/* Some go on with what they know. */
+static void own_all(void)
+{
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
+		if (rig.owned[p] && (quieted[p] || below(4) == 0))
+			lose(p);
+		if (!rig.owned[p])
+			own(p);
+	}
+}
+
 static void history(uint64_t seed, unsigned steps)
 {
 	pl_rng_init(&rng, seed);
@@ -580,11 +595,7 @@ static void history(uint64_t seed, unsigned steps)
 	if (rig.garbled > 0)
 		(void)printf("# garbled on the way: %s\n", rig.said);
 	rig.garbled = 0; /* what is watched came very late */
-	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
-		if (rig.owned[p])
-			lose(p);
-		own(p);
-	}
+	own_all();
 	for (unsigned i = 0; i < 40; i++) {
 		calm_round();
 		check_store();

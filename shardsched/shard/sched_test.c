@@ -76,3 +76,161 @@ T_CASE(many_pods_flow_and_a_node_is_put_once_a_batch)
 	T_EQ(figures.garbled, 0);
 	rig_close(&rig);
 }
+
+/* Four nodes' worth of pods on one node; room comes when one goes. */
+T_CASE(room_that_comes_is_taken_at_once)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "4", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	rig_pod(&rig, 1, "b", "4", "");
+	rig_settle(&rig);
+	T_STR(bound_to(1, "b"), "Pending");
+	rig.store.revision++;
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"),
+	        PL_SPAN_LIT("{\"v\":1,\"generation\":3}"));
+	rig_unset(&rig.store, PL_SPAN_LIT("/schedules/0001/web/a/state"));
+	rig_unset(&rig.store, PL_SPAN_LIT("/schedules/0001/web/a/spec"));
+	rig_settle(&rig);
+	for (int i = 0; i < 3; i++) { /* its class rests first */
+		rig.now_ms += 1000;
+		rig_settle(&rig);
+	}
+	T_STR(bound_to(1, "b"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(what_is_older_is_no_news)
+{
+	struct sched_figures figures;
+	struct kv_record record;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	record = *rig_get(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"));
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	sched_events(rig.sched, 0, SCHED_ALLOCS, &(struct kv_event){.record = record}, 1);
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_settle(&rig);
+	T_STR(bound_to(1, "b"), "n-1");
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.txns_failed, 0);
+	rig_close(&rig);
+}
+
+T_CASE(gated_pods_pointers_and_pods_with_a_node_are_passed_over)
+{
+	struct queue_stats stats;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 0, "gated", "1", ",\"schedulingGates\":[{\"name\":\"wait\"}]");
+	rig_pod(&rig, 0, "named", "1", ",\"nodeName\":\"n-1\"");
+	rig_pod(&rig, 0, "others", "1", ",\"schedulerName\":\"another\"");
+	rig_put(&rig, "/schedules/0000/web/pointer/spec", "{\"v\":1,\"at\":3}");
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	sched_queue_stats(rig.sched, &stats);
+	T_EQ(stats.pods[QUEUE_GATED], 1);
+	T_EQ(stats.attempts, 0);
+	T_EQ(rig.garbled, 0);
+	rig_pod(&rig, 0, "gated", "1", ""); /* the gate opens */
+	rig_settle(&rig);
+	T_STR(bound_to(0, "gated"), "n-1");
+	T_STR(bound_to(0, "named"), "");
+	rig_close(&rig);
+}
+
+T_CASE(what_makes_no_sense_is_told_and_left_alone)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 0, "n-2", "4");
+	rig_node(&rig, 0, "n-3", "4");
+	rig_put(&rig, "/nodes/0000/east/n-1", "{\"metadata\":7}");
+	rig_put(&rig, "/alloc/0000/east/n-2", "[]");
+	rig_put(&rig, "/schedules/0000/web/bad/spec", "{");
+	rig_pod(&rig, 0, "odd", "1", "");
+	rig_put(&rig, "/schedules/0000/web/odd/state", "{\"v\":1}");
+	rig_put(&rig, "/schedules/0000/web/wrong/spec", rig_pod_json("right", "1", ""));
+	rig_put(&rig, "/schedules/0000/Web", "{}");
+	rig_pod(&rig, 0, "good", "1", "");
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 6);
+	T_STR(bound_to(0, "good"), "n-3");
+	/* Put right, all of it is taken up. */
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 0, "n-2", "4");
+	rig_pod(&rig, 0, "bad", "1", "");
+	rig_del(&rig, "/schedules/0000/web/odd/state");
+	rig_settle(&rig);
+	T_TRUE(strncmp(bound_to(0, "bad"), "n-", 2) == 0);
+	T_TRUE(strncmp(bound_to(0, "odd"), "n-", 2) == 0);
+	T_EQ(rig.garbled, 6);
+	rig_close(&rig);
+}
+
+/* A state without an alloc that knows of it, and the other way round. */
+T_CASE(what_does_not_agree_is_told_when_it_stays_so)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 0, "n-2", "4");
+	rig_pod(&rig, 0, "a", "1", "");
+	rig_pod(&rig, 0, "b", "1", "");
+	rig_put(&rig, "/schedules/0000/web/a/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"9m\",\"pods\":\"1\"},"
+	        "\"pods\":{\"0000\":{\"web\":[\"b\"]}}}");
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 0);
+	for (int i = 0; i < 3; i++) {
+		rig.now_ms += 5000;
+		rig_settle(&rig);
+	}
+	T_EQ(rig.garbled, 3); /* a, b, and that n-2 does not add up */
+	T_STR(bound_to(0, "b"), "");
+	rig_pod(&rig, 0, "c", "1", "");
+	rig_settle(&rig);
+	T_STR(bound_to(0, "c"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(batches_follow_what_the_store_takes_and_who_conflicts)
+{
+	struct sched_figures figures;
+	char name[16];
+
+	rig_open(&rig, &(struct sched_opts){.batch = 64, .inflight = 1});
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
+	for (int i = 0; i < 40; i++) {
+		(void)snprintf(name, sizeof name, "n-%d", i);
+		rig_node(&rig, 0, name, "1");
+		(void)snprintf(name, sizeof name, "p-%d", i);
+		rig_pod(&rig, 0, name, "1", "");
+	}
+	rig_own(&rig, 0);
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used);
+	T_TRUE(rig.out[0].req.txn.compare_count <= 16);
+	T_TRUE(rig.out[0].req.txn.otherwise_count <= 16);
+	rig_fail(&rig, 0, PL_LIMIT);
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.batch, 32);
+	rig_settle(&rig);
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.placed, 40);
+	rig_close(&rig);
+}
