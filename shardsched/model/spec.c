@@ -257,6 +257,7 @@ static void put_owner(struct maker *maker, const struct pod_draft *draft,
 		if (!owner->controller)
 			continue;
 		spec->owner_kind = maker_text(maker, owner->kind);
+		spec->owner_api = maker_text(maker, owner->api_version);
 		spec->owner_name = maker_text(maker, owner->name);
 		spec->owner_uid = maker_text(maker, owner->uid);
 		return;
@@ -399,7 +400,8 @@ void spec_release(struct model *model, const struct intern_item *value)
 	release_texts(model,
 	              (const uint32_t[]){spec->namespace, spec->scheduler,
 	                                 spec->owner_kind, spec->owner_name,
-	                                 spec->owner_uid, spec->gang, spec->gang_domain},
-	              7);
+	                                 spec->owner_uid, spec->owner_api, spec->gang,
+	                                 spec->gang_domain},
+	              8);
 	release_rows(model, spec);
 }

@@ -91,6 +91,7 @@ struct spec {
 	int64_t nonzero_memory;
 	uint32_t scheduler;
 	uint32_t owner_kind; /* the controller's; 0: there is none */
+	uint32_t owner_api;  /* "apps/v1" */
 	uint32_t owner_name;
 	uint32_t owner_uid;
 	uint32_t gang; /* the name; 0: none */

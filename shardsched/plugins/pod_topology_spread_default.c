@@ -119,17 +119,19 @@ static void add_controller(struct parts *parts, const struct snapshot *snapshot,
                            const struct spec *spec)
 {
 	static const struct {
-		const char *kind;
+		const char *api, *kind;
 		enum workload_kind sort;
-	} known[] = {{"ReplicationController", WORKLOAD_REPLICATION_CONTROLLER},
-	             {"ReplicaSet", WORKLOAD_REPLICA_SET},
-	             {"StatefulSet", WORKLOAD_STATEFUL_SET}};
+	} known[] = {{"v1", "ReplicationController", WORKLOAD_REPLICATION_CONTROLLER},
+	             {"apps/v1", "ReplicaSet", WORKLOAD_REPLICA_SET},
+	             {"apps/v1", "StatefulSet", WORKLOAD_STATEFUL_SET}};
+	struct pl_span api = model_text(parts->model, spec->owner_api);
 	struct pl_span kind = model_text(parts->model, spec->owner_kind);
 	struct catalog_key key = {.namespace = spec->namespace, .name = spec->owner_name};
 	const struct workload *owner;
 
 	for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
-		if (!pl_span_eq(kind, pl_span_str(known[i].kind)))
+		if (!pl_span_eq(kind, pl_span_str(known[i].kind)) ||
+		    !pl_span_eq(api, pl_span_str(known[i].api)))
 			continue;
 		key.sort = known[i].sort;
 		owner = catalog_find_workload(&snapshot->catalog, key);

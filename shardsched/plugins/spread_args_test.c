@@ -122,10 +122,11 @@ static void put_workload(enum workload_kind kind, const char *text)
 #define WORKLOAD(name, selector)                                                       \
 	"{'metadata':{'name':'" name "','namespace':'x'},'spec':{'selector':" selector \
 	"}}"
-#define OWNED(kind, name)                                                            \
+#define OWNED_BY(api, kind, name)                                                    \
 	"{'metadata':{'name':'p','namespace':'x','labels':{'app':'a','tier':'t'},"   \
-	"'ownerReferences':[{'apiVersion':'apps/v1','kind':'" kind "','name':'" name \
+	"'ownerReferences':[{'apiVersion':'" api "','kind':'" kind "','name':'" name \
 	"','uid':'1','controller':true}]}}"
+#define OWNED(kind, name) OWNED_BY("apps/v1", kind, name)
 
 /* Whether the default selector of that pod selects pods with those labels; -1: there is
  * none. */
@@ -167,8 +168,15 @@ T_CASE(services_and_the_controller_select)
 	T_EQ(selects(OWNED("ReplicaSet", "v"), LABELS("'app':'a','tier':'u'")), 1);
 	/* A ReplicationController's map goes over that of services. */
 	put_workload(WORKLOAD_REPLICATION_CONTROLLER, WORKLOAD("w", "{'app':'z'}"));
-	T_EQ(selects(OWNED("ReplicationController", "w"), LABELS("'app':'z'")), 1);
-	T_EQ(selects(OWNED("ReplicationController", "w"), LABELS("'app':'a'")), 0);
+	T_EQ(selects(OWNED_BY("v1", "ReplicationController", "w"), LABELS("'app':'z'")),
+	     1);
+	T_EQ(selects(OWNED_BY("v1", "ReplicationController", "w"), LABELS("'app':'a'")),
+	     0);
+	/* Somebody else's kind of the same name: the service alone. */
+	T_EQ(selects(OWNED("ReplicationController", "w"), LABELS("'app':'a'")), 1);
+	T_EQ(selects(OWNED_BY("apps.kruise.io/v1alpha1", "ReplicaSet", "w"),
+	             LABELS("'app':'a','tier':'u'")),
+	     1);
 	end();
 }
 
