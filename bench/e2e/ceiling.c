@@ -150,7 +150,10 @@ static void add_fences(struct ceiling *c, struct pl_arena *arena, struct kv_req 
 	struct kv_compare *all =
 		pl_arena_zalloc(arena, had + (size_t)c->fences * 2, sizeof *all);
 
-	e2e_check(all == NULL ? PL_NOMEM : PL_OK, NULL, "fences");
+	if (all == NULL) {
+		e2e_check(PL_NOMEM, NULL, "fences");
+		return;
+	}
 	memcpy(all, req->txn.compares, had * sizeof *all);
 	for (uint32_t i = 0; i < c->fences; i++) {
 		struct keys_text key = owner_key(i);

@@ -111,7 +111,7 @@ static _Noreturn void refuse(const char *why)
 static enum crowd_profile profile_of(const char *name)
 {
 	for (unsigned i = 0; i < CROWD_PROFILES; i++)
-		if (strcmp(name, crowd_profile_name(i)) == 0)
+		if (name != NULL && strcmp(name, crowd_profile_name(i)) == 0)
 			return i;
 	refuse("no such profile");
 }
