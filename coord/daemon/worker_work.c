@@ -1,5 +1,6 @@
 #include "coord/daemon/worker.h"
 #include "store/base/clock.h"
+#include "store/base/rng.h"
 
 /*
  * The scheduling of a shard, and what the log says of it. What goes wrong is told as the
@@ -45,7 +46,9 @@ static void on_work(void *ctx, const struct work_told *told)
 
 enum pl_code worker_work_open(struct worker *worker, struct pl_err *err)
 {
-	struct work_opts opts = {.sched = {.shard = worker->id}, .wall_ms = wall_ms};
+	struct work_opts opts = {
+		.sched = {.shard = worker->id, .seed = pl_rng_seed_random()},
+		.wall_ms = wall_ms};
 
 	if (!worker->opts->scheduling)
 		return PL_OK;
