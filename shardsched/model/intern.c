@@ -10,7 +10,7 @@ static struct bucket_link *link_of(const void *owner, uint32_t id)
 {
 	const struct intern *intern = owner;
 
-	return &intern->by_id[id]->link;
+	return &intern->by_id[id].value->link;
 }
 
 void intern_init(struct intern *intern, struct model *model, intern_release_fn *release)
@@ -39,7 +39,7 @@ static struct intern_item *find(const struct intern *intern, struct pl_span byte
 	uint32_t id = buckets_chain(&intern->buckets, hash);
 
 	while (id != 0) {
-		struct intern_item *value = intern->by_id[id];
+		struct intern_item *value = intern->by_id[id].value;
 
 		if (value->link.hash == hash &&
 		    pl_span_eq(bytes_of(value, value->size), bytes))
@@ -53,13 +53,13 @@ static struct intern_item *find(const struct intern *intern, struct pl_span byte
 static bool room_for_id(struct intern *intern)
 {
 	uint32_t cap = intern->cap == 0 ? CAP_MIN : intern->cap * 2;
-	struct intern_item **by_id;
+	union intern_entry *by_id;
 
 	if (intern->unused != 0 || intern->ids + 1 < intern->cap)
 		return true;
 	if (intern->cap > UINT32_MAX / 4)
 		return false;
-	by_id = pl_realloc(intern->by_id, cap * sizeof(void *));
+	by_id = pl_realloc(intern->by_id, cap * sizeof *by_id);
 	if (by_id == NULL)
 		return false;
 	intern->by_id = by_id;
@@ -67,11 +67,9 @@ static bool room_for_id(struct intern *intern)
 	return true;
 }
 
-/* Of a number that nobody has, the next such one stands in its place: values are at even
- * addresses. */
-static bool is_unused(const struct intern_item *entry)
+static bool is_unused(union intern_entry entry)
 {
-	return ((uintptr_t)entry & 1) != 0;
+	return (entry.unused & 1) != 0;
 }
 
 static uint32_t take_id(struct intern *intern)
@@ -80,15 +78,13 @@ static uint32_t take_id(struct intern *intern)
 
 	if (id == 0)
 		return ++intern->ids;
-	intern->unused = (uint32_t)((uintptr_t)intern->by_id[id] >> 1);
+	intern->unused = (uint32_t)(intern->by_id[id].unused >> 1);
 	return id;
 }
 
 static void give_id(struct intern *intern, uint32_t id)
 {
-	uintptr_t next = (uintptr_t)intern->unused << 1 | 1;
-
-	intern->by_id[id] = (struct intern_item *)next;
+	intern->by_id[id].unused = (uintptr_t)intern->unused << 1 | 1;
 	intern->unused = id;
 }
 
@@ -104,7 +100,7 @@ static struct intern_item *add(struct intern *intern, const struct intern_item *
 	memcpy(value, draft, size);
 	*value = (struct intern_item){
 		.link.hash = hash, .refs = 1, .id = take_id(intern), .size = size};
-	intern->by_id[value->id] = value;
+	intern->by_id[value->id].value = value;
 	buckets_add(&intern->buckets, value->id);
 	intern->bytes += size;
 	intern->count++;
@@ -136,8 +132,8 @@ enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_
 static struct intern_item *own(struct intern *intern, const struct intern_item *value)
 {
 	PL_ASSERT(value->id <= intern->ids && value->refs > 0);
-	PL_ASSERT(intern->by_id[value->id] == value);
-	return intern->by_id[value->id];
+	PL_ASSERT(intern->by_id[value->id].value == value);
+	return intern->by_id[value->id].value;
 }
 
 void intern_ref(struct intern *intern, const struct intern_item *value)
@@ -169,5 +165,5 @@ const struct intern_item *intern_by_id(const struct intern *intern, uint32_t id)
 {
 	bool there = id != 0 && id <= intern->ids && !is_unused(intern->by_id[id]);
 
-	return there ? intern->by_id[id] : NULL;
+	return there ? intern->by_id[id].value : NULL;
 }

@@ -33,10 +33,17 @@ struct model;
  * numbers may be 0 and addresses NULL. */
 typedef void intern_release_fn(struct model *model, const struct intern_item *value);
 
+/* By number. Of one that nobody has, the next such number, doubled, and 1: values are at
+ * even addresses. */
+union intern_entry {
+	struct intern_item *value;
+	uintptr_t unused;
+};
+
 /* May not be moved or copied. */
 struct intern {
 	struct buckets buckets;
-	struct intern_item **by_id;
+	union intern_entry *by_id;
 	uint32_t unused; /* the first of the numbers to be given again; 0: none */
 	uint32_t count;
 	uint32_t ids; /* given so far, from 1 */
