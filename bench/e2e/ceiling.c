@@ -238,7 +238,8 @@ double ceiling_run(const struct e2e_opts *opts, const struct e2e_sizes *sizes)
 	                             .ctx = &c};
 	struct writes *out = NULL;
 	struct pl_err err = {0};
-	double since;
+	double since, etcd_s, client_s;
+	pid_t etcd;
 
 	c = (struct ceiling){.opts = opts};
 	set_sizes(&c, sizes);
@@ -251,11 +252,16 @@ double ceiling_run(const struct e2e_opts *opts, const struct e2e_sizes *sizes)
 	put_owners(&c);
 	list(&c, "/alloc/", "/alloc0");
 	list(&c, "/schedules/", "/schedules0");
+	etcd = etcd_launch_pid(c.store.launch, 0);
+	etcd_s = e2e_cpu_s(etcd);
+	client_s = e2e_cpu_s(0);
 	since = e2e_now_s();
 	e2e_check(writes_open(c.store.kv, &writes, &out, &err), &err, "ceiling");
 	while (!c.done)
 		(void)uv_run(&c.store.loop, UV_RUN_ONCE);
 	since = e2e_now_s() - since;
+	e2e_emit(opts, "ceiling_etcd_cpu_s", e2e_cpu_s(etcd) - etcd_s, "s");
+	e2e_emit(opts, "ceiling_client_cpu_s", e2e_cpu_s(0) - client_s, "s");
 	store_down(&c.store);
 	free(c.spec_rev);
 	free(c.alloc_rev);
