@@ -150,10 +150,11 @@ void fsck_sums_add(struct fsck_sums *sums, const struct alloc_amounts *amounts)
 uint64_t fsck_port_hash(const struct alloc_port *port)
 {
 	char text[ALLOC_WORD_MAX + 16];
-	int len = snprintf(text, sizeof text, "%.32s/%.*s/%u",
-	                   (const char *)port->protocol.at, PL_SPAN_ARG(port->ip),
-	                   port->port);
+	int len =
+		snprintf(text, sizeof text, PL_SPAN_FMT "/" PL_SPAN_FMT "/%u",
+	                 PL_SPAN_ARG(port->protocol), PL_SPAN_ARG(port->ip), port->port);
 
+	PL_ASSERT(len > 0 && (size_t)len < sizeof text);
 	return pl_hash(pl_span(text, (size_t)len));
 }
 

@@ -511,6 +511,34 @@ T_CASE(alloc_sum)
 	}
 }
 
+/* Host ports, other resources, requests that are none, an end that takes no room. */
+T_CASE(pods_of_other_kinds)
+{
+	static const char spec[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"c\"},\"spec\":{"
+		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"ports\":[{"
+		"\"containerPort\":80,\"hostPort\":80},{\"containerPort\":53,"
+		"\"hostPort\":53,\"protocol\":\"UDP\",\"hostIP\":\"10.0.0.1\"}],"
+		"\"resources\":{\"limits\":{\"example.com/gpu\":\"1\"}}}]}}";
+
+	up();
+	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "c"), spec);
+	put_state("web", "c", state_of("Bound", "n-2", "1"));
+	finds(FSCK_STATE_UNLISTED, 1);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	clean();
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
+	     PL_OK);
+	T_TRUE(strstr(kit_show(&kit),
+	              "\"used\":{\"pods\":\"1\",\"example.com/gpu\":\"1\"},\"nonzero\":{"
+	              "\"cpu\":\"100m\",\"memory\":\"209715200\"},\"ports\":["
+	              "\"TCP/0.0.0.0/80\",\"UDP/10.0.0.1/53\"],") != NULL);
+	put_state("web", "c", state_of("Failed", "n-2", "1"));
+	finds(FSCK_ALLOC_POD_NOT_BOUND, 1);
+	mends(1);
+}
+
 T_CASE(holds_count_and_stay)
 {
 	struct alloc alloc;
