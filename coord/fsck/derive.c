@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "coord/fsck/port_word.h"
 #include "shardsched/ledger/state.h"
 
 static enum pl_code no_memory(struct pl_err *err)
@@ -105,25 +106,11 @@ static enum pl_code is_here(struct derive *derive, const struct alloc_pod *pod,
 	return PL_OK;
 }
 
-static const char *protocol_word(uint8_t protocol)
-{
-	switch ((enum spec_protocol)protocol) {
-	case SPEC_UDP:
-		return "UDP";
-	case SPEC_SCTP:
-		return "SCTP";
-	case SPEC_TCP:
-	case SPEC_PROTOCOL_OTHER:
-		break;
-	}
-	return "TCP";
-}
-
 static enum pl_code add_port(struct derive *derive, const struct spec_port *row,
                              struct pl_err *err)
 {
 	struct alloc_port port = {
-		.protocol = pl_span_str(protocol_word(row->protocol)),
+		.protocol = port_word(row->protocol),
 		.ip = pl_arena_dup(derive->arena, model_text(derive->model, row->ip)),
 		.port = row->port};
 

@@ -12,7 +12,7 @@ enum { SCRATCH_CHUNK = 1 << 16 };
 
 const char *fsck_code_word(enum fsck_code code)
 {
-#define FSCK_CODE_WORD(name, word, what) [FSCK_##name] = word,
+#define FSCK_CODE_WORD(name, word, what) [FSCK_##name] = (word),
 	static const char *const words[] = {FSCK_CODE_MAP(FSCK_CODE_WORD)};
 
 	return words[code];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "coord/fsck/fsck_int.h"
+#include "coord/fsck/port_word.h"
 #include "store/base/hash.h"
 #include "store/keys/partition.h"
 
@@ -136,20 +137,6 @@ void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
 
 /* -- a pod ------------------------------------------------------------------------- */
 
-static const char *protocol_word(uint8_t protocol)
-{
-	switch ((enum spec_protocol)protocol) {
-	case SPEC_UDP:
-		return "UDP";
-	case SPEC_SCTP:
-		return "SCTP";
-	case SPEC_TCP:
-	case SPEC_PROTOCOL_OTHER:
-		break;
-	}
-	return "TCP";
-}
-
 static void add_requests(struct fsck_core *core, uint32_t number)
 {
 	const struct spec *spec = core->at.pod.spec;
@@ -168,10 +155,9 @@ static void add_requests(struct fsck_core *core, uint32_t number)
 		                pl_hash(model_text(&core->model, asks->row[i].name));
 	for (uint32_t i = 0; i < spec->ports.count; i++) {
 		const struct spec_port *row = &spec_ports(spec)[i];
-		struct alloc_port port = {
-			.protocol = pl_span_str(protocol_word(row->protocol)),
-			.ip = model_text(&core->model, row->ip),
-			.port = row->port};
+		struct alloc_port port = {.protocol = port_word(row->protocol),
+		                          .ip = model_text(&core->model, row->ip),
+		                          .port = row->port};
 
 		fsck_port_add(core, number, &port);
 	}

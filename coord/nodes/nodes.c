@@ -10,50 +10,17 @@
 
 #include <stdlib.h>
 
-#include "coord/writes/writes.h"
-#include "shardsched/ledger/book.h"
+#include "coord/nodes/nodes_int.h"
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
-#include "store/kv/calls.h"
 
 enum {
 	INFLIGHT_DEFAULT = 8,
 	BATCH_MAX = 256,   /* nodes of a slot */
 	OPS_DEFAULT = 128, /* etcd's own limit */
-	OPS_OF_A_NODE = 2, /* in each list of a transaction */
 	TRIES_MAX = 20,    /* somebody changes it again and again */
 	ARENA_CHUNK = 64 << 10,
 	ARENA_MAX = 512 << 20,
-};
-
-struct entry {
-	struct nodes_item item;
-	struct book_node node;
-	struct node_seen seen;
-	enum nodes_outcome wanted; /* once it is written */
-	uint32_t number;           /* in the book */
-	unsigned tries;
-	bool known, settled, written;
-};
-
-struct batch {
-	struct pl_arena arena; /* of what the entries borrow */
-	struct entry *entry;
-	unsigned count;
-	bool reads;       /* the request in flight does nothing else */
-	struct book book; /* else */
-	struct kv_req *gets;
-};
-
-struct nodes {
-	struct kv *kv;
-	struct nodes_opts opts;
-	struct writes *writes;
-	unsigned batch_max;
-	bool dry;    /* no next one */
-	bool failed; /* is being given up */
-	unsigned inflight;
-	struct batch batch[];
 };
 
 static void nodes_free(struct nodes *nodes)
@@ -75,18 +42,18 @@ static void on_end(void *ctx, const struct pl_err *err)
 	done(user, err);
 }
 
-static void fail(struct nodes *nodes, const struct pl_err *err)
+void nodes_fail(struct nodes *nodes, const struct pl_err *err)
 {
 	nodes->dry = nodes->failed = true;
 	writes_cancel(nodes->writes, err);
 }
 
-static void no_memory(struct nodes *nodes)
+void nodes_no_memory(struct nodes *nodes)
 {
 	struct pl_err err;
 
 	(void)pl_err_set(&err, PL_NOMEM, "nodes");
-	fail(nodes, &err);
+	nodes_fail(nodes, &err);
 }
 
 static void settle(struct nodes *nodes, struct entry *entry, enum nodes_outcome outcome,
@@ -98,14 +65,6 @@ static void settle(struct nodes *nodes, struct entry *entry, enum nodes_outcome 
 
 /* -- which ------------------------------------------------------------------------- */
 
-static bool keep(struct batch *batch, struct pl_span *text)
-{
-	if (text->len == 0)
-		return true;
-	*text = pl_arena_dup(&batch->arena, *text);
-	return text->at != NULL;
-}
-
 static void take(struct nodes *nodes, struct batch *batch, struct nodes_item item)
 {
 	struct entry *entry = &batch->entry[batch->count];
@@ -113,9 +72,9 @@ static void take(struct nodes *nodes, struct batch *batch, struct nodes_item ite
 
 	*entry = (struct entry){.known = nodes->opts.verb == NODES_APPLY &&
 	                                 !nodes->opts.dry_run};
-	if (!keep(batch, &item.cluster) || !keep(batch, &item.name) ||
-	    !keep(batch, &item.json)) {
-		no_memory(nodes);
+	if (!nodes_keep(batch, &item.cluster) || !nodes_keep(batch, &item.name) ||
+	    !nodes_keep(batch, &item.json)) {
+		nodes_no_memory(nodes);
 		return;
 	}
 	entry->item = item;
@@ -136,7 +95,7 @@ static void refill(struct nodes *nodes, struct batch *batch)
 		bool more = false;
 
 		if (nodes->opts.next(nodes->opts.ctx, &item, &more, &err) != PL_OK)
-			fail(nodes, &err);
+			nodes_fail(nodes, &err);
 		else if (more)
 			take(nodes, batch, item);
 		else
@@ -150,93 +109,6 @@ static bool is_settled(const struct batch *batch)
 		if (!batch->entry[i].settled)
 			return false;
 	return true;
-}
-
-/* -- reading ----------------------------------------------------------------------- */
-
-static bool is_unread(const struct entry *entry)
-{
-	return !entry->settled && !entry->known;
-}
-
-static bool get_of(const struct entry *entry, enum keys_kind kind, struct pl_arena *arena,
-                   struct kv_req *out)
-{
-	struct keys_id id = {.kind = kind,
-	                     .partition = entry->node.partition,
-	                     .scope = entry->node.cluster,
-	                     .name = entry->node.name};
-	struct keys_text text;
-	struct pl_span key = {0};
-
-	if (keys_build(&id, &text, NULL) == PL_OK)
-		key = pl_arena_dup(arena, keys_span(&text));
-	*out = kv_op_get(kv_key(key));
-	return key.at != NULL;
-}
-
-/* False: there is nothing to read. */
-static bool ask(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
-                struct kv_req *req)
-{
-	size_t count = 0;
-
-	batch->gets =
-		pl_arena_alloc(arena, batch->count * OPS_OF_A_NODE * sizeof *batch->gets);
-	for (unsigned i = 0; i < batch->count && batch->gets != NULL; i++) {
-		if (!is_unread(&batch->entry[i]))
-			continue;
-		if (!get_of(&batch->entry[i], KEYS_NODE, arena, &batch->gets[count]) ||
-		    !get_of(&batch->entry[i], KEYS_ALLOC, arena, &batch->gets[count + 1]))
-			batch->gets = NULL;
-		else
-			count += OPS_OF_A_NODE;
-	}
-	if (batch->gets == NULL) {
-		no_memory(nodes);
-		return false;
-	}
-	*req = (struct kv_req){.op = KV_TXN,
-	                       .txn = {.then = batch->gets, .then_count = count}};
-	return count > 0;
-}
-
-static bool take_record(struct batch *batch, const struct kv_record *record, int64_t *rev,
-                        struct pl_span *value)
-{
-	*rev = record == NULL ? 0 : record->mod_revision;
-	*value = record == NULL ? (struct pl_span){0} : record->value;
-	return keep(batch, value);
-}
-
-static void take_seen(struct nodes *nodes, struct batch *batch, struct entry *entry,
-                      const struct kv_record *node, const struct kv_record *alloc)
-{
-	struct node_seen *seen = &entry->seen;
-
-	entry->known = true;
-	if (!take_record(batch, node, &seen->node_rev, &seen->node) ||
-	    !take_record(batch, alloc, &seen->alloc_rev, &seen->alloc))
-		no_memory(nodes);
-}
-
-static const struct kv_record *first(const struct kv_result *got)
-{
-	return got->get.count == 0 ? NULL : got->get.records;
-}
-
-static void take_reads(struct nodes *nodes, struct batch *batch,
-                       const struct kv_txn_result *txn)
-{
-	const struct kv_result *got = txn->results;
-
-	for (unsigned i = 0; i < batch->count; i++) {
-		if (!is_unread(&batch->entry[i]))
-			continue;
-		PL_ASSERT(got + OPS_OF_A_NODE <= txn->results + txn->count);
-		take_seen(nodes, batch, &batch->entry[i], first(&got[0]), first(&got[1]));
-		got += OPS_OF_A_NODE;
-	}
 }
 
 /* -- writing ----------------------------------------------------------------------- */
@@ -274,7 +146,7 @@ static bool decide(struct nodes *nodes, struct batch *batch, struct pl_arena *ar
 	                                arena, &change, &err);
 
 	if (code == PL_NOMEM) {
-		no_memory(nodes);
+		nodes_no_memory(nodes);
 		return false;
 	}
 	if (code != PL_OK || change.what == NODE_SAME) {
@@ -286,7 +158,7 @@ static bool decide(struct nodes *nodes, struct batch *batch, struct pl_arena *ar
 	if (entry->written && nodes->opts.dry_run)
 		settle(nodes, entry, entry->wanted, NULL);
 	if (batch->book.code == PL_NOMEM)
-		no_memory(nodes);
+		nodes_no_memory(nodes);
 	if (batch->book.code != PL_LIMIT)
 		return entry->written;
 	refuse_large(nodes, entry);
@@ -324,7 +196,7 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 			refill(nodes, batch);
 		if (batch->count == 0)
 			return false;
-		batch->reads = ask(nodes, batch, arena, req);
+		batch->reads = nodes_ask(nodes, batch, arena, req);
 		if (batch->reads || write(nodes, batch, arena, req))
 			return !nodes->failed;
 	}
@@ -339,7 +211,7 @@ static void take_newer(struct nodes *nodes, struct batch *batch, struct entry *e
 	struct pl_err err;
 
 	if (++entry->tries < TRIES_MAX) {
-		take_seen(nodes, batch, entry, found->node, found->alloc);
+		nodes_take_seen(nodes, batch, entry, found->node, found->alloc);
 		return;
 	}
 	(void)pl_err_set(&err, PL_CONFLICT, "somebody changes it again and again");
@@ -381,7 +253,7 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 	struct book_found found;
 
 	if (batch->reads) {
-		take_reads(nodes, batch, &result->txn);
+		nodes_take_reads(nodes, batch, &result->txn);
 		return;
 	}
 	for (unsigned i = 0; i < batch->count; i++) {
@@ -393,7 +265,7 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 			struct pl_err err;
 
 			(void)pl_err_set(&err, PL_PROTO, "not the answer to a request");
-			fail(nodes, &err);
+			nodes_fail(nodes, &err);
 			return;
 		}
 		take_found(nodes, batch, entry, &found, again || result->txn.succeeded);
@@ -460,5 +332,5 @@ enum pl_code nodes_open(struct kv *kv, const struct nodes_opts *opts, struct nod
 
 void nodes_cancel(struct nodes *nodes)
 {
-	fail(nodes, NULL);
+	nodes_fail(nodes, NULL);
 }

@@ -301,6 +301,7 @@ static void check_each(struct checking *c, const struct sim_profile *profile)
 	uint32_t most =
 		profile->zones > profile->shapes ? profile->zones : profile->shapes;
 
+	PL_ASSERT(profile->zones > 0 && profile->shapes > 0);
 	for (uint32_t i = 0; i < most && is_fine(c->r); i++) {
 		struct sim_profile one = *profile;
 		uint32_t zone = i % profile->zones, shape = i % profile->shapes;

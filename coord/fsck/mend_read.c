@@ -1,0 +1,218 @@
+/* What a thing to be mended follows from, read anew. */
+#include "coord/fsck/mend_int.h"
+#include "store/keys/partition.h"
+#include "store/kv/calls.h"
+
+enum { OPS_DEFAULT = 128 };
+
+static void key_of(enum keys_kind kind, uint32_t partition, const struct fsck_mend *what,
+                   struct keys_text *out)
+{
+	struct keys_id id = {.kind = kind,
+	                     .partition = partition,
+	                     .scope = what->scope,
+	                     .name = what->name};
+	enum pl_code code = keys_build(&id, out, NULL);
+
+	PL_ASSERT(code == PL_OK); /* the core had it from a key */
+}
+
+static bool add_pod(struct job *job, const struct alloc_pod *pod)
+{
+	for (uint32_t i = 0; i < job->pods; i++)
+		if (alloc_pod_cmp(&job->pod[i].pod, pod) == 0)
+			return true;
+	if (job->pods == MEND_PODS_MAX)
+		return false;
+	job->pod[job->pods++].pod = *pod;
+	return true;
+}
+
+bool mend_begin_try(struct mend *mend, struct job *job)
+{
+	struct fsck_pod pod;
+	uint32_t cursor = 0;
+	bool fits = true;
+
+	pl_arena_reset(&job->arena);
+	job->pods = job->asked = job->read = 0;
+	job->pod = NULL;
+	if (job->what.what == FSCK_MEND_POINTER)
+		return true;
+	job->pod = pl_arena_zalloc(&job->arena, MEND_PODS_MAX, sizeof *job->pod);
+	while (job->pod != NULL && fits &&
+	       fsck_core_unlisted(mend->opts.core, job->what.number, &cursor, &pod))
+		fits = add_pod(job, &(struct alloc_pod){.partition = pod.partition,
+		                                        .space = pod.space,
+		                                        .name = pod.name});
+	return job->pod != NULL;
+}
+
+void mend_begin(struct mend *mend, struct job *job)
+{
+	struct fsck_mend *what = &job->what;
+	struct pl_err err = {0};
+	uint32_t named;
+
+	job->tries = 0;
+	job->step = STEP_READ;
+	if (what->what == FSCK_MEND_ALLOC) {
+		key_of(KEYS_ALLOC, what->partition, what, &job->key);
+		key_of(KEYS_NODE, what->partition, what, &job->other);
+	} else if (partition_of_pod(what->scope, what->name, mend->opts.partitions,
+	                            &named, &err) == PL_OK) {
+		what->partition = named;
+		key_of(KEYS_SPEC, named, what, &job->key);
+		key_of(KEYS_SPEC, what->at, what, &job->other);
+	} else {
+		mend_refuse(mend, job, &err);
+	}
+	if (job->step == STEP_READ && !mend_begin_try(mend, job))
+		mend_no_memory(mend);
+}
+
+static bool ask_both(struct job *job, struct pl_arena *arena, struct kv_req *req)
+{
+	struct kv_req *gets = pl_arena_alloc(arena, 2 * sizeof *gets);
+
+	if (gets == NULL)
+		return false;
+	gets[0] = kv_op_get(kv_key(keys_span(&job->key)));
+	gets[1] = kv_op_get(kv_key(keys_span(&job->other)));
+	*req = (struct kv_req){.op = KV_TXN, .txn = {.then = gets, .then_count = 2}};
+	return true;
+}
+
+static bool pod_prefix(const struct alloc_pod *pod, struct pl_arena *arena,
+                       struct pl_span *out)
+{
+	struct keys_id id = {.kind = KEYS_STATE,
+	                     .partition = pod->partition,
+	                     .scope = pod->space,
+	                     .name = pod->name};
+	struct keys_text text;
+	enum pl_code code = keys_prefix(&id, 4, &text, NULL);
+
+	PL_ASSERT(code == PL_OK);
+	*out = pl_arena_dup(arena, keys_span(&text));
+	return out->at != NULL;
+}
+
+static bool ask_pods(struct mend *mend, struct job *job, struct pl_arena *arena,
+                     struct kv_req *req)
+{
+	uint32_t most = kv_limits(mend->kv).txn_ops, count = job->pods - job->read;
+	struct kv_req *gets;
+
+	if (most == 0)
+		most = OPS_DEFAULT;
+	if (count > most)
+		count = most;
+	gets = pl_arena_alloc(arena, count * sizeof *gets);
+	for (uint32_t i = 0; i < count && gets != NULL; i++) {
+		struct pl_span prefix;
+
+		if (!pod_prefix(&job->pod[job->read + i].pod, arena, &prefix))
+			return false;
+		gets[i] = kv_op_get(kv_prefix(prefix));
+	}
+	job->asked = count;
+	*req = (struct kv_req){.op = KV_TXN, .txn = {.then = gets, .then_count = count}};
+	return gets != NULL;
+}
+
+static bool keep(struct job *job, const struct kv_result *got, struct kv_record *out)
+{
+	*out = (struct kv_record){0};
+	if (got->get.count == 0)
+		return true;
+	out->mod_revision = got->get.records[0].mod_revision;
+	out->value = pl_arena_dup(&job->arena, got->get.records[0].value);
+	return out->value.at != NULL;
+}
+
+/* Those that the alloc lists now. */
+static bool list_pods(struct mend *mend, struct job *job)
+{
+	struct pl_err err = {0};
+	struct alloc alloc = {0};
+	enum pl_code code = PL_OK;
+
+	if (job->target.mod_revision != 0)
+		code = alloc_parse(job->target.value, &job->arena, &alloc, &err);
+	for (uint32_t i = 0; i < alloc.pods && code == PL_OK; i++)
+		if (!add_pod(job, &alloc.pod[i]))
+			code = pl_err_set(&err, PL_LIMIT, "more than %d pods",
+			                  MEND_PODS_MAX);
+	if (code == PL_OK || code == PL_INVALID)
+		return true;
+	mend_refuse(mend, job, &err);
+	return false;
+}
+
+void mend_take_both(struct mend *mend, struct job *job, const struct kv_txn_result *txn)
+{
+	struct pl_err err;
+
+	PL_ASSERT(txn->count == 2);
+	if (!keep(job, &txn->results[0], &job->target) ||
+	    !keep(job, &txn->results[1], &job->source)) {
+		mend_no_memory(mend);
+		return;
+	}
+	if (job->source.mod_revision == 0) {
+		(void)pl_err_set(&err, PL_NOTFOUND, "what it would follow from is gone");
+		mend_refuse(mend, job, &err);
+		return;
+	}
+	job->step = STEP_WRITE;
+	if (job->what.what == FSCK_MEND_ALLOC && list_pods(mend, job) && job->pods > 0)
+		job->step = STEP_READ_PODS;
+}
+
+static bool take_pod(struct job *job, struct mend_pod *pod,
+                     const struct kv_get_result *get)
+{
+	for (size_t i = 0; i < get->count; i++) {
+		const struct kv_record *record = &get->records[i];
+		struct keys_id id;
+		struct pl_span value;
+
+		if (keys_parse(record->key, &id, NULL) != PL_OK)
+			continue;
+		value = pl_arena_dup(&job->arena, record->value);
+		if (value.at == NULL)
+			return false;
+		if (id.kind == KEYS_SPEC)
+			pod->spec = value;
+		if (id.kind == KEYS_STATE) {
+			pod->state = value;
+			pod->state_rev = record->mod_revision;
+		}
+	}
+	return true;
+}
+
+void mend_take_pods(struct mend *mend, struct job *job, const struct kv_txn_result *txn)
+{
+	PL_ASSERT(txn->count == job->asked);
+	for (uint32_t i = 0; i < job->asked; i++)
+		if (!take_pod(job, &job->pod[job->read + i], &txn->results[i].get)) {
+			mend_no_memory(mend);
+			return;
+		}
+	job->read += job->asked;
+	if (job->read == job->pods)
+		job->step = STEP_WRITE;
+}
+
+bool mend_ask(struct mend *mend, struct job *job, struct pl_arena *arena,
+              struct kv_req *req)
+{
+	bool memory = job->step == STEP_READ ? ask_both(job, arena, req)
+	                                     : ask_pods(mend, job, arena, req);
+
+	if (!memory)
+		mend_no_memory(mend);
+	return memory;
+}

@@ -1,0 +1,158 @@
+/* What is to stand there, with compares on all that it follows from. */
+#include <inttypes.h>
+
+#include "coord/fsck/mend_int.h"
+#include "shardsched/ledger/home.h"
+
+static enum pl_code print(struct mend *mend, struct job *job, struct derive *derive,
+                          bool *same, struct pl_err *err)
+{
+	struct pl_buf text;
+	enum pl_code code;
+
+	pl_buf_init(&text, ALLOC_BYTES_MAX);
+	code = derive_print(derive, (uint64_t)mend->opts.revision, &text, same, err);
+	if (code == PL_OK) {
+		job->value = pl_arena_dup(&job->arena, pl_buf_span(&text));
+		if (job->value.at == NULL)
+			code = pl_err_set(err, PL_NOMEM, "mend");
+	}
+	pl_buf_done(&text);
+	return code;
+}
+
+static enum pl_code derive_alloc(struct mend *mend, struct job *job, bool *same,
+                                 struct pl_err *err)
+{
+	struct derive derive = {.model = &mend->model,
+	                        .arena = &job->arena,
+	                        .cluster = job->what.scope,
+	                        .node = job->what.name};
+	enum pl_code code = derive_begin(&derive, job->target.value, err);
+
+	for (uint32_t i = 0; i < job->pods && code == PL_OK; i++)
+		code = derive_add(&derive, &job->pod[i].pod, job->pod[i].spec,
+		                  job->pod[i].state, err);
+	return code == PL_OK ? print(mend, job, &derive, same, err) : code;
+}
+
+/* The pod is there, and its name leads to nothing else. */
+static enum pl_code derive_pointer(struct mend *mend, struct job *job, bool *same,
+                                   struct pl_err *err)
+{
+	struct parse parse = {.model = &mend->model, .arena = &job->arena};
+	char text[POINTER_TEXT_SIZE];
+	struct pl_err ignored = {0};
+	struct pod pod = {0};
+	struct home home = {0};
+	bool is_pointer = true;
+	uint32_t to = 0;
+	enum pl_code code = pod_parse(&parse, job->source.value, &pod, err);
+
+	if (code == PL_OK)
+		code = home_of(&mend->model, &pod, mend->opts.partitions, &home, err);
+	pod_drop(&mend->model, &pod);
+	if (code != PL_OK)
+		return code;
+	if (home.partition != job->what.at)
+		return pl_err_set(err, PL_CORRUPT, "the pod belongs elsewhere");
+	if (job->target.mod_revision != 0 &&
+	    pointer_parse(job->target.value, &is_pointer, &to, &ignored) == PL_OK &&
+	    !is_pointer)
+		return pl_err_set(err, PL_EXISTS, "another pod has the name");
+	job->value = pl_arena_dup(&job->arena, pointer_text(job->what.at, text));
+	if (job->value.at == NULL)
+		return pl_err_set(err, PL_NOMEM, "mend");
+	*same = pl_span_eq(job->value, job->target.value);
+	return PL_OK;
+}
+
+static bool expect_pods(struct job *job)
+{
+	for (uint32_t i = 0; i < job->pods; i++) {
+		const struct alloc_pod *pod = &job->pod[i].pod;
+		struct keys_id id = {.kind = KEYS_STATE,
+		                     .partition = pod->partition,
+		                     .scope = pod->space,
+		                     .name = pod->name};
+		struct keys_text key;
+		enum pl_code code = keys_build(&id, &key, NULL);
+
+		PL_ASSERT(code == PL_OK);
+		if (!book_expect(&job->book, keys_span(&key), job->pod[i].state_rev))
+			return false;
+	}
+	return true;
+}
+
+static bool make_book(struct mend *mend, struct job *job, struct pl_arena *arena)
+{
+	struct book_node node = {.partition = job->what.partition,
+	                         .cluster = job->what.scope,
+	                         .name = job->what.name};
+	struct book *book = &job->book;
+	bool fits;
+
+	book_begin(book, arena, kv_limits(mend->kv));
+	if (job->what.what == FSCK_MEND_ALLOC && job->target.mod_revision != 0)
+		fits = book_put_alloc(book, &node, job->target.mod_revision, job->value);
+	else
+		fits = book_put(book, keys_span(&job->key), job->target.mod_revision,
+		                job->value);
+	return fits &&
+	       book_expect(book, keys_span(&job->other), job->source.mod_revision) &&
+	       expect_pods(job);
+}
+
+/* True: req is to be sent. */
+bool mend_write(struct mend *mend, struct job *job, struct pl_arena *arena,
+                struct kv_req *req)
+{
+	struct pl_err err = {0};
+	bool same = false;
+	enum pl_code code = job->what.what == FSCK_MEND_ALLOC
+	                            ? derive_alloc(mend, job, &same, &err)
+	                            : derive_pointer(mend, job, &same, &err);
+
+	if (code != PL_OK) {
+		mend_refuse(mend, job, &err);
+		return false;
+	}
+	if (same || mend->opts.dry_run) {
+		mend_settle(mend, job, same ? MEND_RIGHT : MEND_WOULD, NULL);
+		return false;
+	}
+	if (make_book(mend, job, arena)) {
+		book_req(&job->book, req);
+		return true;
+	}
+	(void)pl_err_set(&err, job->book.code == PL_NOMEM ? PL_NOMEM : PL_LIMIT,
+	                 "%" PRIu32 " pods are more than a transaction of this store "
+	                 "compares; raise etcd's --max-txn-ops",
+	                 job->pods);
+	mend_refuse(mend, job, &err);
+	return false;
+}
+
+void mend_take_written(struct mend *mend, struct job *job, const struct kv_result *result,
+                       bool again)
+{
+	struct book_found found = {0};
+	struct pl_err err;
+
+	if (result->txn.succeeded ||
+	    (again && book_answer(&job->book, result, 0, &found) &&
+	     found.verdict == BOOK_OURS)) {
+		mend_settle(mend, job, MEND_DONE, NULL);
+		return;
+	}
+	if (++job->tries == MEND_TRIES_MAX) {
+		(void)pl_err_set(&err, PL_CONFLICT,
+		                 "it changes again and again; try it later");
+		mend_refuse(mend, job, &err);
+		return;
+	}
+	job->step = STEP_READ;
+	if (!mend_begin_try(mend, job))
+		mend_no_memory(mend);
+}

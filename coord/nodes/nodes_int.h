@@ -1,0 +1,55 @@
+/* Inside of nodes.h. */
+#ifndef COORD_NODES_NODES_INT_H
+#define COORD_NODES_NODES_INT_H
+
+#include "coord/nodes/nodes.h"
+#include "coord/writes/writes.h"
+#include "shardsched/ledger/book.h"
+
+enum { OPS_OF_A_NODE = 2 }; /* in each list of a transaction */
+
+struct entry {
+	struct nodes_item item;
+	struct book_node node;
+	struct node_seen seen;
+	enum nodes_outcome wanted; /* once it is written */
+	uint32_t number;           /* in the book */
+	unsigned tries;
+	bool known, settled, written;
+};
+
+struct batch {
+	struct pl_arena arena; /* of what the entries borrow */
+	struct entry *entry;
+	unsigned count;
+	bool reads;       /* the request in flight does nothing else */
+	struct book book; /* else */
+	struct kv_req *gets;
+};
+
+struct nodes {
+	struct kv *kv;
+	struct nodes_opts opts;
+	struct writes *writes;
+	unsigned batch_max;
+	bool dry;    /* no next one */
+	bool failed; /* is being given up */
+	unsigned inflight;
+	struct batch batch[];
+};
+
+void nodes_fail(struct nodes *nodes, const struct pl_err *err);
+void nodes_no_memory(struct nodes *nodes);
+
+/* nodes_read.c. A copy for as long as the batch; false: no memory. */
+bool nodes_keep(struct batch *batch, struct pl_span *text);
+/* False: there is nothing to read. */
+bool nodes_ask(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
+               struct kv_req *req);
+void nodes_take_reads(struct nodes *nodes, struct batch *batch,
+                      const struct kv_txn_result *txn);
+/* What stands there; NULL: nothing. */
+void nodes_take_seen(struct nodes *nodes, struct batch *batch, struct entry *entry,
+                     const struct kv_record *node, const struct kv_record *alloc);
+
+#endif
