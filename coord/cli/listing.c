@@ -9,6 +9,7 @@ struct listing {
 	uint8_t end_bytes[KEYS_SIZE_MAX];
 	uint8_t from[KEYS_SIZE_MAX * 2]; /* where the next page begins */
 	size_t from_len;
+	int64_t limit;
 };
 
 /* The key behind this one: itself with a NUL. Keys that are longer than any of ours make
@@ -23,6 +24,14 @@ static bool go_behind(struct listing *listing, struct pl_span key)
 	return true;
 }
 
+static enum pl_code ask(struct store_session *session, const struct kv_req *req,
+                        struct kv_result *out, struct pl_err *err)
+{
+	*err = (struct pl_err){0};
+	pl_arena_reset(&session->arena);
+	return store_session_call(session, req, out, err);
+}
+
 static enum pl_code read_page(struct store_session *session, struct listing *listing,
                               int64_t *revision, struct kv_result *out,
                               struct pl_err *err)
@@ -31,14 +40,17 @@ static enum pl_code read_page(struct store_session *session, struct listing *lis
 		kv_range(pl_span(listing->from, listing->from_len), listing->end));
 	enum pl_code code;
 
-	req.get.limit = LISTING_PAGE;
-	req.get.revision = *revision;
-	pl_arena_reset(&session->arena);
-	code = store_session_call(session, &req, out, err);
+	do {
+		req.get.limit = listing->limit;
+		req.get.revision = *revision;
+		code = ask(session, &req, out, err);
+		/* Pods may be of a megabyte each. */
+		if (code == PL_NOMEM)
+			listing->limit /= 4;
+	} while (code == PL_NOMEM && listing->limit >= LISTING_PAGE_MIN);
 	if (code == PL_COMPACTED && *revision != 0) {
-		*err = (struct pl_err){0};
 		req.get.revision = 0;
-		code = store_session_call(session, &req, out, err);
+		code = ask(session, &req, out, err);
 		if (code == PL_OK)
 			*revision = out->header.revision;
 	}
@@ -51,7 +63,8 @@ enum pl_code listing_read(struct store_session *session, struct pl_span prefix,
                           int64_t *revision, listing_fn *fn, void *ctx,
                           struct pl_err *err)
 {
-	struct listing listing = {.prefix = prefix, .from_len = prefix.len};
+	struct listing listing = {
+		.prefix = prefix, .from_len = prefix.len, .limit = LISTING_PAGE};
 	struct kv_result page = {.get = {.more = true}};
 
 	PL_ASSERT(prefix.len > 0 && prefix.len <= KEYS_SIZE_MAX);

@@ -5,7 +5,8 @@
 
 #include "coord/cli/store_session.h"
 
-enum { LISTING_PAGE = 2000 };
+/* Large, because etcd counts all that is left with each page; less where keys are. */
+enum { LISTING_PAGE = 10000, LISTING_PAGE_MIN = 16 };
 
 /* Borrows the record for the call. */
 typedef enum pl_code listing_fn(void *ctx, const struct kv_record *record,

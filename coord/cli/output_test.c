@@ -1,4 +1,6 @@
 /* Rows as tables, JSON and YAML; what comes from outside is harmless on a terminal. */
+#include <stdio.h>
+
 #include "coord/cli/age.h"
 #include "coord/cli/output.h"
 #include "coord/cli/printable.h"
@@ -137,6 +139,34 @@ static void watch(enum output_format format, struct pl_buf *buf)
 	output_int(&row, COUNT, 13);
 	T_OK(output_change(&output, &row, OUTPUT_MODIFIED, buf, &err), &err);
 	T_OK(output_change(&output, &row, OUTPUT_DELETED, buf, &err), &err);
+}
+
+static void print_parts(enum output_format format, char text[4096])
+{
+	struct output_row rows[2] = {plain_row(), hostile_row()};
+	struct output output;
+	struct pl_err err;
+	struct pl_buf buf;
+
+	pl_buf_init(&buf, 4096);
+	output_init(&output, &schema, format, false);
+	T_OK(output_part(&output, rows, 2, false, &buf, &err), &err);
+	T_OK(output_part(&output, rows, 1, true, &buf, &err), &err);
+	(void)snprintf(text, 4096, "%.*s", PL_SPAN_ARG(pl_buf_span(&buf)));
+	pl_buf_done(&buf);
+}
+
+T_CASE(a_list_may_come_in_parts)
+{
+	static const char *const names[] = {"cli/parts.txt", "cli/parts_wide.txt",
+	                                    "cli/parts.json", "cli/parts.yaml"};
+	char text[4096];
+
+	for (unsigned format = OUTPUT_TABLE; format <= OUTPUT_YAML; format++) {
+		print_parts((enum output_format)format, text);
+		T_TRUE(strchr(text, 0x1b) == NULL);
+		t_golden(names[format], text);
+	}
 }
 
 T_CASE(a_watched_table_grows_by_a_line_a_change)
