@@ -19,6 +19,7 @@
 #include "shardsched/ledger/state.h"
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
+#include "shardsched/shard/likeness.h"
 #include "shardsched/shard/sched.h"
 #include "store/keys/keys.h"
 
@@ -220,6 +221,7 @@ struct sched {
 	struct alloc_pod *alloc_pod; /* room to print from */
 	uint32_t alloc_pod_cap;
 	struct unsched *unsched;
+	struct likeness likeness; /* of specs */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;

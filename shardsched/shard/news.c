@@ -128,10 +128,14 @@ static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
                               struct pl_span value, struct pod *out, struct pl_err *err)
 {
 	struct parse parse = {.model = &sched->model, .arena = &sched->arena};
-	enum pl_code code = pod_parse(&parse, value, out, err);
+	enum pl_code code = PL_OK;
 
-	if (code != PL_OK)
-		return code;
+	if (!likeness_find(&sched->likeness, &sched->model, value, out)) {
+		code = pod_parse(&parse, value, out, err);
+		if (code != PL_OK)
+			return code;
+		likeness_keep(&sched->likeness, &sched->model, value, out);
+	}
 	if (out->name == pod->key[2] && out->spec->namespace == pod->key[1])
 		return PL_OK;
 	pod_drop(&sched->model, out);

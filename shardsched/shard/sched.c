@@ -212,6 +212,7 @@ void sched_free(struct sched *sched)
 	cycle_free(sched->cycle);
 	classes_free(sched->classes);
 	snapshot_done(&sched->snapshot);
+	likeness_done(&sched->likeness, &sched->model);
 	pl_buf_done(&sched->buf);
 	pl_arena_done(&sched->arena);
 	model_done(&sched->model);
