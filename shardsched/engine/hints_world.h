@@ -267,6 +267,15 @@ static bool has_port(unsigned node, unsigned port)
 	return false;
 }
 
+/* Nor a claim that one pod may use; any may become one. */
+static bool has_claim(unsigned claim)
+{
+	for (unsigned i = 0; i < PLACED; i++)
+		if (placed[i].there && placed[i].claim == claim)
+			return true;
+	return false;
+}
+
 static uint64_t slot_of(unsigned n)
 {
 	return rig_slot(&rig, node_name(placed[n].node));
@@ -281,6 +290,8 @@ static void change_pod(unsigned n)
 
 		if (has_port(is.node, is.port))
 			is.port = 0;
+		if (has_claim(is.claim))
+			is.claim = NONE;
 		*pod = is;
 		put_pod(n);
 		if (!pod->nominated && nodes[pod->node].there)

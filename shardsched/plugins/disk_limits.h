@@ -30,11 +30,11 @@ enum verdict_code disk_limits_pre_filter(const struct disk_rule *rule,
 void disk_limits_filter(const struct plugin_call *call, struct node_span span);
 void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdict *say);
 
-#define DISK_LIMITS_EVENTS                                                          \
-	(QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(NODE_ADDED) |        \
-	 QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(NODE_LABELS) | QUEUE_ON(PVC_ADDED) | \
-	 QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED) |        \
-	 QUEUE_ON(STORAGE_CLASS))
+#define DISK_LIMITS_EVENTS                                                           \
+	(QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) |          \
+	 QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(NODE_LABELS) | \
+	 QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) |          \
+	 QUEUE_ON(PV_CHANGED) | QUEUE_ON(STORAGE_CLASS))
 
 /* A row, of the rule of that name. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): row is a name */
@@ -50,6 +50,7 @@ void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdi
 		.name = text,                                               \
 		.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,                    \
 		.events = DISK_LIMITS_EVENTS,                               \
+		.hint = attach_hint,                                        \
 		.epoch = claims_epoch_of_all,                               \
 		.state_size = sizeof(struct disk_limits),                   \
 		.pre_filter = pre_filter,                                   \

@@ -156,10 +156,11 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 const struct plugin plugin_node_volume_limits = {
 	.name = "NodeVolumeLimits",
 	.refusal = PLUGIN_REFUSES_UNSCHEDULABLE,
-	.events = QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(NODE_ADDED) |
-                  QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(PVC_ADDED) |
-                  QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED) |
-                  QUEUE_ON(STORAGE_CLASS),
+	.events = QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) |
+                  QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_ALLOCATABLE) |
+                  QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) |
+                  QUEUE_ON(PV_CHANGED) | QUEUE_ON(STORAGE_CLASS),
+	.hint = attach_hint,
 	.epoch = claims_epoch_of_all,
 	.state_size = sizeof(struct limits),
 	.pre_filter = pre_filter,

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "shardsched/plugins/node_event.h"
+
 #define ATTACH_DRAFT(kind, draft, source, name, driver) draft,
 static const unsigned drafts[] = {ATTACH_MAP(ATTACH_DRAFT)};
 #define ATTACH_SOURCE(kind, draft, source, name, driver) source,
@@ -233,4 +235,15 @@ void attach_load_count(const struct attach_sight *sight, struct attach_load *loa
 			if (attach_of(sight, owner, &volume[i], &it))
 				count_one(load, &it, arena);
 	}
+}
+
+/* -- what helps
+ * ----------------------------------------------------------------------------------- */
+
+bool attach_hint(const struct plugin_call *call, const struct queue_event *event)
+{
+	uint32_t slot = event->kind == QUEUE_EV_POD_ADDED ? node_event_slot(call, event)
+	                                                  : SNAPSHOT_NONE;
+
+	return slot == SNAPSHOT_NONE || pl_bitset_has(call->snapshot->with_volumes, slot);
 }

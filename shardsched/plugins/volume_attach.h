@@ -71,4 +71,8 @@ bool attach_load_make(const struct attach_sight *sight, struct claim_owner owner
 void attach_load_count(const struct attach_sight *sight, struct attach_load *load,
                        uint32_t slot, const int64_t *most, struct pl_arena *arena);
 
+/* Hint of all who count: a pod that comes helps where it attaches what the other one
+ * wants, as a volume counts once a node. */
+bool attach_hint(const struct plugin_call *call, const struct queue_event *event);
+
 #endif
