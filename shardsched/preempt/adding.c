@@ -170,6 +170,13 @@ void victims_add_up(struct preempt *preempt, uint32_t slot,
 
 		others = (struct turn){first.index + wards, part->count - wards};
 		rank.violations = come_back(part, &first, &slack, away);
+		/* As yet the best of those that overdraw so many. */
+		rank.highest = INT32_MIN;
+		rank.oldest_ms = INT64_MAX;
+		if (rank.violations > 0 && candidate_loses(preempt, &rank)) {
+			candidate_found(preempt, rank.violations);
+			return;
+		}
 	}
 	rank.count = rank.violations +
 	             come_back(part, &others, &slack, away + rank.violations);

@@ -161,45 +161,45 @@ static bool take_list(const struct budgets *budgets, uint32_t at, uint32_t name)
 	return overdrawn;
 }
 
-/* All classes are known then. */
-static bool find_specs(struct budgets *budgets, const struct budget_pods *pods)
+/* The list of its class, as it was found in this run, or is found now. NULL: no memory.
+ */
+static const struct spec_list *list_of(struct budgets *budgets, uint32_t spec,
+                                       uint32_t placed)
 {
-	for (uint32_t i = 0; i < pods->count; i++) {
-		const struct spec_list *list = budgets->by_spec.at;
-		const struct placed *pod;
+	const struct spec_list *list = budgets->by_spec.at;
 
-		if (pods->spec[i] < budgets->by_spec.cap &&
-		    list[pods->spec[i]].run == budgets->run)
-			continue;
-		pod = &budgets->snapshot->placed[pods->placed[i]];
-		if (!find_spec(budgets, pod->view->spec))
-			return false;
-	}
-	return true;
+	if (spec < budgets->by_spec.cap && list[spec].run == budgets->run)
+		return &list[spec];
+	if (!find_spec(budgets, budgets->snapshot->placed[placed].view->spec))
+		return NULL;
+	return (const struct spec_list *)budgets->by_spec.at + spec;
 }
 
-static uint32_t split(const struct budgets *budgets, const struct budget_pods *pods,
-                      uint32_t *order)
+static bool split(struct budgets *budgets, const struct budget_pods *pods,
+                  uint32_t *order, uint32_t *wards)
 {
-	const struct placed *placed = budgets->snapshot->placed;
-	const struct spec_list *list = budgets->by_spec.at;
-	struct budget_use *use = uses_of(budgets);
-	uint32_t wards = 0, others = 0;
+	/* The others stand behind, until it is known how many wards there are. */
+	uint32_t *others = order + pods->count;
+	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < pods->count; i++) {
-		const struct spec_list *of = &list[pods->spec[i]];
-		bool ward = of->one != SEVERAL ? take_one(&use[of->one], budgets->node)
-		                               : take_list(budgets, of->at,
-		                                           placed[pods->placed[i]].name);
+		uint32_t placed = pods->placed[i];
+		const struct spec_list *list = list_of(budgets, pods->spec[i], placed);
+		bool ward;
 
-		/* The others stand behind, until it is known how many these are. */
-		order[wards] = i;
-		order[pods->count + others] = i;
-		wards += ward;
-		others += !ward;
+		if (list == NULL)
+			return false;
+		ward = list->one != SEVERAL
+		               ? take_one(&uses_of(budgets)[list->one], budgets->node)
+		               : take_list(budgets, list->at,
+		                           budgets->snapshot->placed[placed].name);
+		order[count] = i;
+		others[i - count] = i;
+		count += ward;
 	}
-	memmove(order + wards, order + pods->count, others * sizeof *order);
-	return wards;
+	memmove(order + count, others, (pods->count - count) * sizeof *order);
+	*wards = count;
+	return true;
 }
 
 bool budgets_split(struct budgets *budgets, const struct budget_pods *pods,
@@ -210,9 +210,6 @@ bool budgets_split(struct budgets *budgets, const struct budget_pods *pods,
 		return true;
 	if (budgets->uses_count == 0 && !add_use(budgets, NULL))
 		return false;
-	if (!find_specs(budgets, pods))
-		return false;
 	budgets->node++;
-	*wards = split(budgets, pods, order);
-	return true;
+	return split(budgets, pods, order, wards);
 }
