@@ -140,7 +140,6 @@ static void add(struct preempt *preempt, uint32_t slot, const struct lineup_part
 	rank->oldest_ms = INT64_MAX;
 	if (candidate_loses(preempt, rank))
 		return;
-	rank->priorities = 0;
 	for (uint32_t i = 0; i < rank->count; i++)
 		rank->priorities += priority_shifted(part->priority[away[i]]);
 	if (candidate_loses(preempt, rank))
@@ -153,8 +152,8 @@ static void add(struct preempt *preempt, uint32_t slot, const struct lineup_part
 		preempt->no_memory = true;
 }
 
-void victims_add_up(struct preempt *preempt, uint32_t slot,
-                    const struct lineup_part *part, const struct free_amounts *free)
+static void find(struct preempt *preempt, uint32_t slot, const struct lineup_part *part,
+                 const struct free_amounts *free, struct candidate_rank *rank)
 {
 	const struct asks *asks = &preempt->asks;
 	struct slack slack = {left(free->cpu_milli, asks->cpu_milli),
@@ -162,24 +161,34 @@ void victims_add_up(struct preempt *preempt, uint32_t slot,
 	                      left(free->storage, asks->storage), free->pods - 1};
 	uint32_t *away = (uint32_t *)preempt->given_up.at + preempt->given_up_count;
 	struct turn others = {NULL, part->count};
-	struct candidate_rank rank = {0};
 	uint32_t wards = protect(preempt, part);
 
 	if (wards > 0) {
 		struct turn first = {preempt->order.at, wards};
 
 		others = (struct turn){first.index + wards, part->count - wards};
-		rank.violations = come_back(part, &first, &slack, away);
+		rank->violations = come_back(part, &first, &slack, away);
 		/* As yet the best of those that overdraw so many. */
-		rank.highest = INT32_MIN;
-		rank.oldest_ms = INT64_MAX;
-		if (rank.violations > 0 && candidate_loses(preempt, &rank)) {
-			candidate_found(preempt, rank.violations);
+		rank->highest = INT32_MIN;
+		rank->oldest_ms = INT64_MAX;
+		rank->count = rank->violations;
+		if (rank->violations > 0 && candidate_loses(preempt, rank)) {
+			candidate_found(preempt, rank->violations);
 			return;
 		}
 	}
-	rank.count = rank.violations +
-	             come_back(part, &others, &slack, away + rank.violations);
-	if (rank.count > 0)
-		add(preempt, slot, part, &rank);
+	rank->count = rank->violations +
+	              come_back(part, &others, &slack, away + rank->violations);
+	if (rank->count > 0)
+		add(preempt, slot, part, rank);
+}
+
+void victims_add_up(struct preempt *preempt, uint32_t slot,
+                    const struct lineup_part *part, const struct free_amounts *free)
+{
+	struct candidate_rank rank = {0};
+
+	find(preempt, slot, part, free, &rank);
+	if (rank.count > 0 && !preempt->no_memory)
+		merit_keep(preempt, slot, &rank);
 }

@@ -6,6 +6,7 @@
  *	look.c       the next nodes to be tried; whose order is not known is put in order
  *	order.c      who is more important
  *	lineup.c     the pods of a node in that order, kept between runs
+ *	merits.c     how good a candidate each node was for the last class of pods
  *	room.c       what all pods of lower priority on a node hold, kept between runs
  *	asks.c       what the pod asks for, and whether that is free
  *	budgets.c    whom a disruption budget protects
@@ -78,6 +79,20 @@ struct lineup_part {
 	LINEUP_COLUMNS_MAP(LINEUP_POINTER)
 };
 
+/* What candidates depend on beside their node, where adding up is enough. */
+struct merit_key {
+	int64_t cpu_milli, memory, storage; /* asked for */
+	uint64_t budgets;                   /* their epoch */
+	int32_t priority;
+};
+
+struct merits {
+	struct merit_key key;
+	uint64_t changes;     /* of the snapshot, up to which they are known */
+	struct scratch known; /* uint64_t: bits of slots */
+	struct scratch rank;  /* struct candidate_rank, by slot */
+};
+
 /* A node that is to be tried. */
 struct look {
 	uint32_t slot;
@@ -112,6 +127,7 @@ struct preempt {
 	struct look look[LOOKS];
 	uint32_t looks;
 	struct lineups lineups;
+	struct merits merits;
 	struct scratch victims; /* struct victim, of nodes that are put in order */
 	struct scratch sorted;  /* the same, in order */
 	struct scratch keys;    /* what they are sorted by */
@@ -173,6 +189,8 @@ struct lineup_part lineup_below(const struct lineups *lineups, uint32_t slot,
 /* -- victims.c, adding.c, order.c ------------------------------------------------------
  */
 
+/* On this node adding up is enough. */
+bool victims_add(const struct preempt *preempt, uint32_t slot);
 /* The node becomes a candidate when there are victims that help. */
 void victims_find(struct preempt *preempt, uint32_t slot);
 /* The same where adding up is enough, and no scalars are asked for: free is what there is
@@ -213,6 +231,21 @@ void candidate_found(struct preempt *preempt, uint32_t violations);
 /* It is not better than another one, so it need not be added: even if what the rank does
  * not tell yet is the best that it can be. */
 bool candidate_loses(const struct preempt *preempt, const struct candidate_rank *rank);
+
+/* -- merits.c ------------------------------------------------------------------------ */
+
+void merits_done(struct merits *merits);
+/* Before a run. false: no memory. */
+PL_NODISCARD bool merits_ready(struct preempt *preempt);
+/* Of a node where adding up is enough. The violations are exact, else it is not worse
+ * than it will be found to be. */
+void merit_keep(struct preempt *preempt, uint32_t slot,
+                const struct candidate_rank *rank);
+/* The node is a candidate and not better than another one: it need not be tried. */
+bool merit_loses(struct preempt *preempt, uint32_t slot);
+
+/* -- choose.c, continued ------------------------------------------------------------- */
+
 /* Its victims are the last of given_up. false: no memory. */
 PL_NODISCARD bool candidate_add(struct preempt *preempt,
                                 const struct preempt_candidate *candidate,

@@ -26,6 +26,7 @@ void preempt_free(struct preempt *preempt)
 	budgets_done(&preempt->budgets);
 	rooms_done(preempt);
 	lineups_done(&preempt->lineups);
+	merits_done(&preempt->merits);
 	scratch_done(&preempt->words);
 	scratch_done(&preempt->victims);
 	scratch_done(&preempt->sorted);
@@ -114,7 +115,8 @@ static bool begin(struct preempt *preempt)
 	preempt->found_clean = 0;
 	preempt->no_memory = false;
 	preempt->refused_by = 0;
-	return make_sets(preempt) && rooms_ready(preempt) && lineups_ready(preempt);
+	return make_sets(preempt) && rooms_ready(preempt) && lineups_ready(preempt) &&
+	       merits_ready(preempt);
 }
 
 /* How many candidates are enough. */
@@ -159,7 +161,7 @@ static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
 			tried++;
 			if (preempt->look[i].hopeless)
 				refused_by_fit(preempt);
-			else
+			else if (!merit_loses(preempt, preempt->look[i].slot))
 				victims_find(preempt, preempt->look[i].slot);
 			if (preempt->found_clean > 0 && preempt->found >= want)
 				return tried;

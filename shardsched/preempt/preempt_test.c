@@ -212,6 +212,44 @@ T_CASE(wards_and_others_are_of_one_age)
 	rig_end();
 }
 
+#define BUDGET(allowed)                                                 \
+	"{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{" \
+	"'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':" allowed "}}"
+
+static void best_is(const char *json, uint32_t node)
+{
+	struct preempt_opts opts = kube;
+	struct pod pod = pod_from(json);
+
+	opts.keep_all = false;
+	decide(&pod, &opts);
+	T_EQ(out.node, node);
+	pod_drop(&model, &pod);
+}
+
+T_CASE(a_node_that_lost_may_win_the_next_time)
+{
+	uint32_t a, b;
+
+	rig_begin("", false);
+	b = put_node(NODE("b", "4"));
+	a = put_node(NODE("a", "4"));
+	STANDS(b, "y1", "2", "2");
+	STANDS(b, "y2", "2", "2");
+	stands(a, WARD("x1", "01"));
+	STANDS(a, "x2", "3", "3");
+	/* Another pod asks. */
+	best_is(POD("p", ASKS("2") ",'priority':9"), b);
+	best_is(POD("q", ASKS("1") ",'priority':9"), a);
+	best_is(POD("p", ASKS("2") ",'priority':9"), b);
+	/* A budget allows more. */
+	rig_budget(BUDGET("0"));
+	best_is(POD("q", ASKS("1") ",'priority':9"), b);
+	rig_budget(BUDGET("1"));
+	best_is(POD("q", ASKS("1") ",'priority':9"), a);
+	rig_end();
+}
+
 T_CASE(who_has_a_nomination_waits_for_its_victims)
 {
 	uint32_t a;

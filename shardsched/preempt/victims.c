@@ -134,6 +134,13 @@ static bool make_room(struct preempt *preempt, uint32_t count)
 	       scratch_grow(&preempt->order, 2 * (size_t)count, sizeof(uint32_t));
 }
 
+bool victims_add(const struct preempt *preempt, uint32_t slot)
+{
+	return preempt->only_fit && !preempt->never_adds && preempt->asks.scalars == 0 &&
+	       pl_bitset_has(preempt->by_fit, slot) &&
+	       !pl_bitset_has(preempt->snapshot->nominated, slot);
+}
+
 void victims_find(struct preempt *preempt, uint32_t slot)
 {
 	struct trial trial = {.preempt = preempt, .slot = slot};
