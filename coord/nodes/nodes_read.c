@@ -37,8 +37,8 @@ bool nodes_ask(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
 {
 	size_t count = 0;
 
-	batch->gets =
-		pl_arena_alloc(arena, batch->count * OPS_OF_A_NODE * sizeof *batch->gets);
+	batch->gets = pl_arena_alloc(arena, (size_t)batch->count * OPS_OF_A_NODE *
+	                                            sizeof *batch->gets);
 	for (unsigned i = 0; i < batch->count && batch->gets != NULL; i++) {
 		if (!is_unread(&batch->entry[i]))
 			continue;
