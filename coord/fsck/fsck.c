@@ -17,7 +17,7 @@
 #include "store/kv/calls.h"
 
 enum {
-	PAGE_DEFAULT = 1000,
+	PAGE_DEFAULT = 10000, /* etcd counts the rest of the range for each */
 	TIMEOUT_DEFAULT_MS = 10000,
 	PATIENCE_DEFAULT_MS = 30000,
 	PIN_FOR_MS = 10 * 60 * 1000,

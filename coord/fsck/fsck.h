@@ -15,7 +15,7 @@ struct fsck_opts {
 	struct pl_span by; /* who; for the pin, copied */
 	int64_t wall_ms;   /* now */
 	uint64_t seed;
-	uint32_t page_keys;   /* 0: 1,000 */
+	uint32_t page_keys;   /* 0: 10,000 */
 	uint64_t timeout_ms;  /* 0: 10,000; of each call */
 	uint64_t patience_ms; /* 0: 30,000; of each page, and of the pin */
 	fsck_found_fn *found;
