@@ -53,16 +53,6 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 	node->apart_ms = 0;
 }
 
-static void leave_queue(struct sched *sched, struct sched_pod *pod)
-{
-	struct pool_class *open = pool_class_of(pod->queue.class);
-
-	queue_remove(sched->queue, &pod->queue, sched->now_ms);
-	pod->queue = (struct queue_pod){0};
-	pool_put(&sched->pool, open);
-	sched->partition[pod->key[0]].work--;
-}
-
 static void state_stands(struct sched *sched, struct sched_pod *pod,
                          enum state_phase phase, int64_t since_ms, int64_t revision)
 {
@@ -87,7 +77,7 @@ static void pod_bound(struct sched *sched, const struct call_item *item, int64_t
 	else
 		pod->node = NULL;
 	if ((pod->flags & POD_RESET) == 0) {
-		leave_queue(sched, pod);
+		pod_dequeue(sched, pod);
 		pod->conflicts = 0;
 		state_stands(sched, pod, STATE_BOUND, sched->wall_ms, revision);
 		pod_set_at(sched, pod, node->key[0], node->key[1]);
@@ -427,20 +417,20 @@ static void answered(struct sched *sched, struct call *call,
 	}
 }
 
-void sched_answer(struct sched *sched, uint32_t number, const struct kv_result *result,
+void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *result,
                   const struct pl_err *err)
 {
-	struct call *call = &sched->call[number];
+	struct call *it = &sched->call[call];
 
-	PL_ASSERT(number < SCHED_CALLS && call->state == CALL_OUT);
+	PL_ASSERT(call < SCHED_CALLS && it->state == CALL_OUT);
 	PL_ASSERT((result == NULL) != (err == NULL));
-	if (call->kind == CALL_READ) {
-		specs_answer(sched, call, result);
+	if (it->kind == CALL_READ) {
+		specs_answer(sched, it, result);
 		return;
 	}
-	sched->figures.txns += call->kind == CALL_COMMIT && result != NULL;
+	sched->figures.txns += it->kind == CALL_COMMIT && result != NULL;
 	if (result != NULL)
-		answered(sched, call, result);
+		answered(sched, it, result);
 	else
-		erred(sched, call, err);
+		erred(sched, it, err);
 }

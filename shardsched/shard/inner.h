@@ -242,13 +242,9 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 	return (struct queue_class *)(void *)open->extra;
 }
 
-static inline struct pool_class *pool_class_of(const struct queue_class *class)
+static inline struct pool_class *pool_class_of(struct queue_class *class)
 {
-	const char *extra = (const char *)class;
-
-	return (struct pool_class *)(void *)(uintptr_t)(extra -
-	                                                offsetof(struct pool_class,
-	                                                         extra));
+	return PL_CONTAINER_OF(class, struct pool_class, extra);
 }
 
 /* -- tell.c ---------------------------------------------------------- */
@@ -276,6 +272,8 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod);
 void pod_again(struct sched *sched, struct sched_pod *pod);
 /* Not in the queue any more, wherever it was; IDLE. */
 void pod_withdraw(struct sched *sched, struct sched_pod *pod);
+/* Not in the queue any more, though it is SENT. */
+void pod_dequeue(struct sched *sched, struct sched_pod *pod);
 /* Freed when nothing is known of it and nobody refers to it. */
 void pod_tidy(struct sched *sched, struct sched_pod *pod);
 void pod_unlink(struct sched *sched, struct sched_pod *pod);

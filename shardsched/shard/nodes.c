@@ -101,15 +101,16 @@ void node_tidy(struct sched *sched, struct sched_node *node)
 
 static enum pl_code slot_room(struct sched *sched)
 {
+	const size_t each = sizeof(void *);
 	uint32_t cap = sched->snapshot.capacity;
 	struct sched_node **grown;
 
 	if (cap <= sched->by_slot_cap)
 		return PL_OK;
-	grown = pl_realloc(sched->by_slot, cap * sizeof *grown);
+	grown = pl_realloc(sched->by_slot, cap * each);
 	if (grown == NULL)
 		return PL_NOMEM;
-	memset(grown + sched->by_slot_cap, 0, (cap - sched->by_slot_cap) * sizeof *grown);
+	memset(grown + sched->by_slot_cap, 0, (cap - sched->by_slot_cap) * each);
 	sched->by_slot = grown;
 	sched->by_slot_cap = cap;
 	return PL_OK;

@@ -159,20 +159,24 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 	pod->place = POD_QUEUED;
 }
 
-void pod_withdraw(struct sched *sched, struct sched_pod *pod)
+void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 {
-	struct pool_class *open;
+	struct pool_class *open = pool_class_of(pod->queue.class);
 
-	PL_ASSERT(pod->place == POD_QUEUED || pod->place == POD_WAITS);
-	open = pool_class_of(pod->queue.class);
-	if (pod->place == POD_WAITS)
-		pod_unassume(sched, pod);
-	unsched_forget(sched, pod);
 	queue_remove(sched->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};
 	pool_put(&sched->pool, open);
-	pod->place = POD_IDLE;
 	work_add(sched, pod, -1);
+}
+
+void pod_withdraw(struct sched *sched, struct sched_pod *pod)
+{
+	PL_ASSERT(pod->place == POD_QUEUED || pod->place == POD_WAITS);
+	if (pod->place == POD_WAITS)
+		pod_unassume(sched, pod);
+	unsched_forget(sched, pod);
+	pod_dequeue(sched, pod);
+	pod->place = POD_IDLE;
 }
 
 static bool is_to_queue(const struct sched *sched, const struct sched_pod *pod)
@@ -261,14 +265,8 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
 		pod_withdraw(sched, pod);
-	if (pod->place == POD_SENT) {
-		struct pool_class *open = pool_class_of(pod->queue.class);
-
-		queue_remove(sched->queue, &pod->queue, sched->now_ms);
-		pod->queue = (struct queue_pod){0};
-		pool_put(&sched->pool, open);
-		work_add(sched, pod, -1);
-	}
+	if (pod->place == POD_SENT && (pod->flags & POD_RESET) == 0)
+		pod_dequeue(sched, pod);
 	unsched_forget(sched, pod);
 	if (pod->call != 0)
 		pod->flags |= POD_RESET;
@@ -286,10 +284,9 @@ void pods_done(struct sched *sched)
 
 		if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
 			pod_withdraw(sched, pod);
-		if (pod->place == POD_SENT) {
-			pod_forget(sched, pod);
-			pod->place = POD_IDLE;
-		}
+		if (pod->place == POD_SENT && (pod->flags & POD_RESET) == 0)
+			pod_dequeue(sched, pod);
+		pod->place = POD_IDLE;
 		pod->call = 0;
 		pod->listed = 0;
 		pod_free(sched, pod);

@@ -22,11 +22,13 @@ static bool hint_of(const struct sched *sched, unsigned plugin,
                     const struct queue_class *class, const struct queue_event *event)
 {
 	const struct plugin *row = plugins.row[plugin];
+	const struct pool_class *open =
+		PL_CONTAINER_OF_CONST(class, struct pool_class, extra);
 	struct plugin_call call;
 
 	if (row->hint == NULL)
 		return true;
-	fw_class_call(pool_class_of(class)->class, &sched->snapshot, plugin, &call);
+	fw_class_call(open->class, &sched->snapshot, plugin, &call);
 	return row->hint(&call, event);
 }
 

@@ -234,3 +234,26 @@ T_CASE(batches_follow_what_the_store_takes_and_who_conflicts)
 	T_EQ(figures.placed, 40);
 	rig_close(&rig);
 }
+
+/* Its call is on its way all the while. */
+T_CASE(a_partition_comes_and_goes_twice_under_a_call)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used);
+	for (int i = 0; i < 2; i++) {
+		rig_lost(&rig, 1);
+		rig_lost(&rig, 0);
+		rig_own(&rig, 1);
+		rig_own(&rig, 0);
+		rig_run(&rig);
+	}
+	rig_fail(&rig, 0, PL_FENCED);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	rig_close(&rig);
+}
