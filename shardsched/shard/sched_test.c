@@ -1,5 +1,6 @@
 /* Pods from their specs to their nodes. */
 #include "shardsched/shard/sched_rig.h"
+#include "store/base/fault.h"
 
 static struct rig rig;
 
@@ -256,4 +257,54 @@ T_CASE(a_partition_comes_and_goes_twice_under_a_call)
 	rig_settle(&rig);
 	T_STR(bound_to(1, "a"), "n-1");
 	rig_close(&rig);
+}
+
+/* Whatever allocation fails, the pod is placed in the end. */
+static enum pl_code live_through(void)
+{
+	const struct sched_opts opts = {.shard = "east-0", .partitions = RIG_PARTITIONS};
+	struct sched *sched = NULL;
+	enum pl_code code = sched_new(&opts, &sched, &rig.err);
+
+	if (code != PL_OK)
+		return code;
+	rig.sched = sched;
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	for (int i = 0; i < 4; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 11000;
+	}
+	sched_free(sched);
+	rig.sched = NULL;
+	rig.owned[0] = rig.owned[1] = false;
+	return PL_OK;
+}
+
+T_CASE_SECONDS(any_allocation_may_fail, 60)
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		enum pl_code code;
+
+		rig_open(&rig, NULL);
+		sched_free(rig.sched);
+		rig_node(&rig, 0, "n-1", "4");
+		rig_pod(&rig, 1, "a", "2", "");
+		rig_pod(&rig, 1, "b", "9", "");
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		rig.sched = NULL;
+		code = live_through();
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		T_TRUE(code == PL_OK || (fired && code == PL_NOMEM));
+		if (code == PL_OK) {
+			T_STR(bound_to(1, "a"), "n-1");
+			T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
+		}
+		rig_close(&rig);
+	}
+	T_TRUE(nth > 50);
 }
