@@ -119,6 +119,7 @@ void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part p
 {
 	T_TRUE(sched->part[partition].owned);
 	sched->part[partition].listed[part] = false;
+	fake.begun += partition == 0 && part == SCHED_SCHEDULES;
 }
 
 static struct fake_pod *pod_of(struct sched *sched, uint32_t partition, const char *spec)
@@ -240,6 +241,12 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 
 bool sched_next(struct sched *sched, struct sched_action *out)
 {
+	if (fake.relist && sched->part[0].owned) {
+		fake.relist = false;
+		*out = (struct sched_action){
+			.what = SCHED_RELIST, .partition = 0, .part = SCHED_SCHEDULES};
+		return true;
+	}
 	if (fake.garbled > 0) {
 		fake.garbled--;
 		pl_err_set(&sched->garbled, PL_INVALID, "no pod");

@@ -12,6 +12,8 @@ enum { FAKE_PODS_MAX = 256, FAKE_KEY_SIZE = 128 };
 struct fake_switches {
 	unsigned news_fail; /* so many calls of sched_new() and sched_own() fail */
 	bool never_quiet;
+	bool relist;          /* asks once for the schedules of partition 0 */
+	unsigned begun;       /* lists of those */
 	unsigned garbled;     /* so many actions say that something is */
 	unsigned value_bytes; /* of a state; 0: a few */
 	unsigned runs_max;    /* pods that a run was allowed to decide, at most */

@@ -85,6 +85,8 @@ void parts_lost(struct work *work, uint32_t partition);
 void parts_quiesce(struct work *work, uint32_t partition);
 void parts_lose_all(struct work *work);
 void parts_rewound(struct work *work, const struct feed *but);
+/* That part is listed anew. */
+void parts_relist(struct work *work, uint32_t partition, enum sched_part what);
 /* What is owned and not adopted is tried. PL_OK, or why not: it will be tried again. */
 PL_NODISCARD enum pl_code parts_adopt(struct work *work, struct pl_err *err);
 void parts_quiet(struct work *work); /* tells the shard which are */

@@ -152,3 +152,15 @@ void parts_rewound(struct work *work, const struct feed *but)
 	}
 	work_kick(work);
 }
+
+void parts_relist(struct work *work, uint32_t partition, enum sched_part what)
+{
+	struct part *part = &work->part[partition];
+
+	if (part->feed[what] == NULL)
+		return;
+	feed_stop(part->feed[what]);
+	work->unadopted += part->adopted;
+	part->adopted = false;
+	work_kick(work);
+}

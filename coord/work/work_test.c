@@ -203,6 +203,23 @@ T_CASE(what_can_not_be_started_is_answered_and_not_tried_all_the_time)
 	workers_down();
 }
 
+T_CASE(what_could_not_be_kept_is_listed_again)
+{
+	unsigned begun;
+
+	workers_up();
+	submit(PODS / 2);
+	settle();
+	begun = fake.begun;
+	fake.relist = true;
+	submit(PODS / 2);
+	settle();
+	T_TRUE(!fake.relist);
+	T_EQ(fake.begun, begun + 1);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
 T_CASE(after_a_restored_store_everything_is_listed_again)
 {
 	struct memkv_snapshot *saved = NULL;

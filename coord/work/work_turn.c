@@ -115,6 +115,8 @@ static bool act(struct work *work)
 			return true;
 		if (action.what == SCHED_CALL)
 			start(work, &action);
+		else if (action.what == SCHED_RELIST)
+			parts_relist(work, action.partition, action.part);
 		else
 			tell(work, &action);
 	}

@@ -70,6 +70,10 @@
 	  "node(s) didn't match pod anti-affinity rules")                                  \
 	X(POD_ANTI_AFFINITY_OTHERS, "pod.anti-affinity.others",                            \
 	  "node(s) didn't satisfy existing pods anti-affinity rules")                      \
+	X(RULES_WIDE, "rules.wide",                                                        \
+	  "what it requires of other pods reaches nodes of other shards, and is judged "   \
+	  "only where one shard has them all")                                             \
+	X(GANG_WHOLE, "gang.whole", "a gang is not placed pod by pod")                     \
 	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
 	X(OVERRAN, "overran", "the plugin took too long")                                  \

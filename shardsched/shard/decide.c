@@ -59,8 +59,22 @@ static uint64_t refused_by(const struct fw_class *class, const struct outcome *o
 	return mask == 0 ? 1 : mask;
 }
 
+/* Not asked on which nodes it fits. */
+static void refuse_unasked(struct sched *sched, struct sched_pod *pod,
+                           enum reason_code code)
+{
+	struct outcome outcome = {.result = CYCLE_NONE};
+	struct reason reason = {.code = code};
+
+	verdict_clear(&outcome.pre);
+	verdict_add(&outcome.pre, VERDICT_UNRESOLVABLE, &reason);
+	queue_refuse(sched->queue, &pod->queue, 0, unsched_note(sched, pod, &outcome),
+	             sched->now_ms);
+}
+
 static void decide(struct sched *sched, struct sched_pod *pod)
 {
+	enum reason_code wide = wide_refusal(sched, pod->spec);
 	struct fw_class *class = pool_class_of(pod->queue.class)->class;
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = pod->uid,
@@ -71,6 +85,10 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	uint32_t reason;
 
 	PL_ASSERT(pod->place == POD_QUEUED);
+	if (wide != REASON_NONE) {
+		refuse_unasked(sched, pod, wide);
+		return;
+	}
 	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
 	switch (outcome.result) {
 	case CYCLE_NODE:

@@ -385,4 +385,11 @@ void unsched_forget(struct sched *sched, struct sched_pod *pod);
 void unsched_run(struct sched *sched);
 uint64_t unsched_deadline_ms(const struct sched *sched);
 
+/* -- rules that reach further (wide.c) ------------------------------- */
+
+/* Why a pod of that spec may not be decided here at all; REASON_NONE: it may. */
+enum reason_code wide_refusal(const struct sched *sched, const struct spec *spec);
+/* A partition is open now. */
+void wide_opened(struct sched *sched);
+
 #endif

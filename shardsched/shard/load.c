@@ -107,6 +107,7 @@ static void open(struct sched *sched, struct sched_partition *of)
 		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
 	PL_LIST_EACH (link, &of->nodes)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+	wide_opened(sched);
 }
 
 /* Nodes of partitions that are open wait for what was not listed yet here. */
