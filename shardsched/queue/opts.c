@@ -120,7 +120,7 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 	if (code != PL_OK)
 		return code;
 	PL_ASSERT(opts->level < QUEUE_LEVELS);
-	*class = (struct queue_class){.flow = flow, .level = opts->level};
+	*class = (struct queue_class){.flow = flow, .level = (uint8_t)opts->level};
 	wait_class_init(class);
 	queue->classes++;
 	return PL_OK;
