@@ -99,7 +99,7 @@ struct cycle {
 	uint64_t mark_ns, stage_ns;
 
 	uint32_t narrowed_text; /* a reference to what the last such refusal said */
-	uint32_t *added;        /* nominated pods that are on a node for now */
+	uint32_t *added;        /* nominated pods that this run has put on a node */
 	uint32_t added_count, added_room;
 
 	int64_t block[CYCLE_BLOCK];

@@ -168,7 +168,7 @@ void views_pod_terminating(struct snapshot *snapshot, struct spec_view *view,
 PL_NODISCARD enum pl_code views_grow(struct snapshot *snapshot, uint32_t capacity,
                                      struct pl_err *err);
 /* That column is about to have room for that many numbers: likewise what is indexed by
- * them. label_column_room gives how many there is room for now. */
+ * them. label_column_room gives how many the room is for. */
 PL_NODISCARD enum pl_code views_domains_grow(struct snapshot *snapshot,
                                              struct label_column *column, uint32_t room,
                                              struct pl_err *err);
