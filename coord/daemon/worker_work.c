@@ -67,6 +67,7 @@ static void log_figures(const struct worker *worker, const struct sched_figures 
 	       pl_log_uint("txns_unknown", now->txns_unknown),
 	       pl_log_uint("txns_fenced", now->txns_fenced),
 	       pl_log_uint("conflicts", now->conflicts),
+	       pl_log_uint("taken_back", now->taken_back),
 	       pl_log_uint("garbled", now->garbled), pl_log_uint("batch", now->batch));
 }
 

@@ -191,15 +191,27 @@ static bool is_to_queue(const struct sched *sched, const struct sched_pod *pod)
 	       (pod->flags & not_now) == 0;
 }
 
+/* Its partition is handed over or lost: what waits there can not be put there any more,
+ * though nobody else has. */
+static bool is_leaving(const struct sched *sched, const struct sched_node *node)
+{
+	const struct sched_partition *part = &sched->partition[node->partition];
+
+	return !part->open || part->quiet;
+}
+
 void pod_again(struct sched *sched, struct sched_pod *pod)
 {
+	bool leaving = is_leaving(sched, pod->node);
+
 	pod_unassume(sched, pod);
 	if (!is_to_queue(sched, pod)) {
 		pod_withdraw(sched, pod);
 		return;
 	}
-	sched->figures.conflicts++;
-	if (pod->conflicts < UINT8_MAX)
+	sched->figures.conflicts += !leaving;
+	sched->figures.taken_back += leaving;
+	if (!leaving && pod->conflicts < UINT8_MAX)
 		pod->conflicts++;
 	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT,
 	            pod->conflicts > CONFLICTS_AT_ONCE, REASON_NONE, sched->now_ms);

@@ -118,8 +118,9 @@ void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *re
 struct sched_figures {
 	uint64_t decided, placed; /* decisions that found a node; commits that stand */
 	uint64_t txns, txns_failed, txns_unknown, txns_fenced;
-	uint64_t conflicts; /* placements that were decided again */
-	uint64_t echoes;    /* news of our own, not decoded */
+	uint64_t conflicts;  /* placements decided again: somebody changed pod or node */
+	uint64_t taken_back; /* likewise, since the node was handed over or lost */
+	uint64_t echoes;     /* news of our own, not decoded */
 	uint64_t garbled;
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
 	uint32_t inflight;             /* transactions */

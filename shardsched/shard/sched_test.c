@@ -285,6 +285,66 @@ T_CASE(a_partition_comes_and_goes_twice_under_a_call)
 	rig_close(&rig);
 }
 
+static void conflicts_are(uint64_t conflicts, uint64_t taken_back)
+{
+	struct sched_figures figures;
+
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.conflicts, conflicts);
+	T_EQ(figures.taken_back, taken_back);
+}
+
+/* Three are decided, one is in a call; the call that is under way keeps the others. */
+T_CASE(a_node_that_is_handed_over_is_no_conflict)
+{
+	rig_open(&rig, &(struct sched_opts){.batch = 2, .inflight = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	for (int i = 0; i < 3; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof name, "p-%d", i);
+		rig_pod(&rig, 1, name, "1", "");
+		rig_deliver_all(&rig);
+		rig_run(&rig);
+	}
+	sched_quiesce(rig.sched, 0);
+	conflicts_are(0, 2);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "p-0"), "n-1");
+	rig_lost(&rig, 0);
+	rig_settle(&rig);
+	conflicts_are(0, 2);
+	rig_close(&rig);
+}
+
+/* In a call, and before it is in one. */
+T_CASE(somebody_else_on_the_node_is_a_conflict)
+{
+	rig_open(&rig, &(struct sched_opts){.batch = 1, .inflight = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 2, "n-2", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_put(&rig, "/alloc/0000/east/n-1",
+	        "{\"v\":1,\"generation\":7,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0001\":{\"web\":[\"c\"]}}}");
+	rig_pod(&rig, 1, "c", "1", ",\"nodeName\":\"n-1\"");
+	T_TRUE(!rig_answer(&rig, 0));
+	conflicts_are(2, 0);
+	rig_settle(&rig);
+	conflicts_are(2, 0);
+	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(bound_to(1, "b"), "n-1");
+	rig_close(&rig);
+}
+
 /* Whatever allocation fails, the pod is placed in the end. */
 static enum pl_code live_through(void)
 {
