@@ -18,6 +18,7 @@ struct history_opts {
 	uint32_t steps;
 	uint32_t calm; /* nodes and objects change so many times less often */
 	bool nominations;
+	bool abroad; /* nodes go abroad and come home, and some classes stay at home */
 	size_t memory_max;
 	const char *config; /* of the profile */
 	uint64_t seed;
@@ -78,6 +79,7 @@ static void open_class(uint32_t pod)
 	T_OK(fw_class_open(&snapshot, &h.profiles.at[0], h.pod[pod].spec, &h.class[pod],
 	                   &err),
 	     &err);
+	h.class[pod]->home = h.opts->abroad && pl_rng_chance(&h.rng, 1, 2);
 }
 
 static void close_class(uint32_t pod)
@@ -191,6 +193,14 @@ static void step_node(void)
 		T_OK(snapshot_node_change(&snapshot, h.slot[node], as, &err), &err);
 }
 
+static void step_abroad(void)
+{
+	uint32_t slot = h.slot[below(h.opts->nodes)];
+
+	if (slot != SNAPSHOT_NONE)
+		snapshot_node_set_abroad(&snapshot, slot, pl_rng_chance(&h.rng, 1, 2));
+}
+
 static void step_pod(void)
 {
 	uint32_t node = below(h.opts->nodes);
@@ -298,6 +308,20 @@ static void keep_to_some(bool some)
 	cycle_only(h.plain, only);
 }
 
+/* Each node of the class, and no other, is feasible or refused once. */
+static void check_counted(uint32_t pod, const struct outcome *out)
+{
+	struct pl_bitset nodes = fw_class_nodes(h.class[pod], &snapshot);
+	size_t count = pl_bitset_count(nodes), counted = out->feasible;
+
+	if (out->result == CYCLE_ERROR || out->pre.code != VERDICT_SUCCESS ||
+	    out->narrowed || out->nominated)
+		return;
+	for (unsigned i = 0; i < PLUGINS_MAX; i++)
+		counted += out->refused[i];
+	T_EQ(counted, count);
+}
+
 static void step_decide(void)
 {
 	/* Replicas come one after another. */
@@ -320,6 +344,9 @@ static void step_decide(void)
 	if (plain.result != CYCLE_ERROR && plain.pre.code == VERDICT_SUCCESS &&
 	    pl_rng_chance(&h.rng, 1, 8))
 		check_all(&plain);
+	if (plain.result == CYCLE_NODE && h.class[pod] -> home)
+		T_TRUE(pl_bitset_has(snapshot.home, plain.node));
+	check_counted(pod, &plain);
 	h.found += plain.result == CYCLE_NODE;
 	h.none += plain.result == CYCLE_NONE;
 	h.failed += plain.result == CYCLE_ERROR;
@@ -337,6 +364,8 @@ static void step(void)
 {
 	if (happens(15))
 		step_node();
+	else if (h.opts->abroad && pl_rng_chance(&h.rng, 1, 20))
+		step_abroad();
 	else if (happens(2))
 		history_object(&h.rng);
 	else if (happens(1))
@@ -406,6 +435,27 @@ T_CASE_SECONDS(some_nodes, 120)
 
 	history(&opts);
 	opts.nominations = false;
+	history(&opts);
+}
+
+T_CASE_SECONDS(home_and_abroad, 120)
+{
+	struct history_opts opts = {.nodes = 8,
+	                            .steps = 15000,
+	                            .calm = 5,
+	                            .nominations = true,
+	                            .abroad = true,
+	                            .memory_max = 1 << 30,
+	                            .config = "",
+	                            .seed = t_seed()};
+
+	history(&opts);
+	opts.nodes = 700;
+	opts.calm = 30;
+	opts.steps = 12000;
+	history(&opts);
+	opts.nominations = false;
+	opts.classes = HISTORY_LOCAL;
 	history(&opts);
 }
 

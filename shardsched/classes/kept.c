@@ -180,16 +180,17 @@ static bool mend_words(struct kept *kept, struct cycle *cycle,
                        struct node_span span, struct kept_scratch *scratch)
 {
 	struct stage_out out = {.refuser = scratch->refuser, .total = scratch->total};
+	const uint64_t *nodes = fw_class_nodes(kept->class, snapshot).word;
 
 	for (uint32_t i = 0; i < kept->plan.maxed_count; i++)
 		out.maxed[i] = scratch->maxed[i];
 	SPAN_EACH_WORD(i, span)
-	span.bits[i] = dirty[i] & snapshot->live.word[span.word + i];
+	span.bits[i] = dirty[i] & nodes[span.word + i];
 	if (!stage_local(cycle, span, &out))
 		return false;
 	SPAN_EACH_WORD(i, span)
 	{
-		uint64_t live = dirty[i] & snapshot->live.word[span.word + i];
+		uint64_t live = dirty[i] & nodes[span.word + i];
 
 		if (dirty[i] != 0 &&
 		    !note_word(kept, scratch, span.word + i, dirty[i], live, i))

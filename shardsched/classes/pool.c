@@ -35,6 +35,8 @@ static void shut(struct pool *pool, struct pool_class *open)
 	if (pool->opts.closing != NULL)
 		pool->opts.closing(pool->opts.ctx, open);
 	class_close(pool, open->class);
+	if (open->all != NULL)
+		class_close(pool, open->all);
 	free(open);
 }
 
@@ -45,8 +47,11 @@ static enum pl_code fill(struct pool *pool, struct pool_class *open,
 	enum pl_code code =
 		fw_class_open(opts->snapshot, profile, open->spec, &open->class, err);
 
-	if (code != PL_OK || opts->opened == NULL)
+	if (code != PL_OK)
 		return code;
+	open->class->home = opts->home;
+	if (opts->opened == NULL)
+		return PL_OK;
 	code = opts->opened(opts->ctx, open, err);
 	if (code != PL_OK)
 		class_close(pool, open->class);
@@ -102,6 +107,24 @@ enum pl_code pool_get(struct pool *pool, const struct spec *spec, struct pool_cl
 	open->users++;
 	*out = open;
 	return PL_OK;
+}
+
+enum pl_code pool_all(struct pool *pool, struct pool_class *open, struct fw_class **out,
+                      struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	PL_ASSERT(open->users > 0);
+	if (!pool->opts.home) {
+		*out = open->class;
+		return PL_OK;
+	}
+	if (open->all == NULL)
+		code = fw_class_open(pool->opts.snapshot, open->class->profile,
+		                     open->spec, &open->all, err);
+	if (code == PL_OK)
+		*out = open->all;
+	return code;
 }
 
 void pool_put(struct pool *pool, struct pool_class *open)

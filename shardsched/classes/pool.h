@@ -1,6 +1,7 @@
 /*
  * Classes that are open, by their spec: made when somebody asks for one, and kept for a
- * while when nobody holds it any more, the idle_max that were held last.
+ * while when nobody holds it any more, the idle_max that were held last. Those of a pool
+ * at home look at home's nodes; pool_all gives a twin that looks at all of them.
  */
 #ifndef SHARDSCHED_CLASSES_POOL_H
 #define SHARDSCHED_CLASSES_POOL_H
@@ -13,6 +14,7 @@ struct pool_class {
 	struct pl_map_node by_spec;
 	const struct spec *spec; /* the class's view holds it */
 	struct fw_class *class;
+	struct fw_class *all; /* NULL: nobody asked for it */
 	uint32_t users;
 	struct pl_list idle;
 	uint64_t extra[]; /* of extra_size bytes, zeroed: the user's */
@@ -24,6 +26,7 @@ struct pool_opts {
 	struct classes *classes; /* NULL: without */
 	uint32_t idle_max;
 	size_t extra_size;
+	bool home; /* classes keep to home */
 	/* For what is in extra; may be NULL. */
 	enum pl_code (*opened)(void *ctx, struct pool_class *open, struct pl_err *err);
 	void (*closing)(void *ctx, struct pool_class *open);
@@ -45,6 +48,9 @@ void pool_done(struct pool *pool);
  * PL_NOMEM. */
 PL_NODISCARD enum pl_code pool_get(struct pool *pool, const struct spec *spec,
                                    struct pool_class **out, struct pl_err *err);
+/* The class that looks at all nodes: as long as the other one is open. */
+PL_NODISCARD enum pl_code pool_all(struct pool *pool, struct pool_class *open,
+                                   struct fw_class **out, struct pl_err *err);
 /* One user less. */
 void pool_put(struct pool *pool, struct pool_class *open);
 /* NULL: it is not open. */

@@ -66,7 +66,8 @@ struct pl_bitset cycle_set(const struct cycle *cycle, uint64_t *word)
 
 const uint64_t *cycle_candidates(const struct cycle *cycle)
 {
-	return cycle->out->narrowed ? cycle->memory.examined : cycle->snapshot->live.word;
+	return cycle->out->narrowed ? cycle->memory.examined
+	                            : fw_class_nodes(cycle->class, cycle->snapshot).word;
 }
 
 /* -- a run -------------------------------------------------------------------------- */
@@ -169,8 +170,9 @@ struct pl_bitset cycle_feasible(const struct cycle *cycle)
 
 struct pl_bitset cycle_examined(const struct cycle *cycle)
 {
-	return cycle_set(cycle, cycle->out->narrowed ? cycle->memory.examined
-	                                             : cycle->snapshot->live.word);
+	uint64_t *all = fw_class_nodes(cycle->class, cycle->snapshot).word;
+
+	return cycle_set(cycle, cycle->out->narrowed ? cycle->memory.examined : all);
 }
 
 bool cycle_skipped(const struct cycle *cycle, unsigned plugin, enum point point)

@@ -27,8 +27,16 @@ struct fw_class {
 	struct spec_view *view;
 	void *own[PLUGINS_MAX];
 	uint32_t users;
+	bool home;   /* nodes abroad are not for it, and refused by nobody */
 	void *cache; /* of classes.h; NULL: none */
 };
+
+/* The nodes that are looked at for its pods. */
+static inline struct pl_bitset fw_class_nodes(const struct fw_class *class,
+                                              const struct snapshot *snapshot)
+{
+	return class->home ? snapshot->home : snapshot->live;
+}
 
 PL_NODISCARD enum pl_code fw_class_open(struct snapshot *snapshot,
                                         const struct profile *profile,
@@ -89,7 +97,7 @@ void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_sel
 /* -- about the last run ---------------------------------------------------------- */
 
 struct pl_bitset cycle_feasible(const struct cycle *cycle);
-/* Those that PreFilters left; all nodes when nothing was narrowed. */
+/* Those that PreFilters left; all of the class when nothing was narrowed. */
 struct pl_bitset cycle_examined(const struct cycle *cycle);
 bool cycle_skipped(const struct cycle *cycle, unsigned plugin, enum point point);
 /* Weighted totals by slot, where feasible. NULL: out of memory. */

@@ -49,18 +49,18 @@ struct stage_out {
 	int32_t *maxed[STAGE_MAXED_MAX];
 };
 
-/* Only within bring. span: live nodes, at most CYCLE_BLOCK slots; those that nobody
- * refused are left. false: a plugin failed, and with it the cycle; nothing was found
- * out, and bring gives NULL. */
+/* Only within bring. span: nodes of the class, at most CYCLE_BLOCK slots; those that
+ * nobody refused are left. false: a plugin failed, and with it the cycle; nothing was
+ * found out, and bring gives NULL. */
 PL_NODISCARD bool stage_local(struct cycle *cycle, struct node_span span,
                               const struct stage_out *out);
 
 /* What is kept of a class; holds until the snapshot changes or bring is called again. */
 struct stage_kept {
-	struct pl_bitset feasible; /* live, and no local filter refuses it */
+	struct pl_bitset feasible; /* of the class, and no local filter refuses it */
 	uint32_t count;            /* of these */
 	uint32_t refused[PLUGINS_MAX];
-	const uint8_t *refuser;                /* by slot, where live but not feasible */
+	const uint8_t *refuser; /* by slot, of the class's nodes that are not feasible */
 	const int32_t *maxed[STAGE_MAXED_MAX]; /* raw, by slot; NULL: all are 0 */
 	int32_t max[STAGE_MAXED_MAX];          /* over the feasible ones */
 	const int32_t *total; /* by slot, stage_weigh of each maxed under max in it */

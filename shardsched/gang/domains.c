@@ -39,7 +39,7 @@ static void count_room(struct gang *gang, const struct gang_group *group,
 	struct asks asks;
 
 	asks_init(&asks, snapshot, group->class, fit);
-	PL_BITSET_EACH (slot, snapshot->live) {
+	PL_BITSET_EACH (slot, fw_class_nodes(group->class, snapshot)) {
 		struct gang_domain *domain = &domains_of(gang)[gang->column->value[slot]];
 		struct free_amounts free;
 		uint64_t times = group->count;
@@ -62,7 +62,9 @@ static bool survey(struct gang *gang, struct gang_group *group)
 
 	if (group->surveyed)
 		count_room(gang, group,
-		           group->feasible > 0 ? feasible : gang->snapshot->live);
+		           group->feasible > 0
+		                   ? feasible
+		                   : fw_class_nodes(group->class, gang->snapshot));
 	for (uint32_t i = 1; i < gang->column->domains_end; i++) {
 		struct gang_domain *domain = &domains_of(gang)[i];
 

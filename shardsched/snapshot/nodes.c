@@ -177,6 +177,7 @@ enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
 	row->by_name = (struct bucket_link){.hash = number_hash(node->name)};
 	buckets_add(&snapshot->inner->by_name, *slot + 1);
 	show(snapshot, *slot);
+	pl_bitset_add(snapshot->home, *slot);
 	scalars_node_add(snapshot, *slot, node->allocatable);
 	images_add(&snapshot->inner->images, node->images);
 	label_columns_move(snapshot, *slot, node->labels);
@@ -225,6 +226,15 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 	return PL_OK;
 }
 
+void snapshot_node_set_abroad(struct snapshot *snapshot, uint32_t slot, bool abroad)
+{
+	PL_ASSERT(pl_bitset_has(snapshot->live, slot) && !snapshot->inner->probing);
+	if (pl_bitset_has(snapshot->home, slot) != abroad)
+		return;
+	put(snapshot->home, slot, !abroad);
+	snapshot_touch(snapshot, slot);
+}
+
 void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 {
 	struct node_row *row = &snapshot->row[slot];
@@ -241,6 +251,7 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 	row_clear(row);
 	row->generation = generation;
 	show(snapshot, slot);
+	pl_bitset_del(snapshot->home, slot);
 	row->by_name.next = snapshot->inner->free_slot;
 	snapshot->inner->free_slot = slot;
 	snapshot->nodes--;

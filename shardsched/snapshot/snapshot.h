@@ -138,6 +138,7 @@ struct scalar_column {
 /* Sets of slots, kept up with the nodes. X(name) */
 #define SNAPSHOT_SETS_MAP(X)                                            \
 	X(live)          /* a node is there */                          \
+	X(home)          /* of these, those that are not abroad */      \
 	X(unschedulable) /* cordoned */                                 \
 	X(hard_taints)   /* NoSchedule or NoExecute among its taints */ \
 	X(soft_taints)   /* PreferNoSchedule among them */              \
@@ -186,6 +187,9 @@ PL_NODISCARD enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t 
 PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
                                                const struct node *node,
                                                struct pl_err *err);
+/* A node that somebody else owns: classes that keep to home do not look at it. It counts
+ * for everything else. One that is added is at home. */
+void snapshot_node_set_abroad(struct snapshot *snapshot, uint32_t slot, bool abroad);
 /* No pod is on it, none is nominated for it. */
 void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot);
 
