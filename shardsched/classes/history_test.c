@@ -10,7 +10,7 @@
 #include "shardsched/plugins/plugins.h"
 #include "store/base/alloc.h"
 
-enum { PLACED_MAX = 4096, NOMINATIONS_MAX = 8 };
+enum { PLACED_MAX = 4096, NOMINATIONS_MAX = 8, HOLDS_MAX = 12 };
 
 struct history_opts {
 	uint32_t nodes;
@@ -30,6 +30,12 @@ struct nominated {
 	uint32_t pod;
 };
 
+struct held {
+	uint32_t number;
+	uint32_t slot;
+	bool lifted;
+};
+
 static struct {
 	const struct history_opts *opts;
 	struct pl_rng rng;
@@ -45,6 +51,8 @@ static struct {
 	uint32_t placed_count;
 	struct nominated nominated[NOMINATIONS_MAX];
 	uint32_t nominated_count;
+	struct held held[HOLDS_MAX];
+	uint32_t held_count;
 	uint32_t last; /* pod that was decided about */
 	uint64_t found, none, failed;
 } h;
@@ -163,6 +171,12 @@ static void nominate_end(uint32_t index)
 	h.nominated[index] = h.nominated[--h.nominated_count];
 }
 
+static void hold_end(uint32_t index)
+{
+	snapshot_hold_end(&snapshot, h.held[index].number);
+	h.held[index] = h.held[--h.held_count];
+}
+
 static void remove_node(uint32_t node)
 {
 	uint32_t slot = h.slot[node];
@@ -174,6 +188,10 @@ static void remove_node(uint32_t node)
 	for (uint32_t i = h.nominated_count; i-- > 0;) {
 		if (h.nominated[i].slot == slot)
 			nominate_end(i);
+	}
+	for (uint32_t i = h.held_count; i-- > 0;) {
+		if (h.held[i].slot == slot)
+			hold_end(i);
 	}
 	snapshot_node_remove(&snapshot, slot);
 	h.slot[node] = SNAPSHOT_NONE;
@@ -233,6 +251,40 @@ static void step_nomination(void)
 	*to = (struct nominated){.slot = h.slot[node], .pod = pod};
 	T_OK(snapshot_nominate(&snapshot, to->slot, &there, &to->number, &err), &err);
 	h.nominated_count++;
+}
+
+static void lift_or_lower(struct held *held)
+{
+	if (held->lifted)
+		snapshot_hold_lower(&snapshot, held->number);
+	else
+		snapshot_hold_lift(&snapshot, held->number);
+	held->lifted = !held->lifted;
+}
+
+/* As much as some pod asks for, or all that a node has. */
+static void step_hold(void)
+{
+	uint32_t node = below(h.opts->nodes);
+	const struct spec *spec = h.pod[below(h.pods)].spec;
+	struct node_hold is = {spec->requests, spec->nonzero_cpu_milli,
+	                       spec->nonzero_memory};
+	struct held *to = &h.held[h.held_count];
+
+	if (h.held_count == HOLDS_MAX || pl_rng_chance(&h.rng, 1, 2)) {
+		if (h.held_count > 0 && pl_rng_chance(&h.rng, 1, 3))
+			lift_or_lower(&h.held[below(h.held_count)]);
+		else if (h.held_count > 0)
+			hold_end(below(h.held_count));
+		return;
+	}
+	if (h.slot[node] == SNAPSHOT_NONE)
+		return;
+	if (pl_rng_chance(&h.rng, 1, 6))
+		is.amounts = h.variant[node * HISTORY_VARIANTS].allocatable;
+	*to = (struct held){.slot = h.slot[node]};
+	T_OK(snapshot_hold(&snapshot, to->slot, &is, &to->number, &err), &err);
+	h.held_count++;
 }
 
 static void step_class(void)
@@ -372,6 +424,8 @@ static void step(void)
 		step_class();
 	else if (h.opts->nominations && pl_rng_chance(&h.rng, 1, 50))
 		step_nomination();
+	else if (happens(10))
+		step_hold();
 	else if (pl_rng_chance(&h.rng, 2, 5))
 		step_pod();
 	else

@@ -10,6 +10,22 @@ struct sums {
 	uint64_t volumes;
 };
 
+static void add_hold(const struct snapshot *snapshot, uint32_t slot, uint32_t i,
+                     struct sums *sums)
+{
+	const struct hold *hold = &snapshot->hold[i];
+
+	PL_ASSERT(hold->node == slot && hold->is.amounts != NULL);
+	if (hold->lifted)
+		return;
+	sums->used.cpu_milli += hold->is.amounts->cpu_milli;
+	sums->used.memory += hold->is.amounts->memory;
+	sums->used.storage += hold->is.amounts->storage;
+	sums->used.pods += hold->is.amounts->pods;
+	sums->nonzero_cpu_milli += hold->is.nonzero_cpu_milli;
+	sums->nonzero_memory += hold->is.nonzero_memory;
+}
+
 static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 {
 	struct sums sums = {0};
@@ -34,6 +50,9 @@ static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 		previous = i;
 	}
 	sums.used.pods = sums.pods;
+	for (uint32_t i = snapshot->row[slot].first_hold; i != SNAPSHOT_NONE;
+	     i = snapshot->hold[i].next)
+		add_hold(snapshot, slot, i, &sums);
 	return sums;
 }
 
@@ -49,6 +68,7 @@ static void check_row(const struct snapshot *snapshot, uint32_t slot)
 	PL_ASSERT(sums.volumes == row->volumes);
 	if (row->node.name == 0) {
 		PL_ASSERT(sums.pods == 0 && row->first_nomination == SNAPSHOT_NONE);
+		PL_ASSERT(row->first_hold == SNAPSHOT_NONE);
 		PL_ASSERT(row->alloc.cpu_milli == 0 && row->alloc.memory == 0);
 		PL_ASSERT(row->alloc.storage == 0 && row->alloc.pods == 0);
 		return;
@@ -75,7 +95,7 @@ static bool check_hot(const struct snapshot *snapshot, uint32_t slot)
 	PL_ASSERT(hot->cpu_used[slot] == narrow(row->used.cpu_milli));
 	PL_ASSERT(hot->cpu_nonzero[slot] == narrow(row->nonzero_cpu_milli));
 	PL_ASSERT(hot->pods_alloc[slot] == narrow(row->alloc.pods));
-	PL_ASSERT(hot->pods_used[slot] == (int32_t)row->pods);
+	PL_ASSERT(hot->pods_used[slot] == narrow(row->used.pods));
 	PL_ASSERT(hot->memory_alloc[slot] == row->alloc.memory);
 	PL_ASSERT(hot->memory_used[slot] == row->used.memory);
 	PL_ASSERT(hot->memory_nonzero[slot] == row->nonzero_memory);
@@ -166,6 +186,21 @@ static void check_nominations(const struct snapshot *snapshot)
 	PL_ASSERT(used + idle == inner->nominations.end);
 }
 
+static void check_holds(const struct snapshot *snapshot)
+{
+	const struct snapshot_inner *inner = snapshot->inner;
+	uint32_t used = 0, idle = 0;
+
+	for (uint32_t slot = 0; slot < snapshot->slots; slot++)
+		for (uint32_t i = snapshot->row[slot].first_hold; i != SNAPSHOT_NONE;
+		     i = snapshot->hold[i].next)
+			used++;
+	for (uint32_t i = inner->holds.free; i != SNAPSHOT_NONE;
+	     i = snapshot->hold[i].next)
+		idle++;
+	PL_ASSERT(used + idle == inner->holds.end);
+}
+
 /* -- scalars
  * ----------------------------------------------------------------------------- */
 
@@ -176,6 +211,10 @@ static int64_t scalar_used(const struct snapshot *snapshot, uint32_t slot, uint3
 	for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;
 	     i = snapshot->placed[i].next_on_node)
 		used += resources_get(snapshot->placed[i].view->spec->requests, name);
+	for (uint32_t i = snapshot->row[slot].first_hold; i != SNAPSHOT_NONE;
+	     i = snapshot->hold[i].next)
+		if (!snapshot->hold[i].lifted)
+			used += resources_get(snapshot->hold[i].is.amounts, name);
 	return used;
 }
 
@@ -208,6 +247,8 @@ static void check_scalar(const struct snapshot *snapshot,
 	for (uint32_t i = 0; column->name != 0 && i < snapshot->inner->placed.end; i++)
 		users += snapshot->placed[i].view != NULL &&
 		         names(snapshot->placed[i].view->spec->requests, column->name);
+	for (uint32_t i = 0; column->name != 0 && i < snapshot->inner->holds.end; i++)
+		users += names(snapshot->hold[i].is.amounts, column->name);
 	PL_ASSERT(users == column->users);
 }
 
@@ -297,6 +338,7 @@ void snapshot_check(const struct snapshot *snapshot)
 	check_nodes(snapshot);
 	check_pods(snapshot);
 	check_nominations(snapshot);
+	check_holds(snapshot);
 	check_scalars(snapshot);
 	check_ports(snapshot);
 	check_images(snapshot);

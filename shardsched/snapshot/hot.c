@@ -44,7 +44,7 @@ void hot_show_used(struct snapshot *snapshot, uint32_t slot)
 
 	hot->cpu_used[slot] = narrow(row->used.cpu_milli);
 	hot->cpu_nonzero[slot] = narrow(row->nonzero_cpu_milli);
-	hot->pods_used[slot] = (int32_t)row->pods;
+	hot->pods_used[slot] = narrow(row->used.pods);
 	hot->memory_used[slot] = row->used.memory;
 	hot->memory_nonzero[slot] = row->nonzero_memory;
 	show_storage(snapshot, slot);

@@ -53,13 +53,14 @@ struct snapshot_inner {
 	uint32_t free_slot;     /* chained by by_name.next */
 	struct pool placed;     /* chained by next_on_node */
 	struct pool nominations;
+	struct pool holds;
 	struct pool ports;
 	uint32_t ports_used;
 	uint32_t ports_lifted; /* of pods that come back: not to be given to others */
 	uint32_t scalars_end;  /* columns ever in use are below */
 	uint32_t lifted;       /* pods, now */
 	bool probing;
-	int64_t probe_balance; /* pods and nominations that a probe added */
+	int64_t probe_balance; /* pods, nominations and holds that a probe added */
 	uint32_t *log;         /* slots that changed, by number of change */
 	struct image_counts images;
 	struct label_columns columns;
@@ -115,7 +116,8 @@ void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
 /* now: what the node has from now on; NULL: nothing. */
 void scalars_node_remove(struct snapshot *snapshot, uint32_t slot,
                          const struct resources *resources, const struct resources *now);
-/* A pod's: whether they can be counted, are there and hold the columns, are used. */
+/* A pod's or a hold's: whether they can be counted, are there and hold the columns, are
+ * used. */
 bool scalars_countable(const struct snapshot *snapshot, uint32_t slot,
                        const struct resources *resources);
 void scalars_hold(struct snapshot *snapshot, const struct resources *resources);

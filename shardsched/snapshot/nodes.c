@@ -93,7 +93,8 @@ static void row_clear(struct node_row *row)
 {
 	*row = (struct node_row){.first_pod = SNAPSHOT_NONE,
 	                         .first_port = SNAPSHOT_NONE,
-	                         .first_nomination = SNAPSHOT_NONE};
+	                         .first_nomination = SNAPSHOT_NONE,
+	                         .first_hold = SNAPSHOT_NONE};
 }
 
 /* -- coming, changing, going ------------------------------------------------------ */
@@ -243,6 +244,7 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 
 	PL_ASSERT(old.name != 0 && !snapshot->inner->probing);
 	PL_ASSERT(row->pods == 0 && row->first_nomination == SNAPSHOT_NONE);
+	PL_ASSERT(row->first_hold == SNAPSHOT_NONE);
 	label_columns_move(snapshot, slot, NULL);
 	images_remove(&snapshot->inner->images, old.images);
 	scalars_node_remove(snapshot, slot, old.allocatable, NULL);

@@ -68,7 +68,7 @@ static enum pl_code make_inner(struct snapshot *snapshot, struct pl_err *err)
 	if (inner == NULL)
 		return pl_err_set(err, PL_NOMEM, "make a snapshot");
 	inner->free_slot = inner->placed.free = inner->nominations.free =
-		inner->ports.free = SNAPSHOT_NONE;
+		inner->holds.free = inner->ports.free = SNAPSHOT_NONE;
 	inner->log = pl_calloc(SNAPSHOT_LOG, sizeof *inner->log);
 	if (inner->log == NULL) {
 		free(inner);
@@ -97,6 +97,7 @@ static void free_columns(struct snapshot *snapshot)
 	scalars_done(snapshot);
 	free(snapshot->placed);
 	free(snapshot->nomination);
+	free(snapshot->hold);
 	free(snapshot->port_use);
 }
 
@@ -136,6 +137,8 @@ static void remove_all(struct snapshot *snapshot)
 		while (snapshot->row[slot].first_nomination != SNAPSHOT_NONE)
 			snapshot_nominate_end(snapshot,
 			                      snapshot->row[slot].first_nomination);
+		while (snapshot->row[slot].first_hold != SNAPSHOT_NONE)
+			snapshot_hold_end(snapshot, snapshot->row[slot].first_hold);
 		if (snapshot->row[slot].node.name != 0)
 			snapshot_node_remove(snapshot, slot);
 	}
@@ -197,6 +200,7 @@ size_t snapshot_memory(const struct snapshot *snapshot)
 	       inner->images.cap * sizeof(struct image_count) +
 	       inner->placed.cap * sizeof(struct placed) +
 	       inner->nominations.cap * sizeof(struct nomination) +
+	       inner->holds.cap * sizeof(struct hold) +
 	       inner->ports.cap * sizeof(struct port_use) + scalars_memory(snapshot) +
 	       label_columns_memory(snapshot) + views_memory(snapshot) +
 	       catalog_memory(&snapshot->catalog);

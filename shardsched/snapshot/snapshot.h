@@ -14,6 +14,9 @@
  *
  * Assuming a pod is adding it, forgetting is removing it.
  *
+ * **Holds** are amounts on a node that belong to no pod there: room that is kept. They
+ * count as used for everybody; whose room it is lifts them while it is decided.
+ *
  * **Changes** are numbered: `changes` counts them, and the last SNAPSHOT_LOG slots that
  * changed are remembered, so that whoever keeps results by node can mend them.
  *
@@ -52,7 +55,7 @@ struct node_amounts {
 	int64_t cpu_milli;
 	int64_t memory;
 	int64_t storage;
-	int64_t pods; /* used: how many there are, whatever they ask for */
+	int64_t pods; /* used: how many there are, and how many are held for */
 };
 
 /* What is read of one node at a time. */
@@ -63,7 +66,8 @@ struct node_row {
 	uint32_t first_pod;
 	uint32_t first_port;       /* of the used host ports */
 	uint32_t first_nomination; /* pods for which room is being made here */
-	uint32_t volume_pods;      /* pods on it that have volumes */
+	uint32_t first_hold;
+	uint32_t volume_pods; /* pods on it that have volumes */
 	struct node_amounts alloc;
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli; /* used, as LeastAllocated counts */
@@ -101,6 +105,19 @@ struct nomination {
 	uint32_t node;
 	uint32_t next;
 	int64_t started_ms;
+};
+
+/* Amounts that are held on a node. */
+struct node_hold {
+	const struct resources *amounts; /* pods: for how many */
+	int64_t nonzero_cpu_milli, nonzero_memory;
+};
+
+struct hold {
+	struct node_hold is; /* amounts NULL: it is free */
+	uint32_t node;
+	uint32_t next;
+	bool lifted;
 };
 
 /* kube-scheduler keeps used ports as a set: in its preemption the first of a port's users
@@ -163,6 +180,7 @@ struct snapshot {
 	struct scalar_column scalar[SNAPSHOT_SCALARS_MAX];
 	struct placed *placed;
 	struct nomination *nomination;
+	struct hold *hold;
 	struct port_use *port_use;
 	uint64_t changes;      /* of nodes and of what is on them */
 	uint64_t nodes_epoch;  /* a node came, went or is another: not its pods */
@@ -190,7 +208,7 @@ PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32
 /* A node that somebody else owns: classes that keep to home do not look at it. It counts
  * for everything else. One that is added is at home. */
 void snapshot_node_set_abroad(struct snapshot *snapshot, uint32_t slot, bool abroad);
-/* No pod is on it, none is nominated for it. */
+/* No pod is on it, none is nominated for it, nothing is held there. */
 void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot);
 
 /* SNAPSHOT_NONE: there is none. */
@@ -228,6 +246,19 @@ PL_NODISCARD enum pl_code snapshot_nominate(struct snapshot *snapshot, uint32_t 
                                             const struct pod_on_node *pod,
                                             uint32_t *nomination, struct pl_err *err);
 void snapshot_nominate_end(struct snapshot *snapshot, uint32_t nomination);
+
+/* -- holds ------------------------------------------------------------------------ */
+
+/* Whether it is free or not. Takes a reference of its own. PL_LIMIT: more than can be
+ * counted; PL_NOMEM: nothing changed. */
+PL_NODISCARD enum pl_code snapshot_hold(struct snapshot *snapshot, uint32_t slot,
+                                        const struct node_hold *is, uint32_t *hold,
+                                        struct pl_err *err);
+void snapshot_hold_end(struct snapshot *snapshot, uint32_t hold);
+/* It counts no more, until it is lowered: for the decision of whose room it is. Each is a
+ * change of the node, but in a probe, which has to put it back. */
+void snapshot_hold_lift(struct snapshot *snapshot, uint32_t hold);
+void snapshot_hold_lower(struct snapshot *snapshot, uint32_t hold);
 
 /* -- what changed ----------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@ enum { STEPS = 160000, TOUCHED = 18 /* by a probe */ };
 
 struct sums {
 	int64_t cpu, memory, storage, nonzero_cpu, nonzero_memory, gpus, sticks;
+	int64_t held_for; /* pods */
 	uint32_t pods, volumes;
 	unsigned ports[4];
 };
@@ -40,6 +41,24 @@ static void add_up(void)
 	}
 }
 
+static void add_holds(void)
+{
+	for (unsigned i = 0; i < HOLDS; i++) {
+		const struct one_hold *hold = &w.hold[i];
+		struct sums *sums = &sums_now[hold->node];
+
+		if (!hold->there || hold->lifted)
+			continue;
+		sums->cpu += hold->look->cpu;
+		sums->memory += hold->look->memory;
+		sums->storage += hold->look->storage;
+		sums->nonzero_cpu += hold->nonzero_cpu;
+		sums->nonzero_memory += hold->nonzero_memory;
+		sums->gpus += hold->look->gpus < 0 ? 0 : hold->look->gpus;
+		sums->held_for += hold->look->pods;
+	}
+}
+
 static int32_t narrow(int64_t amount)
 {
 	return amount > INT32_MAX ? INT32_MAX : (int32_t)amount;
@@ -63,7 +82,7 @@ static void check_amounts(const struct one_node *node, const struct sums *sums)
 	T_EQ(hot->cpu_used[slot], narrow(sums->cpu));
 	T_EQ(hot->cpu_nonzero[slot], narrow(sums->nonzero_cpu));
 	T_EQ(hot->pods_alloc[slot], node->look->pods);
-	T_EQ(hot->pods_used[slot], sums->pods);
+	T_EQ(hot->pods_used[slot], sums->pods + sums->held_for);
 	T_EQ(hot->memory_alloc[slot], node->look->memory);
 	T_EQ(hot->memory_used[slot], sums->memory);
 	T_EQ(hot->memory_nonzero[slot], sums->nonzero_memory);
@@ -135,6 +154,7 @@ static void check_naive(void)
 	unsigned nodes = 0, wide = 0;
 
 	add_up();
+	add_holds();
 	for (unsigned i = 0; i < NODES; i++) {
 		const struct one_node *node = &w.node[i];
 		const struct sums *sums = &sums_now[i];
@@ -238,7 +258,7 @@ static void step_node(void)
 		object = node->look->node;
 		object.name = node->name;
 		T_OK(snapshot_node_change(&snapshot, node->slot, &object, &err), &err);
-	} else if (node->pods == 0 && node->waiting == 0) {
+	} else if (node->pods == 0 && node->waiting == 0 && node->holds == 0) {
 		snapshot_node_remove(&snapshot, node->slot);
 		node->there = false;
 	}
@@ -302,6 +322,39 @@ static void step_nomination(void)
 	waiting->there = true;
 }
 
+static void step_hold(void)
+{
+	struct one_hold *hold = &w.hold[any(HOLDS)];
+	struct one_node *node = &w.node[hold->node];
+	struct node_hold is;
+
+	if (hold->there && chance(40)) {
+		if (hold->lifted)
+			snapshot_hold_lower(&snapshot, hold->number);
+		else
+			snapshot_hold_lift(&snapshot, hold->number);
+		hold->lifted = !hold->lifted;
+	} else if (hold->there) {
+		snapshot_hold_end(&snapshot, hold->number);
+		node->holds--;
+		hold->there = false;
+	} else if (!hold->there) {
+		*hold = (struct one_hold){.node = any(w.nodes_most),
+		                          .look = &w.look[any(LOOKS)],
+		                          .nonzero_cpu = any(1 << 30),
+		                          .nonzero_memory = any(1 << 30)};
+		node = &w.node[hold->node];
+		if (!node->there)
+			return;
+		is = (struct node_hold){hold->look->node.allocatable, hold->nonzero_cpu,
+		                        hold->nonzero_memory};
+		T_OK(snapshot_hold(&snapshot, node->slot, &is, &hold->number, &err),
+		     &err);
+		node->holds++;
+		hold->there = true;
+	}
+}
+
 static void step_column(void)
 {
 	unsigned i = any(KEYS);
@@ -314,10 +367,31 @@ static void step_column(void)
 	T_OK(label_column_open(&snapshot, w.key[i], &w.column[i], &err), &err);
 }
 
+/* NULL: it was lifted before, or is not there. */
+static struct one_hold *lift_hold(void)
+{
+	struct one_hold *hold = &w.hold[any(HOLDS)];
+
+	if (!hold->there || hold->lifted)
+		return NULL;
+	snapshot_hold_lift(&snapshot, hold->number);
+	hold->lifted = true;
+	return hold;
+}
+
+static void lower_hold(struct one_hold *hold)
+{
+	if (hold == NULL)
+		return;
+	snapshot_hold_lower(&snapshot, hold->number);
+	hold->lifted = false;
+}
+
 /* Some are lifted, others come in their place; then, in any order, all is as it was. */
 static void step_probe(void)
 {
 	struct one_pod *touched[TOUCHED];
+	struct one_hold *hold;
 	uint64_t changes = snapshot.changes;
 	unsigned count = 0;
 
@@ -337,10 +411,12 @@ static void step_probe(void)
 		}
 		touched[count++] = pod;
 	}
+	hold = lift_hold();
 	if (chance(3)) {
 		check_naive();
 		snapshot_check(&snapshot);
 	}
+	lower_hold(hold);
 	while (count > 0) {
 		unsigned i = any(count);
 		struct one_pod *pod = touched[i];
@@ -364,8 +440,10 @@ static void step(void)
 		step_node();
 	else if (what < 85)
 		step_pod();
-	else if (what < 92)
+	else if (what < 90)
 		step_nomination();
+	else if (what < 92)
+		step_hold();
 	else if (what < 93)
 		step_column();
 	else

@@ -16,6 +16,7 @@ enum {
 	KEYS = 3,
 	IMAGES = 3,
 	WAITING = 100, /* nominations */
+	HOLDS = 100,
 };
 
 static const char *const keys[KEYS] = {"zone", "rack", "host"};
@@ -42,7 +43,7 @@ struct one_node {
 	bool there;
 	uint32_t name, cluster, slot;
 	const struct look *look;
-	unsigned pods, waiting;
+	unsigned pods, waiting, holds;
 };
 
 struct one_pod {
@@ -58,6 +59,15 @@ struct one_waiting {
 	uint32_t number;
 };
 
+/* As much as such a node has. */
+struct one_hold {
+	bool there, lifted;
+	const struct look *look;
+	int64_t nonzero_cpu, nonzero_memory;
+	unsigned node;
+	uint32_t number;
+};
+
 static struct {
 	struct pl_rng rng;
 	struct kind kind[KINDS];
@@ -65,6 +75,7 @@ static struct {
 	struct one_node node[NODES];
 	struct one_pod pod[PODS];
 	struct one_waiting waiting[WAITING];
+	struct one_hold hold[HOLDS];
 	struct label_column *column[KEYS];
 	uint32_t key[KEYS], image[IMAGES], gpu, stick;
 	unsigned nodes_most, pods_most;
