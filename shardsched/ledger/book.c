@@ -20,7 +20,7 @@ enum {
 struct draft {
 	struct book *book;
 	bool whole; /* nothing has failed yet */
-	bool marks;
+	bool marks, bumps;
 	enum book_kind kind;
 	struct kv_compare compare[BOOK_PARTS_MAX];
 	struct kv_req then[BOOK_PARTS_MAX], otherwise[BOOK_PARTS_MAX];
@@ -146,6 +146,7 @@ static bool take(struct draft *draft)
 		.otherwises = (uint8_t)draft->otherwises,
 		.kind = (uint8_t)draft->kind,
 		.marks = draft->marks,
+		.bumps = draft->bumps,
 	};
 	memcpy(book->compare + book->compares, draft->compare,
 	       draft->compares * sizeof draft->compare[0]);
@@ -157,6 +158,8 @@ static bool take(struct draft *draft)
 	book->thens += draft->thens;
 	book->otherwises += draft->otherwises;
 	book->bytes += draft->bytes;
+	book->shape_bumped =
+		book->shape_bumped || (draft->kind == BOOK_NODE && draft->bumps);
 	return true;
 }
 
@@ -335,6 +338,17 @@ static void expect_node(struct draft *draft, const int64_t revs[2], struct pl_sp
 	look(draft, kv_key(alloc), false);
 }
 
+/* Decisions about what nodes there are compare it. The last write of its entry. */
+static void bump_shape(struct draft *draft)
+{
+	const struct keys_id id = {.kind = KEYS_SHAPE};
+
+	if (draft->book->shape_bumped)
+		return;
+	draft->bumps = true;
+	then(draft, kv_op_put(key_of(draft, &id), PL_SPAN_LIT("{\"v\":1}")));
+}
+
 bool book_put_node(struct book *book, const struct book_node *node, int64_t node_rev,
                    int64_t alloc_rev, struct pl_span json, struct pl_span alloc)
 {
@@ -347,6 +361,7 @@ bool book_put_node(struct book *book, const struct book_node *node, int64_t node
 	expect_node(&draft, (const int64_t[]){node_rev, alloc_rev}, node_at, alloc_at);
 	then(&draft, kv_op_put(node_at, json));
 	then(&draft, kv_op_put(alloc_at, alloc));
+	bump_shape(&draft);
 	return take(&draft);
 }
 
@@ -361,6 +376,7 @@ bool book_delete_node(struct book *book, const struct book_node *node, int64_t n
 	expect_node(&draft, (const int64_t[]){node_rev, alloc_rev}, node_at, alloc_at);
 	then(&draft, kv_op_delete(kv_key(node_at)));
 	then(&draft, kv_op_delete(kv_key(alloc_at)));
+	bump_shape(&draft);
 	return take(&draft);
 }
 
@@ -385,5 +401,14 @@ bool book_put(struct book *book, struct pl_span key, int64_t mod_revision,
 	compare(&draft, kept, mod_revision);
 	then(&draft, kv_op_put(kept, value));
 	look(&draft, kv_key(kept), false);
+	return take(&draft);
+}
+
+bool book_bump(struct book *book, struct pl_span key, struct pl_span value)
+{
+	struct draft draft = draft_of(book, BOOK_BUMP);
+
+	draft.bumps = true;
+	then(&draft, kv_op_put(keep(&draft, key), value));
 	return take(&draft);
 }

@@ -41,6 +41,7 @@ struct book {
 	uint32_t entries, compares, thens, otherwises;
 	uint32_t entry_cap, cap; /* of the other three */
 	size_t bytes;            /* of the request, at most */
+	bool shape_bumped;       /* /groups/nodes is among what it puts */
 };
 
 /* limits: of the kv; zeros are taken as etcd's defaults (128 operations, 1.5 MiB). */
@@ -88,7 +89,9 @@ bool book_delete_pod(struct book *book, const struct book_decided *decided,
 bool book_put_alloc(struct book *book, const struct book_node *node, int64_t alloc_rev,
                     struct pl_span alloc);
 
-/* The node and its alloc: both new (revisions 0), or both as seen. */
+/* The node and its alloc: both new (revisions 0), or both as seen. What nodes there are,
+ * and how they are labelled, is read by rules that reach past one node; so these two put
+ * /groups/nodes as well (once a book), which is what such decisions compare. */
 bool book_put_node(struct book *book, const struct book_node *node, int64_t node_rev,
                    int64_t alloc_rev, struct pl_span json, struct pl_span alloc);
 bool book_delete_node(struct book *book, const struct book_node *node, int64_t node_rev,
@@ -101,6 +104,9 @@ bool book_expect(struct book *book, struct pl_span key, int64_t mod_revision);
 /* A key of another kind (a group, a registry), compared and put. */
 bool book_put(struct book *book, struct pl_span key, int64_t mod_revision,
               struct pl_span value);
+/* Such a key, put without a compare: all that counts of it is that its mod_revision is
+ * another. Once a key; its verdict is always BOOK_SAME, and it never stands alone. */
+bool book_bump(struct book *book, struct pl_span key, struct pl_span value);
 
 /* -- the answer -------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ static int64_t written(const struct book *book, const struct book_entry *entry,
 {
 	int64_t revision = 0;
 
-	for (unsigned i = 0; i < entry->thens; i++) {
+	for (unsigned i = 0; i < (unsigned)entry->thens - entry->bumps; i++) {
 		const struct kv_req *op = &book->then[entry->then + i];
 		const struct kv_record *record;
 
@@ -119,7 +119,7 @@ static void place_pod(const struct kv_get_result *get, struct book_found *out)
 static void place(const struct book_entry *entry, const struct kv_txn_result *txn,
                   struct book_found *out)
 {
-	const struct kv_result *got = &txn->results[entry->otherwise];
+	const struct kv_result *got = txn->results + entry->otherwise;
 
 	switch (entry->kind) {
 	case BOOK_POD:
@@ -133,6 +133,8 @@ static void place(const struct book_entry *entry, const struct kv_txn_result *tx
 		return;
 	case BOOK_KEY:
 		out->record = only(&got[0]);
+		return;
+	case BOOK_BUMP:
 		return;
 	}
 	PL_UNREACHABLE("kind of entry");

@@ -10,6 +10,9 @@
  *	/groups/registry                           KEYS_REGISTRY_GLOBAL
  *	/groups/<namespace>/registry               KEYS_REGISTRY
  *	/groups/<namespace>/<term>                 KEYS_GROUP (no term is called registry)
+ *	/groups/nodes                              KEYS_SHAPE
+ *	/gangs/<namespace>/<gang>                  KEYS_GANG
+ *	/budgets/<namespace>/<budget>              KEYS_BUDGET
  *	/shards/<shard>                            KEYS_SHARD
  *	/partitions/<p>/owner                      KEYS_OWNER
  *	/digests/<shard>                           KEYS_DIGEST
@@ -49,6 +52,9 @@ enum keys_kind {
 	KEYS_REGISTRY_GLOBAL,
 	KEYS_REGISTRY,
 	KEYS_GROUP,
+	KEYS_SHAPE,
+	KEYS_GANG,
+	KEYS_BUDGET,
 	KEYS_SHARD,
 	KEYS_OWNER,
 	KEYS_DIGEST,

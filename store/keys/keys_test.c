@@ -46,6 +46,17 @@ T_CASE(every_kind)
 	                        .scope = L("default"),
 	                        .name = L("t1")},
 	       "/groups/default/t1");
+	builds((struct keys_id){.kind = KEYS_GROUP,
+	                        .scope = L("nodes"),
+	                        .name = L("nodes")},
+	       "/groups/nodes/nodes");
+	builds((struct keys_id){.kind = KEYS_SHAPE}, "/groups/nodes");
+	builds((struct keys_id){.kind = KEYS_GANG,
+	                        .scope = L("ml"),
+	                        .name = L("train.1")},
+	       "/gangs/ml/train.1");
+	builds((struct keys_id){.kind = KEYS_BUDGET, .scope = L("web"), .name = L("app")},
+	       "/budgets/web/app");
 	builds((struct keys_id){.kind = KEYS_SHARD, .name = L("host-0")},
 	       "/shards/host-0");
 	builds((struct keys_id){.kind = KEYS_OWNER, .partition = 12},

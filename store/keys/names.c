@@ -20,6 +20,7 @@ static const struct rule {
 	[NAMES_ROLE] = {"role", 253, true, NULL},
 	[NAMES_PIN] = {"pin", 253, true, NULL},
 	[NAMES_GANG] = {"gang", 253, true, NULL},
+	[NAMES_BUDGET] = {"budget", 253, true, NULL},
 	[NAMES_CONTROLLER] = {"controller", 253, true, NULL},
 };
 
