@@ -177,12 +177,10 @@ static void count_band(struct queue_band *band, int more)
 	rank_weigh(&band->node, rank_weight(&band->node) + (uint32_t)more);
 }
 
-void active_add(struct queue_active *active, struct queue_pod *pod)
+static void put_in(struct queue_flow *flow, struct queue_pod *pod)
 {
-	struct queue_flow *flow = pod->class->flow;
 	struct queue_band *band = flow->band;
 
-	(void)active;
 	rank_add(&flow->pods, &pod->node, 1);
 	count_band(band, 1);
 	if (rank_has(&flow->turn_node))
@@ -193,15 +191,22 @@ void active_add(struct queue_active *active, struct queue_pod *pod)
 	rank_add(&band->turns, &flow->turn_node, 1);
 }
 
-void active_del(struct queue_active *active, struct queue_pod *pod)
+static void take_out(struct queue_flow *flow, struct queue_pod *pod)
 {
-	struct queue_flow *flow = pod->class->flow;
-
-	(void)active;
 	rank_del(&flow->pods, &pod->node);
 	count_band(flow->band, -1);
 	if (flow->pods.first == NULL)
 		rank_del(&flow->band->turns, &flow->turn_node);
+}
+
+void active_add(struct queue_pod *pod)
+{
+	put_in(pod->class->flow, pod);
+}
+
+void active_del(struct queue_pod *pod)
+{
+	take_out(pod->class->flow, pod);
 }
 
 struct queue_pod *active_first(const struct queue_active *active)
@@ -213,13 +218,39 @@ struct queue_pod *active_first(const struct queue_active *active)
 	return queue_pod_of(flow_of(band_of(band)->turns.first)->pods.first);
 }
 
+bool active_before(const struct queue_pod *a, const struct queue_pod *b)
+{
+	const struct queue_band *x = a->class->flow->band, *y = b->class->flow->band;
+
+	if (x->level != y->level || x->priority != y->priority)
+		return band_before(&x->node, &y->node);
+	return pod_before(&a->node, &b->node);
+}
+
+void active_move(const struct queue_class *class, struct queue_flow *from,
+                 struct queue_flow *to)
+{
+	struct rank_node *node = from->pods.first;
+
+	to->cost = from->cost;
+	while (node != NULL) {
+		struct queue_pod *pod = queue_pod_of(node);
+
+		node = rank_next(node);
+		if (pod->class != class)
+			continue;
+		take_out(from, pod);
+		put_in(to, pod);
+	}
+}
+
 void active_take(struct queue_active *active, struct queue_pod *pod)
 {
 	struct queue_flow *flow = pod->class->flow;
 	struct queue_band *band = flow->band;
 
 	PL_ASSERT(flow->turn >= band->clock);
-	active_del(active, pod);
+	active_del(pod);
 	band->clock = flow->turn;
 	if (!active->fair)
 		return;

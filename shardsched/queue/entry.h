@@ -11,6 +11,8 @@
 #include "shardsched/queue/rank.h"
 #include "store/base/list.h"
 
+enum { QUEUE_LANES = 6 };
+
 enum queue_level { QUEUE_NO_SLA, QUEUE_BRONZE, QUEUE_SILVER, QUEUE_GOLD, QUEUE_LEVELS };
 
 enum queue_place {
@@ -48,8 +50,9 @@ struct queue_class {
 	uint32_t scouts;              /* woken, and not heard from yet */
 	uint16_t wave;                /* how many scouts there may be */
 	uint8_t level;                /* enum queue_level */
-	bool open : 1;                /* the verdict is in doubt */
-	bool fits : 1;                /* a pod was placed since the last verdict */
+	uint8_t lane;
+	bool open : 1; /* the verdict is in doubt */
+	bool fits : 1; /* a pod was placed since the last verdict */
 };
 
 /* A pod. Zeroed: in no queue. */

@@ -59,7 +59,8 @@ struct queue {
 	struct queue_opts opts;
 	struct pl_rng rng;
 	uint64_t now_ms, seq;
-	struct queue_active active;
+	struct queue_active active[QUEUE_LANES];
+	unsigned shut; /* lanes, as a mask */
 	struct rank_tree backoff, gated;
 	uint32_t waiting, flight, classes, classes_waiting;
 
@@ -77,6 +78,12 @@ static inline struct queue_pod *queue_pod_of(struct rank_node *node)
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct queue_pod, node);
 }
 
+static inline struct queue_active *queue_lane_of(struct queue *queue,
+                                                 const struct queue_class *class)
+{
+	return &queue->active[class->lane];
+}
+
 static inline bool queue_has_budget(const struct queue *queue,
                                     const struct queue_class *class)
 {
@@ -91,9 +98,14 @@ PL_NODISCARD enum pl_code active_open(struct queue_active *active,
                                       struct queue_flow **out, struct pl_err *err);
 void active_close(struct queue_active *active, struct queue_flow *flow);
 void active_weigh(struct queue_active *active, uint32_t namespace_id, uint32_t weight);
-void active_add(struct queue_active *active, struct queue_pod *pod);
-void active_del(struct queue_active *active, struct queue_pod *pod);
+void active_add(struct queue_pod *pod);
+void active_del(struct queue_pod *pod);
 struct queue_pod *active_first(const struct queue_active *active);
+/* Of two lanes: by band, then by age. */
+bool active_before(const struct queue_pod *a, const struct queue_pod *b);
+/* The class's pods from the one flow to the other, of another lane. */
+void active_move(const struct queue_class *class, struct queue_flow *from,
+                 struct queue_flow *to);
 /* Takes active_first out and charges its namespace. */
 void active_take(struct queue_active *active, struct queue_pod *pod);
 uint32_t active_position(const struct queue_active *active, const struct queue_pod *pod);

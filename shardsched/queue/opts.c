@@ -93,7 +93,8 @@ enum pl_code queue_new(const struct queue_opts *opts, struct queue **out,
 		return pl_err_set(err, PL_NOMEM, "no memory for a queue's events");
 	}
 	pl_rng_init(&queue->rng, filled.seed);
-	active_init(&queue->active, filled.sort, filled.fair);
+	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
+		active_init(&queue->active[lane], filled.sort, filled.fair);
 	rank_init(&queue->backoff, due_before);
 	rank_init(&queue->gated, older);
 	wait_init(queue);
@@ -106,7 +107,8 @@ void queue_free(struct queue *queue)
 	if (queue == NULL)
 		return;
 	PL_ASSERT(queue->classes == 0 && queue->flight == 0);
-	active_done(&queue->active);
+	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
+		active_done(&queue->active[lane]);
 	free(queue->events);
 	free(queue);
 }
@@ -115,12 +117,14 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
                               const struct queue_class_opts *opts, struct pl_err *err)
 {
 	struct queue_flow *flow = NULL;
-	enum pl_code code = active_open(&queue->active, opts, &flow, err);
+	enum pl_code code;
 
+	PL_ASSERT(opts->level < QUEUE_LEVELS && opts->lane < QUEUE_LANES);
+	code = active_open(&queue->active[opts->lane], opts, &flow, err);
 	if (code != PL_OK)
 		return code;
-	PL_ASSERT(opts->level < QUEUE_LEVELS);
-	*class = (struct queue_class){.flow = flow, .level = (uint8_t)opts->level};
+	*class = (struct queue_class){
+		.flow = flow, .level = (uint8_t)opts->level, .lane = (uint8_t)opts->lane};
 	wait_class_init(class);
 	queue->classes++;
 	return PL_OK;
@@ -129,12 +133,37 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 void queue_class_close(struct queue *queue, struct queue_class *class)
 {
 	PL_ASSERT(class->pods == 0 && class->scouts == 0 && class->bucket == NULL);
-	active_close(&queue->active, class->flow);
+	active_close(queue_lane_of(queue, class), class->flow);
 	queue->classes--;
 	class->flow = NULL;
 }
 
+enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,
+                              unsigned lane, struct pl_err *err)
+{
+	struct queue_flow *from = class->flow, *to = NULL;
+	const struct queue_class_opts opts = {
+		.namespace_id = from->key.namespace_id,
+		.priority = from->key.priority,
+		.level = (enum queue_level)from->key.level,
+	};
+	enum pl_code code;
+
+	PL_ASSERT(lane < QUEUE_LANES);
+	if (lane == class->lane)
+		return PL_OK;
+	code = active_open(&queue->active[lane], &opts, &to, err);
+	if (code != PL_OK)
+		return code;
+	active_move(class, from, to);
+	class->flow = to;
+	active_close(queue_lane_of(queue, class), from);
+	class->lane = (uint8_t)lane;
+	return PL_OK;
+}
+
 void queue_weigh(struct queue *queue, uint32_t namespace_id, uint32_t weight)
 {
-	active_weigh(&queue->active, namespace_id, weight);
+	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
+		active_weigh(&queue->active[lane], namespace_id, weight);
 }

@@ -30,7 +30,7 @@ void queue_send(struct queue *queue, struct queue_pod *pod, uint64_t until_ms)
 		rank_add(&queue->backoff, &pod->node, 1);
 	} else {
 		enter(queue, pod, QUEUE_ACTIVE);
-		active_add(&queue->active, pod);
+		active_add(pod);
 	}
 }
 
@@ -44,7 +44,7 @@ static void leave(struct queue *queue, struct queue_pod *pod)
 {
 	switch ((enum queue_place)pod->place) {
 	case QUEUE_ACTIVE:
-		active_del(&queue->active, pod);
+		active_del(pod);
 		break;
 	case QUEUE_BACKOFF:
 		rank_del(&queue->backoff, &pod->node);
@@ -164,22 +164,32 @@ static void recall(struct queue *queue, struct queue_pod *pod)
 
 struct queue_pod *queue_peek(const struct queue *queue)
 {
-	return active_first(&queue->active);
+	struct queue_pod *best = NULL;
+
+	for (unsigned lane = 0; lane < QUEUE_LANES; lane++) {
+		struct queue_pod *first = (queue->shut >> lane & 1) != 0
+		                                  ? NULL
+		                                  : active_first(&queue->active[lane]);
+
+		if (first != NULL && (best == NULL || active_before(first, best)))
+			best = first;
+	}
+	return best;
 }
 
 struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 {
-	struct queue_pod *pod = active_first(&queue->active);
+	struct queue_pod *pod = queue_peek(queue);
 
 	tick(queue, now_ms);
 	while (pod != NULL && wait_is_in_vain(pod)) {
 		recall(queue, pod);
-		pod = active_first(&queue->active);
+		pod = queue_peek(queue);
 	}
 	if (pod == NULL)
 		return NULL;
 	PL_ASSERT(pod->place == QUEUE_ACTIVE);
-	active_take(&queue->active, pod);
+	active_take(queue_lane_of(queue, pod->class), pod);
 	pod->place = QUEUE_OUT;
 	enter(queue, pod, QUEUE_FLIGHT);
 	pod->seen = queue->event;
@@ -187,6 +197,16 @@ struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 	queue->flight++;
 	queue->attempts++;
 	return pod;
+}
+
+void queue_put_back(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
+{
+	PL_ASSERT(!pod->placed && pod->attempts > 0);
+	tick(queue, now_ms);
+	land(queue, pod);
+	pod->attempts--;
+	queue->attempts--;
+	queue_send(queue, pod, 0);
 }
 
 void queue_placed(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
@@ -272,6 +292,12 @@ void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 	tick(queue, now_ms);
 	leave(queue, pod);
 	queue_send(queue, pod, 0);
+}
+
+void queue_shut_lanes(struct queue *queue, unsigned mask)
+{
+	PL_ASSERT(mask < 1u << QUEUE_LANES);
+	queue->shut = mask;
 }
 
 /* -- what happens -------------------------------------------------------------- */

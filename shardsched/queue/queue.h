@@ -33,6 +33,10 @@
  * band take turns by weight (start-time fair queueing), and within a namespace the order
  * is the same as without. A turn is an attempt. Weights shift turns inside a band only:
  * whoever is to be served at all costs belongs in a higher band.
+ *
+ * **Lanes.** A class is in one of a few lanes. A lane that is shut is passed over, so
+ * that what can not be tried at the moment holds up nobody, and keeps its place. Of the
+ * lanes that are not, the first pods are compared by band, then by age.
  */
 #ifndef SHARDSCHED_QUEUE_QUEUE_H
 #define SHARDSCHED_QUEUE_QUEUE_H
@@ -96,6 +100,7 @@ struct queue_class_opts {
 	int32_t priority;
 	enum queue_level level;
 	uint32_t weight; /* of the namespace, up to QUEUE_WEIGHT_MAX; 0: as it is, or 1 */
+	unsigned lane;
 };
 
 /* PL_NOMEM. */
@@ -104,6 +109,13 @@ PL_NODISCARD enum pl_code queue_class_open(struct queue *queue, struct queue_cla
                                            struct pl_err *err);
 /* No pod of it is in the queue. */
 void queue_class_close(struct queue *queue, struct queue_class *class);
+
+/* To another lane, with its pods. PL_NOMEM: it stays where it is. */
+PL_NODISCARD enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,
+                                           unsigned lane, struct pl_err *err);
+
+/* Those in the mask are passed over from now on, the others are not. */
+void queue_shut_lanes(struct queue *queue, unsigned mask);
 
 /* Of a namespace, in all its bands. */
 void queue_weigh(struct queue *queue, uint32_t namespace_id, uint32_t weight);
@@ -128,7 +140,10 @@ void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *
  * class that has meanwhile turned out not to fit, and now wait again. */
 struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms);
 
-/* The first that is active. */
+/* As if it had not been popped: no attempt was made. */
+void queue_put_back(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
+
+/* The first that is active, in a lane that is not shut. */
 struct queue_pod *queue_peek(const struct queue *queue);
 
 /* What became of an attempt, for a pod in FLIGHT. */
@@ -168,8 +183,8 @@ uint64_t queue_deadline_ms(const struct queue *queue);
 
 struct queue_where {
 	enum queue_place place;
-	/* ACTIVE: pops before its own, if nothing arrives. BACKOFF: by time. WAITING:
-	 * those of its class before it. GATED: by arrival. */
+	/* ACTIVE: pops of its lane before its own, if nothing arrives. BACKOFF: by time.
+	 * WAITING: those of its class before it. GATED: by arrival. */
 	uint32_t position, of;
 	bool parked; /* only events will move it */
 };

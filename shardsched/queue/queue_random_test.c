@@ -49,6 +49,7 @@ static struct {
 	uint64_t events;
 	bool detail; /* the record is long enough to be exact */
 	bool fair;   /* what comes first is told by positions */
+	unsigned shut;
 	unsigned placed, moved;
 } w;
 
@@ -141,7 +142,8 @@ static struct one *naive_first_of_now(void)
 	for (unsigned i = 0; i < PODS; i++) {
 		struct one *one = &w.one[i];
 
-		one->active = one->pod.place == QUEUE_ACTIVE;
+		one->active = one->pod.place == QUEUE_ACTIVE &&
+		              (w.shut >> one->kind->class.lane & 1) == 0;
 		if (one->active)
 			one->position = queue_where(w.queue, &one->pod).position;
 	}
@@ -154,6 +156,7 @@ static unsigned naive_position(const struct one *one)
 
 	for (unsigned i = 0; i < PODS; i++)
 		before += w.one[i].pod.place == QUEUE_ACTIVE &&
+		          w.one[i].kind->class.lane == one->kind->class.lane &&
 		          naive_before(&w.one[i], one);
 	return before;
 }
@@ -305,6 +308,11 @@ static void pop_pod(void)
 	want->refused_by = lacks(kind);
 	for (unsigned t = 0; t < THINGS && want->refused_by == 0; t++)
 		w.room[kind->colour][t] -= kind->wants[t];
+	if (any(16) == 0) {
+		if (want->refused_by == 0)
+			give_back(kind);
+		queue_put_back(w.queue, pod, w.now);
+	}
 }
 
 static void decide(struct one *one)
@@ -373,6 +381,18 @@ static void end_attempt(void)
 	}
 }
 
+/* Turns of several lanes can not be compared. */
+static void lanes_change(void)
+{
+	if (w.fair)
+		return;
+	T_OK(queue_class_move(w.queue, &w.kind[any(CLASSES)].class, any(QUEUE_LANES),
+	                      NULL),
+	     NULL);
+	w.shut = any(2) == 0 ? 0 : any(1u << QUEUE_LANES);
+	queue_shut_lanes(w.queue, w.shut);
+}
+
 static void step(void)
 {
 	unsigned what = any(100), t = any(THINGS), colour = any(COLOURS);
@@ -389,6 +409,8 @@ static void step(void)
 		tell(kind_of[t], colour);
 	} else if (what < 84) {
 		w.room[colour][t] /= 2;
+	} else if (what < 85) {
+		lanes_change();
 	} else if (what < 88) {
 		tell(QUEUE_EV_CSI_NODE, colour);
 	} else {
@@ -431,6 +453,8 @@ static void begin(enum queue_sort sort, uint32_t events_max, bool fair)
 /* Nothing more happens, but what is on its way is decided: then nobody who fits waits. */
 static void settle(void)
 {
+	w.shut = 0;
+	queue_shut_lanes(w.queue, 0);
 	for (;;) {
 		struct queue_stats stats;
 

@@ -48,11 +48,20 @@ const char *queue_level_name(enum queue_level level)
 	return level_names[level];
 }
 
+static uint32_t active_count(const struct queue *queue)
+{
+	uint32_t count = 0;
+
+	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
+		count += rank_sum(&queue->active[lane].bands);
+	return count;
+}
+
 static uint32_t count_of(const struct queue *queue, enum queue_place place)
 {
 	switch (place) {
 	case QUEUE_ACTIVE:
-		return rank_sum(&queue->active.bands);
+		return active_count(queue);
 	case QUEUE_BACKOFF:
 		return rank_sum(&queue->backoff);
 	case QUEUE_WAITING:
@@ -74,7 +83,7 @@ struct queue_where queue_where(const struct queue *queue, const struct queue_pod
 
 	where.of = count_of(queue, where.place);
 	if (where.place == QUEUE_ACTIVE)
-		where.position = active_position(&queue->active, pod);
+		where.position = active_position(&queue->active[pod->class->lane], pod);
 	else if (rank_has(&pod->node))
 		where.position = rank_of(&pod->node);
 	if (where.place == QUEUE_WAITING) {
@@ -155,7 +164,8 @@ void queue_check(const struct queue *queue)
 {
 	uint64_t judged_ms = 0;
 
-	active_check(&queue->active);
+	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
+		active_check(&queue->active[lane]);
 	check_tree(&queue->backoff, QUEUE_BACKOFF);
 	check_tree(&queue->gated, QUEUE_GATED);
 	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)

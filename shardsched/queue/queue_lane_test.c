@@ -1,0 +1,85 @@
+/* Lanes that are shut are passed over, and nobody loses its place. */
+#include "shardsched/queue/queue_rig.h"
+
+static void to_lane(unsigned c, unsigned lane)
+{
+	T_OK(queue_class_move(queue, &classes[c], lane, NULL), NULL);
+	check();
+}
+
+T_CASE(passed_over)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	open_class(1, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 4; i++, now++)
+		add(i, i % 2);
+	to_lane(0, 1);
+	queue_shut_lanes(queue, 1u << 1);
+	T_TRUE(queue_peek(queue) == &pod[1]);
+	pop(1);
+	pop(3);
+	T_TRUE(queue_pop(queue, now) == NULL);
+	queue_shut_lanes(queue, 0);
+	pop(0);
+	pop(2);
+	end();
+}
+
+/* Also across lanes: the higher band first, then the older. */
+T_CASE(order_among_lanes)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	open_class(1, QUEUE_GOLD, 5);
+	open_class(2, QUEUE_GOLD, 0);
+	for (unsigned i = 0; i < 6; i++, now++)
+		add(i, i % 3);
+	to_lane(1, 3);
+	to_lane(2, 2);
+	pop(1);
+	pop(4);
+	pop(0);
+	pop(2);
+	pop(3);
+	pop(5);
+	end();
+}
+
+T_CASE(put_back_where_it_was)
+{
+	begin_by(QUEUE_BY_PRIORITY);
+	open_class(0, QUEUE_NO_SLA, 0);
+	for (unsigned i = 0; i < 3; i++, now++)
+		add(i, 0);
+	pop(0);
+	now += 1000;
+	queue_put_back(queue, &pod[0], now);
+	check();
+	T_EQ(pod[0].attempts, 0);
+	pop(0);
+	pop(1);
+	pop(2);
+	end();
+}
+
+/* What waits and what is in flight goes along. */
+T_CASE(moved_with_all_of_its_pods)
+{
+	begin_by(QUEUE_BY_SLA);
+	open_class(0, QUEUE_GOLD, 0);
+	open_class(1, QUEUE_GOLD, 0);
+	add_refused(0, 0, BIT(FIT));
+	add_refused(1, 0, BIT(FIT));
+	add_refused(4, 1, BIT(FIT));
+	to_lane(0, 1);
+	queue_shut_lanes(queue, 1u << 1);
+	now += 20000;
+	tell(QUEUE_EV_NODE_ADDED, 0);
+	pop(4);
+	T_TRUE(queue_pop(queue, now) == NULL);
+	to_lane(0, 0);
+	T_TRUE(queue_pop(queue, now) != NULL);
+	to_lane(0, 2);
+	end();
+}
