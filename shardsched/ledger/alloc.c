@@ -217,6 +217,15 @@ static void put_pods(struct text_out *out, const struct alloc *alloc)
 	text_out_close(out, '}');
 }
 
+static void put_at(struct text_out *out, uint32_t partition)
+{
+	if (partition >= KEYS_PARTITIONS_MAX)
+		text_out_fail(out, PL_INVALID);
+	TEXT_OUT_LIT(out, "\"at\":");
+	text_out_number(out, partition);
+	TEXT_OUT_LIT(out, ",");
+}
+
 static void put_hold(struct text_out *out, const struct alloc_hold *hold)
 {
 	const char *kind = alloc_hold_word(hold->kind);
@@ -228,6 +237,8 @@ static void put_hold(struct text_out *out, const struct alloc_hold *hold)
 	TEXT_OUT_LIT(out, "\",\"name\":\"");
 	text_out_word(out, hold->name, TEXT_NAME);
 	TEXT_OUT_LIT(out, "\",");
+	if (hold->kind == ALLOC_HOLD_NOMINATED)
+		put_at(out, hold->partition);
 	put_amounts(out, &hold->used);
 	TEXT_OUT_LIT(out, "\"until\":");
 	text_out_stamp(out, hold->until_ms);

@@ -7,7 +7,8 @@
  *	 "ports":["TCP/0.0.0.0/80"],
  *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
  *	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
- *	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"}]}
+ *	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"},
+ *	          {"kind":"nominated","namespace":"web","name":"app-7","at":7,...}]}
  *
  * used is the sum of the pods that are listed and of the holds. Amounts are Kubernetes
  * quantities in whole units (cpu in thousandths), as they are counted. What is empty or
@@ -59,6 +60,7 @@ enum alloc_hold_kind {
 struct alloc_hold {
 	enum alloc_hold_kind kind;
 	struct pl_span space, name; /* the gang, or the pod */
+	uint32_t partition;         /* NOMINATED: where the pod's schedule is */
 	struct alloc_amounts used;
 	int64_t until_ms; /* on the wall's clock; its owner may renew or release it */
 };

@@ -271,6 +271,16 @@ static enum alloc_hold_kind kind_of(struct text_in *in, struct pl_json hold)
 	return ALLOC_HOLD_GANG;
 }
 
+static uint32_t read_at(struct text_in *in, struct pl_json hold)
+{
+	uint64_t at = text_in_number(in, hold, "at");
+
+	if (at < KEYS_PARTITIONS_MAX)
+		return (uint32_t)at;
+	text_in_refuse(in, pl_json_member(hold, "at"), "no such partition");
+	return 0;
+}
+
 static void read_hold(struct text_in *in, struct pl_json value, struct alloc_hold *hold)
 {
 	struct pl_span space, name;
@@ -286,6 +296,8 @@ static void read_hold(struct text_in *in, struct pl_json value, struct alloc_hol
 	hold->name = name_of(in, pl_json_member(value, "name"),
 	                     hold->kind == ALLOC_HOLD_GANG ? NAMES_GANG : NAMES_POD,
 	                     (const char *)name.at);
+	if (hold->kind == ALLOC_HOLD_NOMINATED)
+		hold->partition = read_at(in, value);
 	read_amounts(in, value, &hold->used);
 	hold->until_ms = text_in_stamp(in, value, "until");
 }

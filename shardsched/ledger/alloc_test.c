@@ -18,7 +18,7 @@ static const char whole[] =
 	"\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"train\","
 	"\"used\":{\"cpu\":\"8000m\",\"pods\":\"4\"},"
 	"\"until\":\"2026-11-21T09:00:00.000Z\"},"
-	"{\"kind\":\"nominated\",\"namespace\":\"ml\",\"name\":\"train\","
+	"{\"kind\":\"nominated\",\"namespace\":\"ml\",\"name\":\"train\",\"at\":4095,"
 	"\"nonzero\":{\"cpu\":\"100m\"},\"until\":\"1970-01-01T00:00:00.000Z\"}]}";
 
 static struct pl_arena arena;
@@ -80,6 +80,7 @@ T_CASE(the_whole_value_is_printed_as_it_was_read)
 	T_EQ(alloc.hold[0].used.nonzero_cpu_milli, 8000);
 	T_EQ(alloc.hold[0].until_ms, 1795251600000);
 	T_EQ(alloc.hold[1].kind, ALLOC_HOLD_NOMINATED);
+	T_EQ(alloc.hold[1].partition, 4095);
 	T_EQ(alloc.hold[1].used.nonzero_cpu_milli, 100);
 	T_SPAN(print(&alloc), pl_span_str(whole));
 	down();
@@ -201,6 +202,12 @@ static const struct {
          "\"name\":\"x\",\"until\":\"1970-01-01T00:00:00.000Z\"},{\"kind\":\"gang\","
          "\"namespace\":\"a\",\"name\":\"x\",\"until\":\"1970-01-01T00:00:00.000Z\"}]}",
          "holds[1]: want holds in order"},
+	{"{\"v\":1,\"generation\":1,\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"a\","
+         "\"name\":\"x\",\"until\":\"1970-01-01T00:00:00.000Z\"}]}",
+         "holds[0].at: missing"},
+	{"{\"v\":1,\"generation\":1,\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"a\","
+         "\"name\":\"x\",\"at\":4096,\"until\":\"1970-01-01T00:00:00.000Z\"}]}",
+         "holds[0].at: no such partition"},
 };
 
 T_CASE(what_was_not_written_by_us_is_refused_with_its_path)
@@ -242,6 +249,10 @@ T_CASE(what_no_value_can_have_is_not_printed)
 	const struct alloc_pod nobody = {1, L("a"), L("")};
 	const struct alloc_pod far = {4096, L("a"), L("b")};
 	const struct alloc_hold never = {.space = L("a"), .name = L("b"), .until_ms = -1};
+	const struct alloc_hold away = {.kind = ALLOC_HOLD_NOMINATED,
+	                                .space = L("a"),
+	                                .name = L("b"),
+	                                .partition = 4096};
 	const struct alloc bad[] = {
 		{.generation = UINT64_MAX},
 		{.used = {.cpu_milli = -1}},
@@ -254,6 +265,7 @@ T_CASE(what_no_value_can_have_is_not_printed)
 		{.pod = &nobody, .pods = 1},
 		{.pod = &far, .pods = 1},
 		{.hold = &never, .holds = 1},
+		{.hold = &away, .holds = 1},
 	};
 
 	up();
@@ -447,13 +459,16 @@ static void some_holds(struct alloc *alloc)
 	uint32_t count = below(4);
 	struct alloc_hold *hold = pl_arena_zalloc(&arena, count + 1, sizeof *hold);
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		hold[i] = (struct alloc_hold){
 			.kind = below(2) ? ALLOC_HOLD_GANG : ALLOC_HOLD_NOMINATED,
 			.space = L("web"),
 			.name = some_name(3),
 			.used = some_amounts(),
 			.until_ms = (int64_t)pl_rng_below(&rng, 253402300800000)};
+		if (hold[i].kind == ALLOC_HOLD_NOMINATED)
+			hold[i].partition = below(4096);
+	}
 	alloc->holds = in_order(hold, count, sizeof *hold, by_hold);
 	alloc->hold = alloc->holds == 0 ? NULL : hold;
 }
@@ -487,6 +502,7 @@ static void same(const struct alloc *a, const struct alloc *b)
 	for (uint32_t i = 0; i < a->holds; i++) {
 		T_EQ(alloc_hold_cmp(&a->hold[i], &b->hold[i]), 0);
 		T_EQ(a->hold[i].until_ms, b->hold[i].until_ms);
+		T_EQ(a->hold[i].partition, b->hold[i].partition);
 		same_amounts(&a->hold[i].used, &b->hold[i].used);
 	}
 }
