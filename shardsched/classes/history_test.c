@@ -18,7 +18,7 @@ struct history_opts {
 	uint32_t steps;
 	uint32_t calm; /* nodes and objects change so many times less often */
 	bool nominations;
-	bool abroad; /* nodes go abroad and come home, and some classes stay at home */
+	bool abroad; /* nodes go abroad, aside and home, and some classes stay at home */
 	size_t memory_max;
 	const char *config; /* of the profile */
 	uint64_t seed;
@@ -216,7 +216,7 @@ static void step_abroad(void)
 	uint32_t slot = h.slot[below(h.opts->nodes)];
 
 	if (slot != SNAPSHOT_NONE)
-		snapshot_node_set_abroad(&snapshot, slot, pl_rng_chance(&h.rng, 1, 2));
+		snapshot_node_set_scope(&snapshot, slot, (enum node_scope)below(3));
 }
 
 static void step_pod(void)
@@ -396,8 +396,9 @@ static void step_decide(void)
 	if (plain.result != CYCLE_ERROR && plain.pre.code == VERDICT_SUCCESS &&
 	    pl_rng_chance(&h.rng, 1, 8))
 		check_all(&plain);
-	if (plain.result == CYCLE_NODE && h.class[pod] -> home)
-		T_TRUE(pl_bitset_has(snapshot.home, plain.node));
+	if (plain.result == CYCLE_NODE)
+		T_TRUE(pl_bitset_has(fw_class_nodes(h.class[pod], &snapshot),
+		                     plain.node));
 	check_counted(pod, &plain);
 	h.found += plain.result == CYCLE_NODE;
 	h.none += plain.result == CYCLE_NONE;

@@ -27,7 +27,7 @@ struct fw_class {
 	struct spec_view *view;
 	void *own[PLUGINS_MAX];
 	uint32_t users;
-	bool home;   /* nodes abroad are not for it, and refused by nobody */
+	bool home;   /* it keeps to home: other nodes are refused by nobody */
 	void *cache; /* of classes.h; NULL: none */
 };
 
@@ -35,7 +35,7 @@ struct fw_class {
 static inline struct pl_bitset fw_class_nodes(const struct fw_class *class,
                                               const struct snapshot *snapshot)
 {
-	return class->home ? snapshot->home : snapshot->live;
+	return class->home ? snapshot->home : snapshot->open;
 }
 
 PL_NODISCARD enum pl_code fw_class_open(struct snapshot *snapshot,

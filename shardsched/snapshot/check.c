@@ -112,7 +112,9 @@ static void check_sets(const struct snapshot *snapshot, uint32_t slot)
 
 	PL_ASSERT(snapshot->taints[slot] == (taints == NULL ? 0 : taints->item.id));
 	PL_ASSERT(pl_bitset_has(snapshot->live, slot) == (row->node.name != 0));
-	PL_ASSERT(!pl_bitset_has(snapshot->home, slot) || row->node.name != 0);
+	PL_ASSERT(!pl_bitset_has(snapshot->home, slot) ||
+	          pl_bitset_has(snapshot->open, slot));
+	PL_ASSERT(!pl_bitset_has(snapshot->open, slot) || row->node.name != 0);
 	PL_ASSERT(pl_bitset_has(snapshot->unschedulable, slot) ==
 	          row->node.unschedulable);
 	PL_ASSERT(pl_bitset_has(snapshot->hard_taints, slot) ==

@@ -179,6 +179,7 @@ enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
 	buckets_add(&snapshot->inner->by_name, *slot + 1);
 	show(snapshot, *slot);
 	pl_bitset_add(snapshot->home, *slot);
+	pl_bitset_add(snapshot->open, *slot);
 	scalars_node_add(snapshot, *slot, node->allocatable);
 	images_add(&snapshot->inner->images, node->images);
 	label_columns_move(snapshot, *slot, node->labels);
@@ -227,12 +228,17 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 	return PL_OK;
 }
 
-void snapshot_node_set_abroad(struct snapshot *snapshot, uint32_t slot, bool abroad)
+void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
+                             enum node_scope scope)
 {
+	bool home = scope == NODE_HOME, open = scope != NODE_ASIDE;
+
 	PL_ASSERT(pl_bitset_has(snapshot->live, slot) && !snapshot->inner->probing);
-	if (pl_bitset_has(snapshot->home, slot) != abroad)
+	if (pl_bitset_has(snapshot->home, slot) == home &&
+	    pl_bitset_has(snapshot->open, slot) == open)
 		return;
-	put(snapshot->home, slot, !abroad);
+	put(snapshot->home, slot, home);
+	put(snapshot->open, slot, open);
 	snapshot_touch(snapshot, slot);
 }
 
@@ -254,6 +260,7 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 	row->generation = generation;
 	show(snapshot, slot);
 	pl_bitset_del(snapshot->home, slot);
+	pl_bitset_del(snapshot->open, slot);
 	row->by_name.next = snapshot->inner->free_slot;
 	snapshot->inner->free_slot = slot;
 	snapshot->nodes--;

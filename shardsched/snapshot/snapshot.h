@@ -153,14 +153,15 @@ struct scalar_column {
 };
 
 /* Sets of slots, kept up with the nodes. X(name) */
-#define SNAPSHOT_SETS_MAP(X)                                            \
-	X(live)          /* a node is there */                          \
-	X(home)          /* of these, those that are not abroad */      \
-	X(unschedulable) /* cordoned */                                 \
-	X(hard_taints)   /* NoSchedule or NoExecute among its taints */ \
-	X(soft_taints)   /* PreferNoSchedule among them */              \
-	X(with_ports)    /* host ports in use */                        \
-	X(with_volumes)  /* pods on it have volumes */                  \
+#define SNAPSHOT_SETS_MAP(X)                                             \
+	X(live)          /* a node is there */                           \
+	X(home)          /* of these, those at home */                   \
+	X(open)          /* those at home and abroad, not those aside */ \
+	X(unschedulable) /* cordoned */                                  \
+	X(hard_taints)   /* NoSchedule or NoExecute among its taints */  \
+	X(soft_taints)   /* PreferNoSchedule among them */               \
+	X(with_ports)    /* host ports in use */                         \
+	X(with_volumes)  /* pods on it have volumes */                   \
 	X(nominated)     /* pods are nominated for it */
 
 struct snapshot {
@@ -205,9 +206,16 @@ PL_NODISCARD enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t 
 PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
                                                const struct node *node,
                                                struct pl_err *err);
-/* A node that somebody else owns: classes that keep to home do not look at it. It counts
- * for everything else. One that is added is at home. */
-void snapshot_node_set_abroad(struct snapshot *snapshot, uint32_t slot, bool abroad);
+/* Who looks at a node when nodes are chosen. For all that is counted, pods in domains
+ * above all, nodes are alike. */
+enum node_scope {
+	NODE_HOME,   /* everybody; so is one that is added */
+	NODE_ABROAD, /* classes that do not keep to home */
+	NODE_ASIDE,  /* nobody */
+};
+
+void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
+                             enum node_scope scope);
 /* No pod is on it, none is nominated for it, nothing is held there. */
 void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot);
 
