@@ -91,18 +91,19 @@ static enum pl_code unreadable(const struct alloc_pod *pod, const char *what,
 	                  what, PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
 }
 
-static enum pl_code is_here(struct derive *derive, const struct alloc_pod *pod,
+static enum pl_code is_here(struct derive *derive, struct alloc_pod *pod,
                             struct pl_span state, bool *here, struct pl_err *err)
 {
 	struct pod_state parsed;
 
-	*here = false;
+	*here = pod->leaving = false;
 	if (state.len == 0)
 		return PL_OK;
 	if (state_parse(state, derive->arena, &parsed, err) != PL_OK)
 		return unreadable(pod, "state", err);
 	*here = state_has_place(&parsed) && pl_span_eq(parsed.cluster, derive->cluster) &&
 	        pl_span_eq(parsed.node, derive->node);
+	pod->leaving = parsed.phase == STATE_TERMINATING;
 	return PL_OK;
 }
 
@@ -150,8 +151,9 @@ enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
 {
 	struct parse parse = {.model = derive->model, .arena = derive->arena};
 	struct pod parsed = {0};
+	struct alloc_pod name = *pod;
 	bool here;
-	enum pl_code code = is_here(derive, pod, state, &here, err);
+	enum pl_code code = is_here(derive, &name, state, &here, err);
 
 	if (code != PL_OK || !here)
 		return code;
@@ -163,7 +165,7 @@ enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
 		code = add_spec(derive, parsed.spec, err);
 	pod_drop(derive->model, &parsed);
 	if (code == PL_OK)
-		derive->pod[derive->now.pods++] = *pod;
+		derive->pod[derive->now.pods++] = name;
 	return code;
 }
 

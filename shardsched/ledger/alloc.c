@@ -195,26 +195,46 @@ static void turn_to(struct text_out *out, const struct alloc_pod *last,
 	open_space(out, pod->space);
 }
 
+static uint32_t put_pod(struct text_out *out, const struct alloc_pod *last,
+                        const struct alloc_pod *pod)
+{
+	PL_ASSERT(last == NULL || alloc_pod_cmp(last, pod) < 0);
+	turn_to(out, last, pod);
+	TEXT_OUT_LIT(out, "\"");
+	text_out_word(out, pod->name, TEXT_NAME);
+	TEXT_OUT_LIT(out, "\",");
+	return pod->leaving;
+}
+
+static void close_pods(struct text_out *out)
+{
+	text_out_close(out, ']');
+	text_out_close(out, '}');
+	text_out_close(out, '}');
+}
+
 static void put_pods(struct text_out *out, const struct alloc *alloc)
 {
 	const struct alloc_pod *last = NULL;
+	uint32_t leaving = 0;
 
 	if (alloc->pods == 0)
 		return;
 	TEXT_OUT_LIT(out, "\"pods\":{");
+	for (uint32_t i = 0; i < alloc->pods; last = &alloc->pod[i++])
+		leaving += put_pod(out, last, &alloc->pod[i]);
+	close_pods(out);
+	if (leaving == 0)
+		return;
+	last = NULL;
+	TEXT_OUT_LIT(out, "\"leaving\":{");
 	for (uint32_t i = 0; i < alloc->pods; i++) {
-		const struct alloc_pod *pod = &alloc->pod[i];
-
-		PL_ASSERT(last == NULL || alloc_pod_cmp(last, pod) < 0);
-		turn_to(out, last, pod);
-		TEXT_OUT_LIT(out, "\"");
-		text_out_word(out, pod->name, TEXT_NAME);
-		TEXT_OUT_LIT(out, "\",");
-		last = pod;
+		if (!alloc->pod[i].leaving)
+			continue;
+		(void)put_pod(out, last, &alloc->pod[i]);
+		last = &alloc->pod[i];
 	}
-	text_out_close(out, ']');
-	text_out_close(out, '}');
-	text_out_close(out, '}');
+	close_pods(out);
 }
 
 static void put_at(struct text_out *out, uint32_t partition)

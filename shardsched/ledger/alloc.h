@@ -6,11 +6,13 @@
  *	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
  *	 "ports":["TCP/0.0.0.0/80"],
  *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
+ *	 "leaving":{"0007":{"web":["app-2"]}},
  *	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
  *	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"},
  *	          {"kind":"nominated","namespace":"web","name":"app-7","at":7,...}]}
  *
- * used is the sum of the pods that are listed and of the holds. Amounts are Kubernetes
+ * used is the sum of the pods that are listed and of the holds; those that leave, since
+ * they terminate, are listed among the others until they are gone. Amounts are Kubernetes
  * quantities in whole units (cpu in thousandths), as they are counted. What is empty or
  * zero, and nonzero where it equals used, is left out, because every commit writes this.
  * Pods come in the order of partition, namespace, name; holds of kind, namespace, name;
@@ -49,6 +51,7 @@ struct alloc_amounts {
 struct alloc_pod {
 	uint32_t partition; /* where its schedule is */
 	struct pl_span space, name;
+	bool leaving; /* it terminates; no part of the order */
 };
 
 enum alloc_hold_kind {

@@ -223,38 +223,71 @@ static void read_pod(struct text_in *in, struct pl_json value, struct alloc_pod 
 		text_in_refuse(in, value, "want pods in order");
 }
 
-static void read_space(struct text_in *in, struct pl_json list, struct alloc *out,
-                       struct alloc_pod *pods)
+static uint32_t read_space(struct text_in *in, struct pl_json list,
+                           struct alloc_pod *pods, uint32_t count)
 {
-	struct alloc_pod pod = {.partition = pods[out->pods].partition};
+	struct alloc_pod pod = {.partition = pods[count].partition};
 
 	pod.space = name_of(in, list, NAMES_NAMESPACE, pl_json_key(list));
 	PL_JSON_EACH (value, list) {
 		if (in->code != PL_OK)
-			return;
-		pods[out->pods] = pod;
-		read_pod(in, value, &pods[out->pods], out->pods == 0);
-		out->pods++;
+			return count;
+		pods[count] = pod;
+		read_pod(in, value, &pods[count], count == 0);
+		count++;
 	}
+	return count;
 }
 
-static void read_pods(struct text_in *in, struct pl_json root, struct alloc *out)
+/* How many; NULL when none are there. */
+static uint32_t read_pods(struct text_in *in, struct pl_json object,
+                          struct alloc_pod **out)
 {
-	struct pl_json object = text_in_object(in, root, "pods");
-	uint32_t count = count_pods(in, object);
-	struct alloc_pod *pods = room(in, (size_t)count + 1, sizeof *pods);
+	uint32_t most = count_pods(in, object), count = 0;
+	struct alloc_pod *pods = room(in, (size_t)most + 1, sizeof *pods);
 
 	PL_JSON_EACH (partition, object) {
 		uint32_t number = partition_of(in, partition);
 
 		PL_JSON_EACH (space, partition) {
 			if (in->code != PL_OK)
-				return;
-			pods[out->pods].partition = number;
-			read_space(in, space, out, pods);
+				return count;
+			pods[count].partition = number;
+			count = read_space(in, space, pods, count);
 		}
 	}
-	out->pod = out->pods == 0 ? NULL : pods;
+	*out = count == 0 ? NULL : pods;
+	return count;
+}
+
+/* Both in order. */
+static void read_leaving(struct text_in *in, struct pl_json root, struct alloc_pod *pods,
+                         uint32_t count)
+{
+	struct pl_json object = text_in_object(in, root, "leaving");
+	struct alloc_pod *leaving = NULL;
+	uint32_t at = 0, all;
+
+	if (pl_json_count(object) == 0)
+		return;
+	all = read_pods(in, object, &leaving);
+	for (uint32_t i = 0; in->code == PL_OK && i < all; i++) {
+		while (at < count && alloc_pod_cmp(&pods[at], &leaving[i]) < 0)
+			at++;
+		if (at == count || alloc_pod_cmp(&pods[at], &leaving[i]) != 0)
+			text_in_refuse(in, object, "want pods that are listed");
+		else
+			pods[at].leaving = true;
+	}
+}
+
+static void read_all_pods(struct text_in *in, struct pl_json root, struct alloc *out)
+{
+	struct alloc_pod *pods = NULL;
+
+	out->pods = read_pods(in, text_in_object(in, root, "pods"), &pods);
+	out->pod = pods;
+	read_leaving(in, root, pods, out->pods);
 }
 
 /* -- holds ------------------------------------------------------------------------- */
@@ -329,7 +362,7 @@ enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena, struct al
 
 	read_amounts(&in, root, &alloc.used);
 	read_ports(&in, root, &alloc);
-	read_pods(&in, root, &alloc);
+	read_all_pods(&in, root, &alloc);
 	read_holds(&in, root, &alloc);
 	if (in.code == PL_OK)
 		*out = alloc;

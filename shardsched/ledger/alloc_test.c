@@ -15,6 +15,7 @@ static const char whole[] =
 	"\"ports\":[\"TCP/0.0.0.0/80\",\"UDP/::1/53\"],"
 	"\"pods\":{\"0007\":{\"db\":[\"app-1\"],\"web\":[\"app-1\",\"app-2\"]},"
 	"\"0012\":{\"web\":[\"app-0\"]}},"
+	"\"leaving\":{\"0007\":{\"web\":[\"app-2\"]},\"0012\":{\"web\":[\"app-0\"]}},"
 	"\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"train\","
 	"\"used\":{\"cpu\":\"8000m\",\"pods\":\"4\"},"
 	"\"until\":\"2026-11-21T09:00:00.000Z\"},"
@@ -75,6 +76,8 @@ T_CASE(the_whole_value_is_printed_as_it_was_read)
 	T_EQ(alloc.pod[2].partition, 7);
 	T_SPAN(alloc.pod[2].space, L("web"));
 	T_SPAN(alloc.pod[2].name, L("app-2"));
+	T_TRUE(!alloc.pod[0].leaving && !alloc.pod[1].leaving);
+	T_TRUE(alloc.pod[2].leaving && alloc.pod[3].leaving);
 	T_EQ(alloc.holds, 2);
 	T_EQ(alloc.hold[0].used.pods, 4);
 	T_EQ(alloc.hold[0].used.nonzero_cpu_milli, 8000);
@@ -93,7 +96,7 @@ T_CASE(of_an_empty_node_little_is_written)
 	up();
 	T_SPAN(print(&alloc), L("{\"v\":1,\"generation\":1}"));
 	T_EQ(parse(L(" { \"generation\" : 1, \"v\" : 1, \"used\": {}, \"pods\": {}, "
-	             "\"ports\": [], \"holds\": [] }"),
+	             "\"ports\": [], \"holds\": [], \"leaving\": {} }"),
 	           &alloc),
 	     PL_OK);
 	T_EQ(alloc.pods + alloc.holds + alloc.ports + alloc.used.scalars, 0);
@@ -186,6 +189,15 @@ static const struct {
 	{"{\"v\":1,\"generation\":1,\"pods\":{\"0007\":{\"a\":[\"x\"]},\"0006\":{\"a\":"
          "[\"x\"]}}}",
          "pods.0006.a[0]: want pods in order"},
+	{"{\"v\":1,\"generation\":1,\"leaving\":{\"0007\":{\"a\":[\"x\"]}}}",
+         "leaving: want pods that are listed"},
+	{"{\"v\":1,\"generation\":1,\"pods\":{\"0007\":{\"a\":[\"x\"]}},"
+         "\"leaving\":{\"0007\":{\"a\":[\"w\",\"x\"]}}}",
+         "leaving: want pods that are listed"},
+	{"{\"v\":1,\"generation\":1,\"pods\":{\"0007\":{\"a\":[\"x\"]}},"
+         "\"leaving\":{\"0007\":{\"a\":[\"x\",\"x\"]}}}",
+         "leaving.0007.a[1]: want pods in order"},
+	{"{\"v\":1,\"generation\":1,\"leaving\":[]}", "leaving: want an object"},
 	{"{\"v\":1,\"generation\":1,\"holds\":[1]}", "holds[0]: want an object"},
 	{"{\"v\":1,\"generation\":1,\"holds\":[{}]}", "holds[0].kind: missing"},
 	{"{\"v\":1,\"generation\":1,\"holds\":[{\"kind\":\"x\"}]}", "holds[0].kind: no"},
@@ -244,10 +256,10 @@ T_CASE(what_no_value_can_have_is_not_printed)
 	const struct alloc_scalar zero = {.name = PL_SPAN_LIT("a/x")};
 	const struct alloc_port port = {L("TCP"), L("0/0"), 1};
 	const struct alloc_port none = {L("TCP"), L("::"), 0};
-	const struct alloc_pod slash = {1, L("a"), L("b/c")};
-	const struct alloc_pod quote = {1, L("a\""), L("b")};
-	const struct alloc_pod nobody = {1, L("a"), L("")};
-	const struct alloc_pod far = {4096, L("a"), L("b")};
+	const struct alloc_pod slash = {1, L("a"), L("b/c"), false};
+	const struct alloc_pod quote = {1, L("a\""), L("b"), false};
+	const struct alloc_pod nobody = {1, L("a"), L(""), false};
+	const struct alloc_pod far = {4096, L("a"), L("b"), false};
 	const struct alloc_hold never = {.space = L("a"), .name = L("b"), .until_ms = -1};
 	const struct alloc_hold away = {.kind = ALLOC_HOLD_NOMINATED,
 	                                .space = L("a"),
@@ -447,9 +459,11 @@ static void some_pods(struct alloc *alloc)
 			(struct alloc_pod){.partition = below(3) ? below(4) : below(4096),
 		                           .space = L("web"),
 		                           .name = some_name(50)};
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		pod[i].leaving = below(8) == 0;
 		if (below(2))
 			pod[i].space = pl_span_str("db");
+	}
 	alloc->pods = in_order(pod, count, sizeof *pod, by_pod);
 	alloc->pod = alloc->pods == 0 ? NULL : pod;
 }
@@ -496,8 +510,10 @@ static void same(const struct alloc *a, const struct alloc *b)
 	for (uint32_t i = 0; i < a->ports; i++)
 		T_EQ(alloc_port_cmp(&a->port[i], &b->port[i]), 0);
 	T_EQ(a->pods, b->pods);
-	for (uint32_t i = 0; i < a->pods; i++)
+	for (uint32_t i = 0; i < a->pods; i++) {
 		T_EQ(alloc_pod_cmp(&a->pod[i], &b->pod[i]), 0);
+		T_EQ(a->pod[i].leaving, b->pod[i].leaving);
+	}
 	T_EQ(a->holds, b->holds);
 	for (uint32_t i = 0; i < a->holds; i++) {
 		T_EQ(alloc_hold_cmp(&a->hold[i], &b->hold[i]), 0);

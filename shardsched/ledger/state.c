@@ -14,6 +14,48 @@ const char *state_phase_word(enum state_phase phase)
 	return phase_words[phase];
 }
 
+#define STATE_WORD(name, word) (word),
+static const char *const ask_words[STATE_ASKS] = {STATE_ASK_MAP(STATE_WORD)};
+static const char *const ended_words[STATE_ENDEDS] = {STATE_ENDED_MAP(STATE_WORD)};
+
+const char *state_ask_word(enum state_ask ask)
+{
+	PL_ASSERT((unsigned)ask < STATE_ASKS);
+	return ask_words[ask];
+}
+
+const char *state_ended_word(enum state_ended ended)
+{
+	PL_ASSERT((unsigned)ended < STATE_ENDEDS);
+	return ended_words[ended];
+}
+
+/* -- what follows ------------------------------------------------------------------ */
+
+/* What has run to its end is not run again; what was stopped on its way is. */
+static enum state_end end_of_ended(const struct pod_state *state)
+{
+	bool terminating = state->phase == STATE_TERMINATING;
+
+	if (state->ask == STATE_ASK_DELETE || (terminating && !state->next_pending))
+		return STATE_END_REMOVE;
+	if (state->ended == STATE_ENDED_SUCCEEDED)
+		return STATE_END_FINISH;
+	return terminating || state->ended == STATE_ENDED_GONE ? STATE_END_PENDING
+	                                                       : STATE_END_FINISH;
+}
+
+enum state_end state_end(const struct pod_state *state)
+{
+	if (!state_has_place(state))
+		return state->ask == STATE_ASK_DELETE ? STATE_END_REMOVE : STATE_END_NONE;
+	if (state->ended != STATE_ENDED_NOT)
+		return end_of_ended(state);
+	if (state->phase == STATE_BOUND && state->ask != STATE_ASK_NONE)
+		return STATE_END_TERMINATE;
+	return STATE_END_NONE;
+}
+
 /* NULL: it can be so. */
 static const char *complaint(const struct pod_state *state)
 {
@@ -25,6 +67,10 @@ static const char *complaint(const struct pod_state *state)
 		return "want a node in this phase";
 	if (state->phase == STATE_PENDING && placed)
 		return "want no node in this phase";
+	if (state->ended != STATE_ENDED_NOT && !state_has_place(state))
+		return "what has no place has not ended";
+	if (state->next_pending && state->phase != STATE_TERMINATING)
+		return "want no next in this phase";
 	return NULL;
 }
 
@@ -98,18 +144,35 @@ static void put_why(struct text_out *out, const struct pod_state *state)
 	}
 }
 
+/* Words that need no escaping. */
+#define PUT_WORD(out, name, word)                        \
+	do {                                             \
+		const char *text_ = (word);              \
+		TEXT_OUT_LIT(out, "\"" name "\":\"");    \
+		text_out_raw(out, text_, strlen(text_)); \
+		TEXT_OUT_LIT(out, "\",");                \
+	} while (0)
+
+static void put_end(struct text_out *out, const struct pod_state *state)
+{
+	if (state->ask != STATE_ASK_NONE)
+		PUT_WORD(out, "ask", state_ask_word(state->ask));
+	if (state->ended != STATE_ENDED_NOT)
+		PUT_WORD(out, "ended", state_ended_word(state->ended));
+	if (state->next_pending)
+		PUT_WORD(out, "next", state_phase_word(STATE_PENDING));
+}
+
 static void put_state(struct text_out *out, const struct pod_state *state)
 {
-	const char *phase = state_phase_word(state->phase);
 
 	TEXT_OUT_LIT(out, "{\"v\":1,");
 	if (state->uid.len > 0) {
 		TEXT_OUT_LIT(out, "\"uid\":");
 		put_text(out, state->uid);
 	}
-	TEXT_OUT_LIT(out, "\"phase\":\"");
-	text_out_raw(out, phase, strlen(phase));
-	TEXT_OUT_LIT(out, "\",");
+	PUT_WORD(out, "phase", state_phase_word(state->phase));
+	put_end(out, state);
 	put_place(out, state);
 	put_why(out, state);
 	TEXT_OUT_LIT(out, "\"since\":");
@@ -176,15 +239,30 @@ static int64_t number_of(struct text_in *in, struct pl_json root, const char *na
 	return value;
 }
 
+/* Which of the words the member is; 0 where it may be missing and is. */
+static unsigned word_of(struct text_in *in, struct pl_json root, const char *name,
+                        const char *const *words, unsigned count)
+{
+	struct pl_span word = text_in_text(in, root, name);
+
+	for (unsigned i = 0; i < count; i++)
+		if (pl_span_eq(word, pl_span_str(words[i])))
+			return i;
+	text_in_refuse(in, pl_json_member(root, name), "no pod is in that %s", name);
+	return 0;
+}
+
 static enum state_phase phase_of(struct text_in *in, struct pl_json root)
 {
-	struct pl_span word = text_in_word(in, root, "phase");
+	(void)text_in_word(in, root, "phase");
+	return (enum state_phase)word_of(in, root, "phase", phase_words, STATE_PHASES);
+}
 
-	for (unsigned i = 0; i < STATE_PHASES; i++)
-		if (pl_span_eq(word, pl_span_str(phase_words[i])))
-			return (enum state_phase)i;
-	text_in_refuse(in, pl_json_member(root, "phase"), "no pod is in that phase");
-	return STATE_PENDING;
+static bool next_of(struct text_in *in, struct pl_json root)
+{
+	const char *const words[] = {"", state_phase_word(STATE_PENDING)};
+
+	return word_of(in, root, "next", words, 2) == 1;
 }
 
 enum pl_code state_parse(struct pl_span value, struct pl_arena *arena,
@@ -194,6 +272,10 @@ enum pl_code state_parse(struct pl_span value, struct pl_arena *arena,
 	struct pl_json root = text_in_begin(&in, arena, value, STATE_BYTES_MAX, err);
 	struct pod_state state = {
 		.phase = phase_of(&in, root),
+		.ask = (enum state_ask)word_of(&in, root, "ask", ask_words, STATE_ASKS),
+		.ended = (enum state_ended)word_of(&in, root, "ended", ended_words,
+	                                           STATE_ENDEDS),
+		.next_pending = next_of(&in, root),
 		.uid = text_of(&in, root, "uid", STATE_WORD_MAX),
 		.cluster = name_of(&in, root, "cluster", NAMES_CLUSTER),
 		.node = name_of(&in, root, "node", NAMES_NODE),

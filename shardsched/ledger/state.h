@@ -7,11 +7,19 @@
  *	{"v":1,"uid":"...","phase":"Pending","attempts":4,"reason":"fit.cpu",
  *	 "message":"12 nodes lack 2 cpu","since":...}
  *
+ *	{"v":1,"uid":"...","phase":"Terminating","cluster":"east","node":"n-7",...
+ *	 "ask":"delete","ended":"Gone","next":"Pending","since":...}
+ *
  * What is empty or 0 is left out, but since.
  *
- *	Pending --> Bound --> Terminating --> (key deleted with the spec)
- *	   ^          |  \--> Succeeded, Failed
- *	   +--evicted-+
+ *	Pending --> Bound --> Terminating --> (keys deleted, or Pending: next)
+ *	   ^          | \___________________/
+ *	   |          |    \--> Succeeded, Failed, when it has ended
+ *	   +----------+
+ *
+ * Phases are changed by shards only. What others want or know is said beside the phase,
+ * which stays: ask, by whoever wants the pod gone or moved; ended, by the member that
+ * runs it. state_end says what follows.
  *
  * There is none before the first decision: whoever decides compares the spec then.
  */
@@ -32,6 +40,24 @@
 #define STATE_PHASE_ENUM(phase, word) STATE_##phase,
 enum state_phase { STATE_PHASE_MAP(STATE_PHASE_ENUM) STATE_PHASES };
 
+/* What somebody outside wants. */
+#define STATE_ASK_MAP(X)    \
+	X(NONE, "")         \
+	X(DELETE, "delete") \
+	X(EVICT, "evict") /* to be placed again */
+
+/* What the member says: it does not run any more. */
+#define STATE_ENDED_MAP(X)        \
+	X(NOT, "")                \
+	X(SUCCEEDED, "Succeeded") \
+	X(FAILED, "Failed")       \
+	X(GONE, "Gone") /* was stopped, or is not known there any more */
+
+#define STATE_ASK_ENUM(ask, word) STATE_ASK_##ask,
+enum state_ask { STATE_ASK_MAP(STATE_ASK_ENUM) STATE_ASKS };
+#define STATE_ENDED_ENUM(ended, word) STATE_ENDED_##ended,
+enum state_ended { STATE_ENDED_MAP(STATE_ENDED_ENUM) STATE_ENDEDS };
+
 enum {
 	STATE_MESSAGE_MAX = 1024, /* longer ones are cut */
 	STATE_WORD_MAX = 256,     /* uid, reason */
@@ -41,9 +67,12 @@ enum {
 /* Spans are borrowed, empty where there is nothing to say. */
 struct pod_state {
 	enum state_phase phase;
+	enum state_ask ask;
+	enum state_ended ended; /* while it has a place */
+	bool next_pending;      /* Terminating: it is placed again; else it goes */
 	uint32_t attempts;
 	struct pl_span uid;
-	struct pl_span cluster, node; /* while it has a place */
+	struct pl_span cluster, node; /* where it is, or was */
 	struct pl_span shard;         /* who decided */
 	int64_t epoch;                /* under which; 0: nobody yet */
 	struct pl_span reason;        /* a code of reason.h, or who evicted it */
@@ -52,8 +81,8 @@ struct pod_state {
 };
 
 /* Adds the value, or nothing. PL_INVALID: no such state can be: a bound or terminating
- * pod without a place, a pending one with one, a name that no key has. PL_LIMIT,
- * PL_NOMEM. */
+ * pod without a place, a pending one with one, one that has ended without a place or is
+ * to be placed again without terminating, a name that no key has. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code state_print(const struct pod_state *state, struct pl_buf *out,
                                       struct pl_err *err);
 /* As alloc_parse. */
@@ -61,6 +90,20 @@ PL_NODISCARD enum pl_code state_parse(struct pl_span value, struct pl_arena *are
                                       struct pod_state *out, struct pl_err *err);
 
 const char *state_phase_word(enum state_phase phase);
+/* "": none. */
+const char *state_ask_word(enum state_ask ask);
+const char *state_ended_word(enum state_ended ended);
+
+/* What a shard is to make of it. */
+enum state_end {
+	STATE_END_NONE,      /* nothing */
+	STATE_END_TERMINATE, /* it leaves, and keeps its place until it has ended */
+	/* It gives its place back: */
+	STATE_END_REMOVE,  /* its keys go */
+	STATE_END_PENDING, /* it is placed again */
+	STATE_END_FINISH,  /* it becomes what it ended as */
+};
+enum state_end state_end(const struct pod_state *state);
 
 /* It takes room on its node. */
 static inline bool state_has_place(const struct pod_state *state)

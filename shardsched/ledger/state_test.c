@@ -13,6 +13,11 @@ static const char pending[] =
 	"\"message\":\"12 nodes \\\"lack\\\" 2 cpu\","
 	"\"since\":\"2026-11-21T09:00:00.001Z\"}";
 
+static const char leaving[] =
+	"{\"v\":1,\"phase\":\"Terminating\",\"ask\":\"evict\",\"ended\":\"Gone\","
+	"\"next\":\"Pending\",\"cluster\":\"east\",\"node\":\"n-7\","
+	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
+
 static struct pl_arena arena;
 static struct pl_buf buf;
 
@@ -63,6 +68,11 @@ T_CASE(states_are_printed_as_they_were_read)
 	T_TRUE(!state_has_place(&state));
 	T_SPAN(state.message, L("12 nodes \"lack\" 2 cpu"));
 	T_SPAN(print(&state), pl_span_str(pending));
+	T_EQ(parse(pl_span_str(leaving), &state), PL_OK);
+	T_EQ(state.ask, STATE_ASK_EVICT);
+	T_EQ(state.ended, STATE_ENDED_GONE);
+	T_TRUE(state.next_pending);
+	T_SPAN(print(&state), pl_span_str(leaving));
 	down();
 }
 
@@ -102,6 +112,16 @@ static const struct {
          "document: want a node"},
 	{"{\"v\":1,\"phase\":\"Terminating\",\"since\":\"1970-01-01T00:00:00.000Z\"}",
          "document: want a node"},
+	{"{\"v\":1,\"phase\":\"Pending\",\"ask\":\"kill\"}", "ask: no pod"},
+	{"{\"v\":1,\"phase\":\"Bound\",\"ended\":\"Pending\"}", "ended: no pod"},
+	{"{\"v\":1,\"phase\":\"Bound\",\"next\":\"Bound\"}", "next: no pod"},
+	{"{\"v\":1,\"phase\":\"Bound\",\"next\":7}", "next: want a string"},
+	{"{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"a\",\"node\":\"b\",\"next\":"
+         "\"Pending\",\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "document: want no next"},
+	{"{\"v\":1,\"phase\":\"Pending\",\"ended\":\"Gone\","
+         "\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "document: what has no place"},
 	{"{\"v\":1,\"phase\":\"Failed\",\"node\":\"b\","
          "\"since\":\"1970-01-01T00:00:00.000Z\"}",
          "document: want cluster and node"},
@@ -132,6 +152,9 @@ T_CASE(what_can_not_be_is_not_printed)
 		{.phase = STATE_FAILED, .cluster = L("a")},
 		{.phase = STATE_BOUND, .cluster = L("a\""), .node = L("b")},
 		{.phase = STATE_BOUND, .cluster = L("a"), .node = L("b c")},
+		{.next_pending = true},
+		{.ended = STATE_ENDED_FAILED},
+		{.phase = STATE_SUCCEEDED, .ended = STATE_ENDED_SUCCEEDED},
 		{.shard = L("A")},
 		{.epoch = -1},
 		{.since_ms = -1},
@@ -205,6 +228,11 @@ T_CASE(what_is_printed_is_read_as_the_same)
 		struct pod_state again;
 		struct pl_span text;
 
+		state.ask = (enum state_ask)pl_rng_below(&rng, STATE_ASKS);
+		if (state_has_place(&state))
+			state.ended = (enum state_ended)pl_rng_below(&rng, STATE_ENDEDS);
+		if (state.phase == STATE_TERMINATING)
+			state.next_pending = pl_rng_below(&rng, 2) == 0;
 		if (state.phase != STATE_PENDING) {
 			state.cluster = some_name(&rng);
 			state.node = some_name(&rng);
@@ -212,6 +240,9 @@ T_CASE(what_is_printed_is_read_as_the_same)
 		text = pl_arena_dup(&arena, print(&state));
 		T_EQ(parse(text, &again), PL_OK);
 		T_EQ(again.phase, state.phase);
+		T_EQ(again.ask, state.ask);
+		T_EQ(again.ended, state.ended);
+		T_EQ(again.next_pending, state.next_pending);
 		T_SPAN(again.uid, state.uid);
 		T_SPAN(again.cluster, state.cluster);
 		T_SPAN(again.node, state.node);
@@ -225,6 +256,50 @@ T_CASE(what_is_printed_is_read_as_the_same)
 		pl_arena_reset(&arena);
 	}
 	down();
+}
+
+/* Bound, Terminating, Terminating with next Pending. */
+static const struct {
+	enum state_ask ask;
+	enum state_ended ended;
+	enum state_end follows[3];
+} ends[] = {
+#define ROW(ask, ended, a, b, c) \
+	{STATE_ASK_##ask,        \
+	 STATE_ENDED_##ended,    \
+	 {STATE_END_##a, STATE_END_##b, STATE_END_##c}},
+	ROW(NONE, NOT, NONE, NONE, NONE) ROW(DELETE, NOT, TERMINATE, NONE,
+                                             NONE) ROW(EVICT, NOT, TERMINATE, NONE, NONE)
+		ROW(NONE, SUCCEEDED, FINISH, REMOVE,
+                    FINISH) ROW(NONE, FAILED, FINISH, REMOVE,
+                                PENDING) ROW(NONE, GONE, PENDING, REMOVE, PENDING)
+			ROW(DELETE, SUCCEEDED, REMOVE, REMOVE,
+                            REMOVE) ROW(DELETE, FAILED, REMOVE, REMOVE,
+                                        REMOVE) ROW(DELETE, GONE, REMOVE, REMOVE, REMOVE)
+				ROW(EVICT, SUCCEEDED, FINISH, REMOVE, FINISH)
+					ROW(EVICT, FAILED, FINISH, REMOVE, PENDING)
+						ROW(EVICT, GONE, PENDING, REMOVE, PENDING)
+#undef ROW
+};
+
+T_CASE(what_follows_from_what_was_asked_and_how_it_ended)
+{
+	for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		struct pod_state state = {
+			.phase = STATE_BOUND, .ask = ends[i].ask, .ended = ends[i].ended};
+
+		T_EQ(state_end(&state), ends[i].follows[0]);
+		state.phase = STATE_TERMINATING;
+		T_EQ(state_end(&state), ends[i].follows[1]);
+		state.next_pending = true;
+		T_EQ(state_end(&state), ends[i].follows[2]);
+	}
+	T_EQ(state_end(&(struct pod_state){.phase = STATE_PENDING,
+	                                   .ask = STATE_ASK_DELETE}),
+	     STATE_END_REMOVE);
+	T_EQ(state_end(
+		     &(struct pod_state){.phase = STATE_FAILED, .ask = STATE_ASK_EVICT}),
+	     STATE_END_NONE);
 }
 
 static enum pl_code torture(void)

@@ -21,6 +21,9 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].view->spec == pod->spec);
+		PL_ASSERT(!listed->leaving ||
+		          (sched->snapshot.placed[listed->placed].flags &
+		           PLACED_TERMINATING) != 0);
 	}
 	PL_ASSERT(unknown == node->unknown);
 	PL_ASSERT(sent == 0 || node->call != 0);

@@ -54,6 +54,7 @@ struct listed {
 	struct sched_pod *pod;
 	uint32_t placed; /* in the snapshot; or SNAPSHOT_NONE */
 	bool sent;       /* not in the store's alloc yet */
+	bool leaving;    /* the alloc says that it terminates */
 };
 
 struct sched_node {
@@ -322,6 +323,8 @@ void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *
                 uint32_t placed, bool sent);
 /* Gives what it was placed as. */
 uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i);
+/* It terminates in the snapshot, too, if it does. */
+void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i);
 /* UINT32_MAX: it is not. */
 uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod);
 /* Before and after the spec of a pod changes. */
@@ -334,6 +337,8 @@ PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *nod
                                      const struct alloc *alloc, struct pl_err *err);
 void listed_clear(struct sched *sched, struct sched_node *node);
 bool listed_agrees(const struct sched_node *node);
+/* As what it is, or is to be, in the snapshot. */
+struct pod_on_node listed_as(const struct listed *listed);
 /* The alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                                        struct pl_buf *out, struct pl_err *err);

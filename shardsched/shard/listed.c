@@ -102,23 +102,55 @@ static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *
 	return low;
 }
 
-static void place(struct sched *sched, struct sched_node *node, struct listed *listed)
+static bool terminates(const struct listed *listed)
+{
+	return listed->leaving || listed->pod->phase == STATE_TERMINATING;
+}
+
+struct pod_on_node listed_as(const struct listed *listed)
 {
 	const struct sched_pod *pod = listed->pod;
-	const struct pod_on_node on = {
-		.spec = pod->spec,
-		.name = pod->key[2],
-		.uid = pod->uid,
-		.flags = pod->phase == STATE_TERMINATING ? PLACED_TERMINATING : 0};
+
+	return (struct pod_on_node){.spec = pod->spec,
+	                            .name = pod->key[2],
+	                            .uid = pod->uid,
+	                            .flags = terminates(listed) ? PLACED_TERMINATING : 0};
+}
+
+static void place(struct sched *sched, struct sched_node *node, struct listed *listed)
+{
+	const struct pod_on_node on = listed_as(listed);
 	struct pl_err err = {0};
 
-	PL_ASSERT(listed->placed == SNAPSHOT_NONE && pod->spec != NULL);
+	PL_ASSERT(listed->placed == SNAPSHOT_NONE && on.spec != NULL);
 	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &listed->placed, &err) ==
 	    PL_OK)
 		return;
 	listed->placed = SNAPSHOT_NONE;
 	node_leave(sched, node); /* it would seem emptier than it is */
 	tell_repair(sched, &err);
+}
+
+/* To spreading it is gone; or it is not, after all. */
+void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	struct listed *listed = &node->listed[i];
+	bool is;
+
+	if (listed->placed == SNAPSHOT_NONE)
+		return;
+	is = (sched->snapshot.placed[listed->placed].flags & PLACED_TERMINATING) != 0;
+	if (is == terminates(listed))
+		return;
+	if (is) {
+		snapshot_pod_remove(&sched->snapshot, listed->placed);
+		listed->placed = SNAPSHOT_NONE;
+		place(sched, node, listed);
+	} else {
+		snapshot_pod_terminate(&sched->snapshot, listed->placed);
+	}
+	if (node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
 }
 
 void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
@@ -321,6 +353,20 @@ static void take(struct sched *sched, struct sched_node *node, struct sched_pod 
 	pod_settle(sched, pod);
 }
 
+/* Afterwards it lists these, in their order. */
+static void change(struct sched *sched, struct sched_node *node,
+                   struct sched_pod *const *pods, uint32_t count)
+{
+	node_give_back(sched, node);
+	for (uint32_t i = node->count; i > 0; i--)
+		if (!is_in(pods, count, node->listed[i - 1].pod))
+			drop(sched, node, i - 1);
+	for (uint32_t i = 0; i < count; i++)
+		if (listed_find(node, pods[i]) == UINT32_MAX)
+			take(sched, node, pods[i]);
+	PL_ASSERT(node->count == count);
+}
+
 enum pl_code listed_set(struct sched *sched, struct sched_node *node,
                         const struct alloc *alloc, struct pl_err *err)
 {
@@ -338,15 +384,12 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	node->said = said_by(alloc);
 	node->generation = alloc->generation;
 	node->closed = alloc->holds > 0;
-	if (is_same(node, pods, alloc->pods))
-		return PL_OK;
-	node_give_back(sched, node);
-	for (uint32_t i = node->count; i > 0; i--)
-		if (!is_in(pods, alloc->pods, node->listed[i - 1].pod))
-			drop(sched, node, i - 1);
-	for (uint32_t i = 0; i < alloc->pods; i++)
-		if (listed_find(node, pods[i]) == UINT32_MAX)
-			take(sched, node, pods[i]);
+	if (!is_same(node, pods, alloc->pods))
+		change(sched, node, pods, alloc->pods);
+	for (uint32_t i = 0; i < node->count; i++) {
+		node->listed[i].leaving = alloc->pod[i].leaving;
+		listed_mark(sched, node, i);
+	}
 	return PL_OK;
 }
 
@@ -451,8 +494,10 @@ static enum pl_code pods_of(struct sched *sched, const struct sched_node *node)
 		sched->alloc_pod = grown;
 		sched->alloc_pod_cap = cap;
 	}
-	for (uint32_t i = 0; i < node->count; i++)
+	for (uint32_t i = 0; i < node->count; i++) {
 		sched->alloc_pod[i] = name_of(sched, node->listed[i].pod);
+		sched->alloc_pod[i].leaving = node->listed[i].leaving;
+	}
 	return PL_OK;
 }
 

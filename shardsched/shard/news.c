@@ -190,21 +190,13 @@ static enum pl_code phase_is(struct sched *sched, struct sched_pod *pod,
 	return PL_OK;
 }
 
-/* It terminates: to spreading it is gone. */
-static void terminate(struct sched *sched, struct sched_pod *pod)
+static void mark(struct sched *sched, struct sched_pod *pod)
 {
-	struct sched_node *node = pod->node;
-	uint32_t i =
-		node == NULL || pod->listed == 0 ? UINT32_MAX : listed_find(node, pod);
+	uint32_t i = pod->node == NULL || pod->listed == 0 ? UINT32_MAX
+	                                                   : listed_find(pod->node, pod);
 
-	if (i == UINT32_MAX || node->listed[i].placed == SNAPSHOT_NONE ||
-	    pod->phase != STATE_TERMINATING)
-		return;
-	if ((sched->snapshot.placed[node->listed[i].placed].flags & PLACED_TERMINATING) ==
-	    0) {
-		snapshot_pod_terminate(&sched->snapshot, node->listed[i].placed);
-		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
-	}
+	if (i != UINT32_MAX)
+		listed_mark(sched, pod->node, i);
 }
 
 static bool take_state(struct sched *sched, struct sched_pod *pod,
@@ -230,7 +222,7 @@ static bool take_state(struct sched *sched, struct sched_pod *pod,
 		pod->flags |= POD_BAD_STATE;
 		tell_garbled(sched, id, &err);
 	}
-	terminate(sched, pod);
+	mark(sched, pod);
 	pod_settle(sched, pod);
 	return true;
 }

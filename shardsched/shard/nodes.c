@@ -121,13 +121,7 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 {
 	for (uint32_t i = 0; i < node->count; i++) {
 		struct listed *listed = &node->listed[i];
-		const struct sched_pod *pod = listed->pod;
-		const struct pod_on_node on = {.spec = pod->spec,
-		                               .name = pod->key[2],
-		                               .uid = pod->uid,
-		                               .flags = pod->phase == STATE_TERMINATING
-		                                                ? PLACED_TERMINATING
-		                                                : 0};
+		const struct pod_on_node on = listed_as(listed);
 		enum pl_code code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
 		                                     &listed->placed, err);
 

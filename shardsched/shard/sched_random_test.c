@@ -159,8 +159,9 @@ static void put_alloc(uint32_t node, uint32_t add, uint32_t drop)
 
 	(void)snprintf(name, sizeof name, "p-%u", add);
 	if (add < PODS)
-		pods[count++] = (struct alloc_pod){home_of_pod(add), PL_SPAN_LIT("web"),
-		                                   pl_span_str(name)};
+		pods[count++] = (struct alloc_pod){.partition = home_of_pod(add),
+		                                   .space = PL_SPAN_LIT("web"),
+		                                   .name = pl_span_str(name)};
 	for (uint32_t n = 0; n < alloc.pods; n++) {
 		uint32_t at = count;
 
