@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardsched/classes/alike.h"
 #include "shardsched/classes/kept.h"
 #include "store/base/alloc.h"
 
@@ -11,10 +12,17 @@ struct classes {
 	struct cycle_cache cache;
 	size_t memory_max;
 	struct pl_list order; /* of struct kept; the one used last is first */
+	struct pl_map by_alike;
 	struct classes_figures figures;
 	uint32_t capacity; /* of slots in dirty */
 	struct kept_dirty dirty;
 	struct kept_scratch scratch;
+};
+
+/* Of a class: what it shares with those that are alike. */
+struct share {
+	struct kept *kept; /* NULL: forgotten */
+	struct pl_list of_kept;
 };
 
 static const struct stage_kept *bring(void *ctx, struct cycle *cycle,
@@ -35,6 +43,7 @@ enum pl_code classes_new(struct snapshot *snapshot, size_t memory_max,
 	classes->cache =
 		(struct cycle_cache){.ctx = classes, .bring = bring, .best = best};
 	pl_list_init(&classes->order);
+	pl_map_init(&classes->by_alike);
 	*out = classes;
 	return PL_OK;
 }
@@ -46,7 +55,11 @@ const struct cycle_cache *classes_cache(const struct classes *classes)
 
 static void drop(struct classes *classes, struct kept *kept)
 {
-	kept->class->cache = NULL;
+	PL_LIST_EACH (link, &kept->shares) {
+		pl_list_del(link);
+		PL_LIST_ITEM(link, struct share, of_kept)->kept = NULL;
+	}
+	pl_map_del(&classes->by_alike, &kept->by_alike);
 	pl_list_del(&kept->order);
 	classes->figures.kept--;
 	classes->figures.bytes -= kept->bytes;
@@ -59,6 +72,7 @@ void classes_free(struct classes *classes)
 		return;
 	PL_LIST_EACH (link, &classes->order)
 		drop(classes, PL_LIST_ITEM(link, struct kept, order));
+	pl_map_done(&classes->by_alike);
 	free(classes->dirty.word);
 	free(classes->dirty.list);
 	free(classes);
@@ -69,10 +83,26 @@ void classes_figures(const struct classes *classes, struct classes_figures *out)
 	*out = classes->figures;
 }
 
+/* Nobody is left who holds what its signature points to. */
+static void leave(struct classes *classes, struct share *share)
+{
+	struct kept *kept = share->kept;
+
+	if (kept == NULL)
+		return;
+	pl_list_del(&share->of_kept);
+	share->kept = NULL;
+	if (pl_list_empty(&kept->shares))
+		drop(classes, kept);
+}
+
 void classes_forget(struct classes *classes, struct fw_class *class)
 {
-	if (class->cache != NULL)
-		drop(classes, class->cache);
+	if (class->cache == NULL)
+		return;
+	leave(classes, class->cache);
+	free(class->cache);
+	class->cache = NULL;
 }
 
 /* Those used last stay, within the bound; but for one that is to stay anyhow. */
@@ -163,7 +193,8 @@ static bool is_same_plan(const struct stage_plan *a, const struct stage_plan *b)
 	return true;
 }
 
-static struct kept *begin(struct classes *classes, struct fw_class *class)
+static struct kept *begin(struct classes *classes, const struct fw_class *class,
+                          const struct alike *alike)
 {
 	size_t bytes = kept_bytes(classes->capacity, 0);
 	struct kept *kept;
@@ -174,26 +205,64 @@ static struct kept *begin(struct classes *classes, struct fw_class *class)
 	kept = kept_new(classes->capacity);
 	if (kept == NULL)
 		return NULL;
-	kept->class = class;
-	class->cache = kept;
+	kept->alike = *alike;
+	kept->home = class->home;
+	pl_list_init(&kept->shares);
+	(void)!pl_map_add(&classes->by_alike, &kept->by_alike,
+	                  pl_span(&kept->alike, sizeof kept->alike));
 	pl_list_add_head(&classes->order, &kept->order);
 	classes->figures.kept++;
 	classes->figures.bytes += kept->bytes;
 	return kept;
 }
 
+static struct kept *find(const struct classes *classes, const struct alike *alike)
+{
+	struct pl_map_node *at =
+		pl_map_get(&classes->by_alike, pl_span(alike, sizeof *alike));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct kept, by_alike);
+}
+
+static struct share *share_of(struct fw_class *class)
+{
+	struct share *share = class->cache;
+
+	if (share == NULL) {
+		share = pl_calloc(1, sizeof *share);
+		class->cache = share;
+	}
+	return share;
+}
+
 /* The one of the class, as old as it may be. fresh: nothing is known of it. */
 static struct kept *take(struct classes *classes, struct fw_class *class, bool *fresh)
 {
-	struct kept *kept = class->cache;
+	struct share *share = share_of(class);
+	struct kept *kept;
+	struct alike alike;
 
-	if (kept != NULL && kept->capacity != classes->capacity) {
-		drop(classes, kept);
-		kept = NULL;
+	if (share == NULL)
+		return NULL;
+	if (share->kept != NULL && share->kept->capacity != classes->capacity)
+		drop(classes, share->kept);
+	kept = share->kept;
+	*fresh = false;
+	if (kept == NULL) {
+		alike_of(class, &alike);
+		kept = find(classes, &alike);
+		if (kept != NULL && kept->capacity != classes->capacity) {
+			drop(classes, kept);
+			kept = NULL;
+		}
+		*fresh = kept == NULL;
+		if (kept == NULL)
+			kept = begin(classes, class, &alike);
+		if (kept == NULL)
+			return NULL;
+		share->kept = kept;
+		pl_list_add_tail(&kept->shares, &share->of_kept);
 	}
-	*fresh = kept == NULL;
-	if (kept == NULL)
-		return begin(classes, class);
 	pl_list_del(&kept->order);
 	pl_list_add_head(&classes->order, &kept->order);
 	return kept;
@@ -249,7 +318,8 @@ static const struct stage_kept *bring(void *ctx, struct cycle *cycle,
 
 static void best(void *ctx, struct fw_class *class, uint64_t draw, struct stage_best *out)
 {
-	const struct kept *kept = class->cache;
+	const struct share *share = class->cache;
+	const struct kept *kept = share->kept;
 	struct best_top top;
 
 	(void)ctx;

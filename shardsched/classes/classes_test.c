@@ -180,6 +180,68 @@ T_CASE(without_room_nothing_is_kept)
 	rig_end();
 }
 
+static struct fw_class *class_of(const char *text, struct pod *pod)
+{
+	struct fw_class *class;
+
+	*pod = pod_from(text);
+	T_OK(fw_class_open(&snapshot, &r.profiles.at[0], pod->spec, &class, &err), &err);
+	return class;
+}
+
+static uint32_t node_for(struct cycle *cycle, struct fw_class *class)
+{
+	struct pod_self self = {.nominated = SNAPSHOT_NONE};
+	struct outcome out;
+
+	cycle_run(cycle, class, &self, 5, &out);
+	return out.result == CYCLE_NODE ? out.node : SNAPSHOT_NONE;
+}
+
+static void close_class(struct fw_class *class, struct pod *pod)
+{
+	classes_forget(r.classes, class);
+	fw_class_close(&snapshot, class);
+	pod_drop(&model, pod);
+}
+
+T_CASE(classes_that_ask_for_the_same_share_what_is_kept)
+{
+	static const char *const text[] = {
+		"{'metadata': {'name': 'p', 'namespace': 'a', 'labels': {'app': 'x'}}, "
+		"'spec': {'priority': 7, 'containers': [{'name': 'c', 'resources': "
+		"{'requests': {'cpu': '900m'}}}]}}",
+		"{'metadata': {'name': 'q', 'namespace': 'b'}, 'spec': {'containers': "
+		"[{'name': 'c', 'resources': {'requests': {'cpu': '900m'}}}]}}",
+		"{'metadata': {'name': 'q', 'namespace': 'b'}, 'spec': {'nodeSelector': "
+		"{'zone': 'z'}, 'containers': [{'name': 'c', 'resources': "
+		"{'requests': {'cpu': '900m'}}}]}}",
+		"{'metadata': {'name': 'q', 'namespace': 'b'}, 'spec': {'volumes': "
+		"[{'name': 'v', 'gcePersistentDisk': {'pdName': 'd'}}], 'containers': "
+		"[{'name': 'c', 'resources': {'requests': {'cpu': '900m'}}}]}}",
+	};
+	struct fw_class *class[4];
+	struct pod pod[4];
+
+	rig_begin(40, 1 << 20);
+	for (int i = 0; i < 4; i++) {
+		class[i] = class_of(text[i], &pod[i]);
+		T_EQ(node_for(r.cached, class[i]), node_for(r.plain, class[i]));
+		T_EQ(figures().kept, i < 2 ? 1 : i);
+	}
+	T_EQ(figures().made, 3);
+	/* It outlives the one that made it, and goes with the last. */
+	close_class(class[0], &pod[0]);
+	T_EQ(figures().kept, 3);
+	T_EQ(node_for(r.cached, class[1]), node_for(r.plain, class[1]));
+	T_EQ(figures().made, 3);
+	for (int i = 1; i < 4; i++)
+		close_class(class[i], &pod[i]);
+	T_EQ(figures().kept, 0);
+	T_EQ(figures().bytes, 0);
+	rig_end();
+}
+
 T_CASE(what_is_kept_grows_with_the_cluster)
 {
 	rig_begin(500, 1 << 20);

@@ -1,13 +1,15 @@
 /*
- * What is kept of one class: see classes.h. Its numbers hold for the snapshot as it was
- * at `changes`; kept_mend brings them up to now.
+ * What is kept of one class, or of several that are alike: see classes.h. Its numbers
+ * hold for the snapshot as it was at `changes`; kept_mend brings them up to now.
  */
 #ifndef SHARDSCHED_CLASSES_KEPT_H
 #define SHARDSCHED_CLASSES_KEPT_H
 
+#include "shardsched/classes/alike.h"
 #include "shardsched/classes/best_tree.h"
 #include "shardsched/framework/stages.h"
 #include "store/base/list.h"
+#include "store/base/map.h"
 
 /* A score that is normalised by its maximum. */
 struct kept_maxed {
@@ -20,7 +22,10 @@ struct kept_maxed {
 
 struct kept {
 	struct pl_list order; /* of use */
-	struct fw_class *class;
+	struct pl_map_node by_alike;
+	struct alike alike;
+	struct pl_list shares; /* of the classes that use it */
+	bool home;             /* only nodes at home are looked at */
 	struct stage_plan plan;
 	uint64_t changes;
 	uint32_t capacity; /* of slots */
