@@ -348,15 +348,36 @@ static bool is_wanted(const struct sched *sched, const struct call *call)
 	return false;
 }
 
-void call_drop_lost(struct sched *sched)
+/* It was made under an epoch that is over. Sent again it would carry the fence of the
+ * next one, and nobody would see that it is old. */
+static bool is_stale(const struct sched *sched, const struct call *call)
+{
+	for (uint32_t i = 0; i < call->items; i++)
+		if (call->item[i].epoch != call_epoch(sched, call->item[i].id.partition))
+			return true;
+	return call->rewound;
+}
+
+/* It is not sent any more. The fence that it was sent with holds no longer, so it is
+ * read what became of it, as far as that is still of interest. */
+static void drop(struct sched *sched, struct call *call)
+{
+	if (!call->doubt || !is_wanted(sched, call))
+		give_up(sched, call, false);
+	else if (!call->reading)
+		read_instead(sched, call);
+	else
+		again(sched, call);
+}
+
+void call_drop_stale(struct sched *sched)
 {
 	for (unsigned i = 0; i < SCHED_CALLS; i++) {
 		struct call *call = &sched->call[i];
 
-		if (call->kind == CALL_READ || call->state == CALL_FREE ||
-		    call->state == CALL_OUT || is_wanted(sched, call))
-			continue;
-		give_up(sched, call, false);
+		if (call->kind != CALL_READ && call->state != CALL_FREE &&
+		    call->state != CALL_OUT && is_stale(sched, call))
+			drop(sched, call);
 	}
 }
 
@@ -396,10 +417,10 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 		tell_trouble(sched, err);
 		break;
 	}
-	if (is_wanted(sched, call))
-		again(sched, call);
+	if (is_stale(sched, call))
+		drop(sched, call);
 	else
-		give_up(sched, call, false);
+		again(sched, call);
 }
 
 static void answered(struct sched *sched, struct call *call,

@@ -35,7 +35,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	if (call == NULL)
 		return NULL;
 	call->kind = kind;
-	call->doubt = call->reading = false;
+	call->doubt = call->reading = call->rewound = false;
 	call->attempts = 0;
 	call->items = call->placements = 0;
 	call->held = NULL;
@@ -66,6 +66,8 @@ void call_post(struct sched *sched, struct call *call)
 {
 	if (call->kind != CALL_READ)
 		book_req(&call->book, &call->req);
+	for (uint32_t i = 0; i < call->items; i++)
+		call->item[i].epoch = call_epoch(sched, call->item[i].id.partition);
 	call->state = CALL_NEW;
 	sched->commits += call->kind == CALL_COMMIT;
 }

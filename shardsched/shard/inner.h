@@ -164,6 +164,7 @@ struct call_item {
 	struct sched_node *node;
 	struct pl_span value; /* as written */
 	int64_t since_ms;
+	int64_t epoch; /* of its partition, when it was made; 0: not ours */
 };
 
 struct call {
@@ -171,6 +172,7 @@ struct call {
 	enum call_kind kind;
 	bool doubt;   /* an attempt ended without anybody knowing how */
 	bool reading; /* it is only asked how things stand */
+	bool rewound; /* made for revisions that mean nothing any more */
 	unsigned attempts;
 	uint64_t at_ms;
 	struct pl_arena arena;
@@ -364,12 +366,20 @@ bool commit_may(const struct sched *sched);
 struct call *call_begin(struct sched *sched, enum call_kind kind);
 /* For an entry that was added to its book just now. */
 struct call_item *call_item_add(struct call *call, const struct call_item *item);
+/* 0: not ours. */
+static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
+{
+	const struct sched_partition *part = &sched->partition[partition];
+
+	return part->owned ? part->epoch : 0;
+}
 /* The book is full as it is to be. */
 void call_post(struct sched *sched, struct call *call);
 void call_end(struct sched *sched, struct call *call);
 uint8_t call_number(const struct sched *sched, const struct call *call);
-/* Calls that were to be made again, and whose partitions are all lost. */
-void call_drop_lost(struct sched *sched);
+/* Calls that were to be made, and were made for what is no more: a partition of theirs
+ * was lost, whether it is ours again or not. */
+void call_drop_stale(struct sched *sched);
 /* News about something that is in that call. */
 bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
                bool gone);

@@ -217,6 +217,9 @@ static bool take_state(struct sched *sched, struct sched_pod *pod,
 	if (gone) {
 		pod->phase = PHASE_NONE;
 		pod_set_at(sched, pod, 0, 0);
+		/* Nothing says why it waits any more: it is tried anew, and told. */
+		if (pod->place == POD_QUEUED)
+			pod_withdraw(sched, pod);
 	}
 	if (code != PL_OK) {
 		pod->flags |= POD_BAD_STATE;

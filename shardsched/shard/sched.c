@@ -274,7 +274,7 @@ void sched_lost(struct sched *sched, uint32_t partition)
 	part->owned = false;
 	empty(sched, part);
 	PL_ASSERT(part->work == 0);
-	call_drop_lost(sched);
+	call_drop_stale(sched);
 }
 
 void sched_rewound(struct sched *sched)
@@ -282,6 +282,9 @@ void sched_rewound(struct sched *sched)
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		if (sched->partition[i].owned)
 			empty(sched, &sched->partition[i]);
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		sched->call[i].rewound = true;
+	call_drop_stale(sched);
 }
 
 void sched_quiesce(struct sched *sched, uint32_t partition)

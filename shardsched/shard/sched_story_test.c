@@ -257,9 +257,6 @@ T_CASE(an_unknown_outcome_was_no)
 T_CASE(a_partition_is_lost_in_flight)
 {
 	two_nodes_and_a_pod();
-	rig_lost(&rig, 1);
-	TELL("partition 1 is lost while its pod is in a call");
-	show();
 	(void)rig_exec(&rig.store, &rig.out[0].req.txn);
 	rig_fail(&rig, 0, PL_UNKNOWN);
 	known[0] = false;
@@ -269,6 +266,9 @@ T_CASE(a_partition_is_lost_in_flight)
 	rig_fail(&rig, 0, PL_FENCED);
 	known[0] = false;
 	TELL("again, and it is fenced: now it is only asked what stands there");
+	rig_lost(&rig, 1);
+	TELL("partition 1 is lost, with the pod");
+	show();
 	rig.now_ms += 40;
 	run();
 	answer();

@@ -285,6 +285,72 @@ T_CASE(a_partition_comes_and_goes_twice_under_a_call)
 	rig_close(&rig);
 }
 
+/* What was decided under an epoch that is over is not sent again under the next one. */
+T_CASE(a_call_of_an_old_epoch_is_only_asked_for)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run(&rig);
+	rig_lost(&rig, 1);
+	rig_own(&rig, 1);
+	rig_fail(&rig, 0, PL_UNKNOWN);
+	rig.now_ms += 20;
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used);
+	T_EQ(rig.out[0].req.txn.compare_count, 0);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	rig_close(&rig);
+}
+
+/* The same when it waits to be sent, and when the store went back. */
+T_CASE(a_call_of_an_old_epoch_that_waits_is_only_asked_for)
+{
+	for (int i = 0; i < 2; i++) {
+		rig_open(&rig, NULL);
+		rig_node(&rig, 0, "n-1", "4");
+		rig_pod(&rig, 1, "a", "2", "");
+		rig_own(&rig, 0);
+		rig_own(&rig, 1);
+		rig_run(&rig);
+		rig_fail(&rig, 0, PL_UNKNOWN);
+		if (i == 0) {
+			rig_lost(&rig, 1);
+			rig_own(&rig, 1);
+		} else {
+			sched_rewound(rig.sched);
+		}
+		rig.now_ms += 20;
+		rig_run(&rig);
+		T_TRUE(rig.out[0].used);
+		T_EQ(rig.out[0].req.txn.compare_count, 0);
+		rig_close(&rig);
+	}
+}
+
+/* Whoever takes away what says why a pod waits is told again. */
+T_CASE(a_state_that_is_deleted_is_told_again)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "huge", "64", "");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "huge"), "Pending");
+	rig_del(&rig, "/schedules/0001/web/huge/state");
+	T_STR(bound_to(1, "huge"), "");
+	rig_deliver_all(&rig);
+	rig.now_ms += 1000;
+	rig_settle(&rig);
+	T_STR(bound_to(1, "huge"), "Pending");
+	rig_close(&rig);
+}
+
 static void conflicts_are(uint64_t conflicts, uint64_t taken_back)
 {
 	struct sched_figures figures;
