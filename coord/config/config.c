@@ -9,6 +9,7 @@ static const struct config_schema *const schemas[CONFIG_NAME_COUNT] = {
 	[CONFIG_COORD] = &config_schema_coord,
 	[CONFIG_SHARDS] = &config_schema_shards,
 	[CONFIG_WEIGHTS] = &config_schema_weights,
+	[CONFIG_SCHEDULER] = &config_schema_scheduler,
 };
 
 static const struct config_schema *schema_of(enum config_name name)
@@ -33,9 +34,10 @@ enum pl_code config_name_parse(struct pl_span text, enum config_name *out,
 			return PL_OK;
 		}
 	}
-	return pl_err_set(err, PL_NOTFOUND,
-	                  "configuration %s: there are coord, shards and weights",
-	                  pl_quote(text, quoted));
+	return pl_err_set(
+		err, PL_NOTFOUND,
+		"configuration %s: there are coord, shards, weights and scheduler",
+		pl_quote(text, quoted));
 }
 
 void config_default(enum config_name name, struct config_value *out)

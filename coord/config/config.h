@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shardsched/shard/settings.h"
 #include "store/base/arena.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
@@ -52,7 +53,15 @@ struct config_weights {
 	uint32_t factor_count;
 };
 
-enum config_name { CONFIG_COORD, CONFIG_SHARDS, CONFIG_WEIGHTS, CONFIG_NAME_COUNT };
+/* "scheduler": what the shards schedule by, see settings.h */
+
+enum config_name {
+	CONFIG_COORD,
+	CONFIG_SHARDS,
+	CONFIG_WEIGHTS,
+	CONFIG_SCHEDULER,
+	CONFIG_NAME_COUNT
+};
 
 struct config_value {
 	enum config_name name;
@@ -60,6 +69,7 @@ struct config_value {
 		struct config_coord coord;
 		struct config_shards shards;
 		struct config_weights weights;
+		struct sched_settings scheduler;
 	};
 };
 

@@ -63,7 +63,8 @@ T_CASE(names_are_known_or_told)
 		T_EQ(name, i);
 	}
 	T_CODE(config_name_parse(PL_SPAN_LIT("coords"), &name, &err), PL_NOTFOUND, &err);
-	T_STR(err.msg, "configuration 'coords': there are coord, shards and weights");
+	T_STR(err.msg,
+	      "configuration 'coords': there are coord, shards, weights and scheduler");
 }
 
 T_CASE(what_is_absent_is_as_in_the_default)
@@ -160,12 +161,27 @@ T_CASE(factors_are_thousandths)
 	       "factors: shard 'a_b': want only a-z, 0-9, - and .");
 }
 
+/* settings_test.c has the rest. */
+T_CASE(the_scheduler_is_configured_as_kubernetes_does)
+{
+	accept(CONFIG_SCHEDULER, "{}");
+	T_STR(printed(), "{\"profiles\":[{\"schedulerName\":\"default-scheduler\"}],"
+	                 "\"queue\":{\"sort\":\"priority\",\"fair\":false,"
+	                 "\"backoff_first_ms\":1000,\"backoff_max_ms\":10000},"
+	                 "\"shard\":{}}");
+	accept(CONFIG_SCHEDULER, "{\"queue\":{\"backoff_max_ms\":500}}");
+	T_EQ(value.scheduler.backoff_max_ms, 500);
+	accept(CONFIG_SCHEDULER, printed());
+	T_EQ(value.scheduler.backoff_first_ms, 500);
+}
+
 static enum pl_code tortured(void)
 {
 	static const char *const texts[CONFIG_NAME_COUNT] = {
 		[CONFIG_COORD] = "{\"settle_ms\":1}",
 		[CONFIG_SHARDS] = "{\"drain\":[\"a\",\"b\"]}",
 		[CONFIG_WEIGHTS] = "{\"factors\":{\"a\":1,\"b\":2}}",
+		[CONFIG_SCHEDULER] = "{\"shard\":{\"batch\":9}}",
 	};
 	struct pl_arena small;
 	struct pl_buf buf;

@@ -22,5 +22,6 @@ struct config_schema {
 extern const struct config_schema config_schema_coord;
 extern const struct config_schema config_schema_shards;
 extern const struct config_schema config_schema_weights;
+extern const struct config_schema config_schema_scheduler;
 
 #endif

@@ -301,6 +301,28 @@ void sched_figures(const struct sched *sched, struct sched_figures *out)
 	*out = (struct sched_figures){.inflight = sched->sent};
 }
 
+enum pl_code sched_configure(struct sched *sched, const struct sched_settings *settings,
+                             struct pl_err *err)
+{
+	(void)sched;
+	if (fails(err) != PL_OK)
+		return PL_NOMEM;
+	fake.configured++;
+	fake.batch = settings->batch;
+	return PL_OK;
+}
+
+void sched_conflicts(const struct sched *sched, struct conflict_summary *out)
+{
+	(void)sched;
+	*out = (struct conflict_summary){.nodes = 0};
+}
+
+const char *conflict_word(enum conflict_cause cause)
+{
+	return cause == CONFLICT_ALLOC ? "alloc" : "other";
+}
+
 void sched_queue_stats(const struct sched *sched, struct queue_stats *out)
 {
 	(void)sched;

@@ -20,6 +20,8 @@ struct fake_switches {
 	unsigned runs;        /* how often it ran */
 	unsigned rewound;     /* how often that was told */
 	unsigned quiesced;    /* partitions, likewise */
+	unsigned configured;  /* how often it was */
+	uint32_t batch;       /* as the last settings said */
 	struct kv_limits limits;
 };
 

@@ -118,6 +118,12 @@ static void make_room(struct classes *classes, size_t bytes, const struct kept *
 	}
 }
 
+void classes_bound(struct classes *classes, size_t memory_max)
+{
+	classes->memory_max = memory_max;
+	make_room(classes, 0, NULL);
+}
+
 /* -- which slots
  * -------------------------------------------------------------------------
  */

@@ -39,6 +39,9 @@ void classes_free(struct classes *classes);
 const struct cycle_cache *classes_cache(const struct classes *classes);
 void classes_figures(const struct classes *classes, struct classes_figures *out);
 
+/* How much may be kept, from now on. */
+void classes_bound(struct classes *classes, size_t memory_max);
+
 /* Before a class is closed. */
 void classes_forget(struct classes *classes, struct fw_class *class);
 

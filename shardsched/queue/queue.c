@@ -294,6 +294,11 @@ void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 	queue_send(queue, pod, 0);
 }
 
+unsigned queue_lanes_shut(const struct queue *queue)
+{
+	return queue->shut;
+}
+
 void queue_shut_lanes(struct queue *queue, unsigned mask)
 {
 	PL_ASSERT(mask < 1u << QUEUE_LANES);

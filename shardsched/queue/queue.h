@@ -116,6 +116,7 @@ PL_NODISCARD enum pl_code queue_class_move(struct queue *queue, struct queue_cla
 
 /* Those in the mask are passed over from now on, the others are not. */
 void queue_shut_lanes(struct queue *queue, unsigned mask);
+unsigned queue_lanes_shut(const struct queue *queue);
 
 /* Of a namespace, in all its bands. */
 void queue_weigh(struct queue *queue, uint32_t namespace_id, uint32_t weight);

@@ -132,10 +132,12 @@ static void unsend_pod(struct sched *sched, const struct call_item *item)
 	pod->call = 0;
 	PL_ASSERT(pod->place == POD_SENT);
 	pod->placed = i == UINT32_MAX ? SNAPSHOT_NONE : listed_del(sched, node, i);
-	if ((pod->flags & POD_RESET) != 0) {
+	if (pod_is_loose(pod)) {
 		pod->flags &= (uint16_t)~POD_RESET;
-		if (pod->placed != SNAPSHOT_NONE)
+		if (pod->placed != SNAPSHOT_NONE) {
 			snapshot_pod_remove(&sched->snapshot, pod->placed);
+			tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+		}
 		pod->placed = SNAPSHOT_NONE;
 		pod->node = NULL;
 		pod->place = POD_IDLE;
@@ -318,6 +320,7 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 {
 	bool conflict;
 
+	clash_failed(sched, call, result);
 	unsend(sched, call);
 	conflict = take_read(sched, call, result, KEYS_STATE);
 	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;
@@ -390,6 +393,7 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 		break;
 	case PL_FENCED:
 		sched->figures.txns_fenced++;
+		clash_call(sched, call, CONFLICT_FENCED);
 		if (!call->doubt) {
 			give_up(sched, call, true);
 			return;

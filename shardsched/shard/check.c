@@ -77,8 +77,11 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 		break;
 	case POD_SENT:
 		PL_ASSERT(pod->call != 0);
-		if ((pod->flags & POD_RESET) != 0)
+		PL_ASSERT((pod->flags & POD_RESET) == 0 || pod_is_loose(pod));
+		if (pod_is_loose(pod)) {
+			PL_ASSERT(pod->queue.place == QUEUE_OUT);
 			return 0;
+		}
 		PL_ASSERT(pod->queue.place == QUEUE_FLIGHT);
 		break;
 	}

@@ -183,6 +183,19 @@ struct call {
 	struct held *held, **held_end;
 };
 
+/* What the profiles and the queue were made from. */
+struct regime {
+	struct pl_buf profiles; /* text */
+	enum queue_sort sort;
+	bool fair;
+	uint64_t backoff_first_ms, backoff_max_ms;
+	struct regime_weight {
+		uint32_t space; /* string, held */
+		uint32_t weight;
+	} * weight;
+	uint32_t weights;
+};
+
 struct note {
 	enum sched_what what;
 	uint32_t partition;
@@ -200,7 +213,9 @@ struct sched {
 	struct queue *queue;
 	struct queue_plugin plugin[PLUGINS_MAX];
 	struct pool pool;
-	struct sched_opts opts;
+	struct sched_opts opts;  /* batch, inflight and cache_bytes as configured */
+	struct sched_opts first; /* and as they were given */
+	struct regime regime;
 	struct kv_limits limits;
 	char *shard;
 	struct pl_arena arena; /* of one value while it is read */
@@ -228,6 +243,7 @@ struct sched {
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;
+	struct conflicts conflicts;
 };
 
 static inline struct pl_span sched_text(const struct sched *sched, uint32_t id)
@@ -248,6 +264,13 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 static inline struct pool_class *pool_class_of(struct queue_class *class)
 {
 	return PL_CONTAINER_OF(class, struct pool_class, extra);
+}
+
+/* In a call, and in the queue no more: its class was of other settings (sched_configure),
+ * or its partition is lost. If it is not committed it starts anew. */
+static inline bool pod_is_loose(const struct sched_pod *pod)
+{
+	return pod->place == POD_SENT && pod->queue.class == NULL;
 }
 
 /* -- tell.c ---------------------------------------------------------- */
@@ -275,7 +298,7 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod);
 void pod_again(struct sched *sched, struct sched_pod *pod);
 /* Not in the queue any more, wherever it was; IDLE. */
 void pod_withdraw(struct sched *sched, struct sched_pod *pod);
-/* Not in the queue any more, though it is SENT. */
+/* Not in the queue any more, though it is SENT; it may be out of it already. */
 void pod_dequeue(struct sched *sched, struct sched_pod *pod);
 /* Freed when nothing is known of it and nobody refers to it. */
 void pod_tidy(struct sched *sched, struct sched_pod *pod);
@@ -399,6 +422,32 @@ uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
 void unsched_forget(struct sched *sched, struct sched_pod *pod);
 void unsched_run(struct sched *sched);
 uint64_t unsched_deadline_ms(const struct sched *sched);
+
+/* -- configure.c, sched.c --------------------------------------------- */
+
+void regime_done(struct sched *sched, struct regime *regime);
+uint32_t regime_weight(const struct sched *sched, uint32_t space);
+/* The queue for that regime. */
+PL_NODISCARD enum pl_code sched_queue_make(struct sched *sched,
+                                           const struct regime *regime,
+                                           struct queue **out, struct pl_err *err);
+/* Empty; its profiles are those of sched. */
+void sched_pool_init(struct sched *sched);
+
+/* -- conflicts.c, clashes.c ------------------------------------------- */
+
+/* A call failed, and this was read: before it is taken as news. */
+void clash_failed(struct sched *sched, const struct call *call,
+                  const struct kv_result *result);
+/* The commit failed as a whole, for a reason that is not in what was read. */
+void clash_call(struct sched *sched, const struct call *call, enum conflict_cause cause);
+/*
+ * For whoever sets nodes aside, of this shard or others: that node (strings of the
+ * model) keeps refusing for that cause, and gets no more tries until then; until_ms 0: it
+ * is given tries again. Only remembered, for people to see.
+ */
+void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
+                     enum conflict_cause cause, uint64_t until_ms);
 
 /* -- rules that reach further (wide.c) ------------------------------- */
 

@@ -161,8 +161,11 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 
 void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 {
-	struct pool_class *open = pool_class_of(pod->queue.class);
+	struct pool_class *open;
 
+	if (pod->queue.class == NULL)
+		return;
+	open = pool_class_of(pod->queue.class);
 	queue_remove(sched->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};
 	pool_put(&sched->pool, open);

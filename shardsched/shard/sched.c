@@ -15,6 +15,7 @@ enum {
 	BATCH = 128,
 	INFLIGHT = 4,
 	TIMEOUT_MS = 5000,
+	REGIME_TEXT_MAX = 2 << 20,
 };
 
 /* The queue asks without saying whose hint it wants: a function a plugin. */
@@ -61,9 +62,11 @@ static enum queue_level level_of(const struct spec *spec)
 static enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err)
 {
 	struct sched *sched = ctx;
-	const struct queue_class_opts opts = {.namespace_id = open->spec->namespace,
-	                                      .priority = open->spec->priority,
-	                                      .level = level_of(open->spec)};
+	const struct queue_class_opts opts = {
+		.namespace_id = open->spec->namespace,
+		.priority = open->spec->priority,
+		.level = level_of(open->spec),
+		.weight = regime_weight(sched, open->spec->namespace)};
 
 	return queue_class_open(sched->queue, queue_class_of(open), &opts, err);
 }
@@ -75,20 +78,24 @@ static void class_closing(void *ctx, struct pool_class *open)
 	queue_class_close(sched->queue, queue_class_of(open));
 }
 
-static enum pl_code queue_make(struct sched *sched, struct pl_err *err)
+enum pl_code sched_queue_make(struct sched *sched, const struct regime *regime,
+                              struct queue **out, struct pl_err *err)
 {
-	struct queue_opts opts = queue_opts_for(sched->opts.sort);
+	struct queue_opts opts = queue_opts_for(regime->sort);
 
 	for (unsigned i = 0; i < plugins.count; i++) {
 		sched->plugin[i] = (struct queue_plugin){.name = plugins.row[i]->name,
 		                                         .events = plugins.row[i]->events,
 		                                         .hint = hints[i]};
 	}
+	opts.fair = regime->fair;
+	opts.backoff_first_ms = regime->backoff_first_ms;
+	opts.backoff_max_ms = regime->backoff_max_ms;
 	opts.seed = sched->opts.seed;
 	opts.plugins = sched->plugin;
 	opts.plugins_count = plugins.count;
 	opts.hint_ctx = sched;
-	return queue_new(&opts, &sched->queue, err);
+	return queue_new(&opts, out, err);
 }
 
 static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
@@ -106,26 +113,38 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	if (code == PL_OK)
 		code = profiles_parse(&sched->model, &plugins, sched->opts.config,
 		                      &sched->profiles, err);
+	if (code == PL_OK &&
+	    pl_buf_add(&sched->regime.profiles, sched->opts.config) != PL_OK)
+		code = pl_err_set(err, PL_NOMEM, "keep the profiles");
 	sched->opts.config = (struct pl_span){0}; /* was borrowed */
+	sched->regime.sort = sched->opts.sort;
 	if (code == PL_OK)
-		code = queue_make(sched, err);
+		code = sched_queue_make(sched, &sched->regime, &sched->queue, err);
 	if (code == PL_OK)
 		code = unsched_new(sched, err);
 	return code;
 }
 
-static void lists_init(struct sched *sched)
+void sched_pool_init(struct sched *sched)
 {
 	const struct pool_opts pool = {.snapshot = &sched->snapshot,
 	                               .profiles = &sched->profiles,
+	                               .classes = sched->classes,
 	                               .idle_max = SCHED_IDLE_CLASSES,
 	                               .extra_size = sizeof(struct queue_class),
 	                               .opened = class_opened,
 	                               .closing = class_closing,
 	                               .ctx = sched};
 
-	model_init(&sched->model);
 	pool_init(&sched->pool, &pool);
+}
+
+static void lists_init(struct sched *sched)
+{
+	model_init(&sched->model);
+	sched_pool_init(sched);
+	conflicts_init(&sched->conflicts, &sched->model.strings);
+	pl_buf_init(&sched->regime.profiles, REGIME_TEXT_MAX);
 	pl_map_init(&sched->nodes);
 	pl_map_init(&sched->pods);
 	pl_list_init(&sched->ready);
@@ -153,6 +172,7 @@ static void opts_set(struct sched *sched, const struct sched_opts *opts)
 	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
 	PL_ASSERT(opts->partitions > 0 && opts->partitions <= KEYS_PARTITIONS_MAX);
 	sched->batch = sched->opts.batch;
+	sched->first = sched->opts;
 }
 
 static enum pl_code tables_make(struct sched *sched)
@@ -211,6 +231,8 @@ void sched_free(struct sched *sched)
 	if (sched->queue != NULL)
 		queue_free(sched->queue);
 	profiles_drop(&sched->profiles);
+	regime_done(sched, &sched->regime);
+	conflicts_done(&sched->conflicts);
 	cycle_free(sched->cycle);
 	classes_free(sched->classes);
 	snapshot_done(&sched->snapshot);
@@ -414,6 +436,11 @@ void sched_figures(const struct sched *sched, struct sched_figures *out)
 	out->batch = sched->batch;
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		out->inflight += sched->call[i].state != CALL_FREE;
+}
+
+void sched_conflicts(const struct sched *sched, struct conflict_summary *out)
+{
+	conflicts_tell(&sched->conflicts, sched->now_ms, out);
 }
 
 void sched_queue_stats(const struct sched *sched, struct queue_stats *out)

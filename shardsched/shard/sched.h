@@ -27,11 +27,13 @@
 
 #include "shardsched/framework/cycle.h"
 #include "shardsched/queue/queue.h"
+#include "shardsched/shard/conflicts.h"
+#include "shardsched/shard/settings.h"
 #include "store/kv/types.h"
 
 enum {
-	SCHED_INFLIGHT_MAX = 16,
-	SCHED_BATCH_MAX = 512, /* placements in a transaction */
+	SCHED_INFLIGHT_MAX = SETTINGS_INFLIGHT_MAX,
+	SCHED_BATCH_MAX = SETTINGS_BATCH_MAX, /* placements in a transaction */
 };
 
 struct sched_opts {
@@ -51,6 +53,17 @@ struct sched;
 PL_NODISCARD enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
                                     struct pl_err *err);
 void sched_free(struct sched *sched);
+
+/*
+ * Live configuration: from here on everything is decided by these settings. What was
+ * decided by others and is in no transaction yet is given back; what is in one stands if
+ * it is committed, and is decided anew if not. All that wait are tried again, in the
+ * order in which they waited. What is 0 in settings is as in sched_opts. Nothing has
+ * changed when it fails (PL_NOMEM, PL_LIMIT, PL_INVALID).
+ */
+PL_NODISCARD enum pl_code sched_configure(struct sched *sched,
+                                          const struct sched_settings *settings,
+                                          struct pl_err *err);
 
 /* What the kv takes, as it becomes known. */
 void sched_set_limits(struct sched *sched, struct kv_limits limits);
@@ -128,6 +141,7 @@ struct sched_figures {
 };
 
 void sched_figures(const struct sched *sched, struct sched_figures *out);
+void sched_conflicts(const struct sched *sched, struct conflict_summary *out);
 void sched_queue_stats(const struct sched *sched, struct queue_stats *out);
 /* How much work there is in a partition, for the balancer. */
 uint32_t sched_load(const struct sched *sched, uint32_t partition);

@@ -20,7 +20,7 @@ static bool out_known[RIG_OUT_MAX];
 static struct late late[LATE_MAX];
 static unsigned lates;
 static bool quieted[RIG_PARTITIONS];
-static unsigned rival_binds, unknowns, fences, bound_ever, deletes;
+static unsigned rival_binds, unknowns, fences, bound_ever, deletes, configures;
 
 static uint32_t below(uint32_t n)
 {
@@ -499,6 +499,25 @@ static void own_step(void)
 	}
 }
 
+/* Whatever goes on: other scores, another order, other bounds. */
+static void configure(void)
+{
+	static const char most[] =
+		"{\"profiles\":[{\"pluginConfig\":[{\"name\":\"NodeResourcesFit\","
+		"\"args\":{\"scoringStrategy\":{\"type\":\"MostAllocated\"}}}]}]}";
+	struct sched_settings settings = {.sort = below(2) == 0 ? QUEUE_BY_SLA
+	                                                        : QUEUE_BY_PRIORITY,
+	                                  .fair = below(2) == 0,
+	                                  .batch = below(3),
+	                                  .inflight = below(3)};
+
+	if (below(2) == 0)
+		settings.profiles = pl_span_str(most);
+	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
+	configures++;
+	sched_check(rig.sched);
+}
+
 static void step(void)
 {
 	unsigned i = below(RIG_OUT_MAX);
@@ -506,6 +525,8 @@ static void step(void)
 	if (below(3) == 0)
 		others_step();
 	own_step();
+	if (below(40) == 0)
+		configure();
 	if (below(2) == 0)
 		(void)rig_deliver(&rig, below(RIG_PARTITIONS),
 		                  (enum sched_part)below(SCHED_PARTS), 1 + below(4));
