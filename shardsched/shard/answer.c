@@ -165,7 +165,7 @@ static void unsend(struct sched *sched, struct call *call)
 	for (uint32_t i = 0; i < call->items; i++) {
 		struct sched_node *node = call->item[i].node;
 
-		if (call->item[i].pod != NULL)
+		if (call->item[i].pod != NULL || node == NULL)
 			continue;
 		node->call = 0;
 		node->reset = false;
@@ -264,8 +264,10 @@ static void settle(struct sched *sched, const struct call *call)
 				pod_settle(sched, pod);
 			continue;
 		}
+		if (id.kind != KEYS_ALLOC)
+			continue;
 		node = node_find(sched, id.scope, id.name);
-		if (node == NULL || id.kind != KEYS_ALLOC)
+		if (node == NULL)
 			continue;
 		node_settle(sched, node);
 		node_ready(sched, node);
@@ -276,6 +278,8 @@ static void settle(struct sched *sched, const struct call *call)
 static void finish(struct sched *sched, struct call *call)
 {
 	take_held(sched, call);
+	if (call->bundle)
+		bundle_settled(sched, call);
 	settle(sched, call);
 	call_end(sched, call);
 }
@@ -311,7 +315,9 @@ static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 
 static void succeeded(struct sched *sched, struct call *call, int64_t revision)
 {
-	batch_grow(sched, call);
+	if (!call->bundle)
+		batch_grow(sched, call);
+	call->stood = true;
 	stands(sched, call, revision);
 	finish(sched, call);
 }
@@ -327,7 +333,7 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 	conflict = take_read(sched, call, result, KEYS_NODE) || conflict;
 	if (call->kind == CALL_COMMIT) {
 		sched->figures.txns_failed++;
-		if (conflict)
+		if (conflict && !call->bundle)
 			batch_halve(sched);
 	}
 	finish(sched, call);
@@ -345,9 +351,12 @@ static void read_instead(struct sched *sched, struct call *call)
 
 static bool is_wanted(const struct sched *sched, const struct call *call)
 {
-	for (uint32_t i = 0; i < call->items; i++)
-		if (sched->partition[call->item[i].id.partition].owned)
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct keys_id *id = &call->item[i].id;
+
+		if (call_has_partition(id->kind) && sched->partition[id->partition].owned)
 			return true;
+	}
 	return false;
 }
 
@@ -355,9 +364,13 @@ static bool is_wanted(const struct sched *sched, const struct call *call)
  * next one, and nobody would see that it is old. */
 static bool is_stale(const struct sched *sched, const struct call *call)
 {
-	for (uint32_t i = 0; i < call->items; i++)
-		if (call->item[i].epoch != call_epoch(sched, call->item[i].id.partition))
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct keys_id *id = &call->item[i].id;
+
+		if (call_has_partition(id->kind) &&
+		    call->item[i].epoch != call_epoch(sched, id->partition))
 			return true;
+	}
 	return call->rewound;
 }
 
@@ -405,7 +418,8 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 		break;
 	case PL_LIMIT:
 		if (!call->doubt && call->placements > 1) {
-			batch_halve(sched);
+			if (!call->bundle)
+				batch_halve(sched);
 			give_up(sched, call, false);
 			return;
 		}

@@ -36,6 +36,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 		return NULL;
 	call->kind = kind;
 	call->doubt = call->reading = call->rewound = false;
+	call->bundle = call->stood = false;
 	call->attempts = 0;
 	call->items = call->placements = 0;
 	call->held = NULL;
@@ -60,6 +61,28 @@ struct call_item *call_item_add(struct call *call, const struct call_item *item)
 	if (id.kind == KEYS_SPEC)
 		at->id.kind = KEYS_STATE;
 	return at;
+}
+
+enum pl_code call_item_of(struct call *call, const struct call_item *item,
+                          struct pl_span key)
+{
+	struct call_item *at = &call->item[call->items];
+	struct pl_span kept = pl_arena_dup(&call->arena, key);
+
+	if (kept.at == NULL)
+		return PL_NOMEM;
+	*at = *item;
+	if (keys_parse(kept, &at->id, NULL) != PL_OK)
+		PL_UNREACHABLE("a key that is none");
+	call->items++;
+	PL_ASSERT(call->items == call->book.entries);
+	return PL_OK;
+}
+
+enum pl_code call_room(struct call *call, uint32_t items)
+{
+	call->item = pl_arena_zalloc(&call->arena, items, sizeof *call->item);
+	return call->item == NULL ? PL_NOMEM : PL_OK;
 }
 
 void call_post(struct sched *sched, struct call *call)

@@ -33,7 +33,7 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 static void check_node(const struct sched *sched, const struct sched_node *node)
 {
 	const struct node_row *row;
-	uint32_t waiting = 0, telling = 0;
+	uint32_t waiting = 0, telling = 0, bundled = 0;
 
 	check_listed(sched, node);
 	PL_LIST_EACH (link, &node->waiting) {
@@ -43,11 +43,15 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 		PL_ASSERT(pod->linked == LINKED_WAITING);
 		PL_ASSERT(sched->snapshot.placed[pod->placed].node == node->slot);
 		telling += pod->call != 0;
+		bundled += (pod->flags & POD_BUNDLED) != 0;
 		waiting++;
 	}
 	PL_ASSERT(waiting == node->waiting_count);
-	PL_ASSERT(waiting == telling || node->call != 0 || !pl_list_empty(&node->ready));
-	PL_ASSERT(node->call == 0 || pl_list_empty(&node->ready));
+	PL_ASSERT(waiting == telling || node->call != 0 || bundled > 0 ||
+	          !pl_list_empty(&node->ready));
+	PL_ASSERT((node->call == 0 && bundled == 0) || pl_list_empty(&node->ready));
+	PL_ASSERT(bundled == node->bundled);
+	PL_ASSERT((bundled > 0) == !pl_list_empty(&node->bundle));
 	if (node->slot == SNAPSHOT_NONE) {
 		PL_ASSERT(waiting == 0);
 		return;
@@ -58,6 +62,23 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	PL_ASSERT(row->pods == node->count + waiting);
 	PL_ASSERT(node->unknown == 0 && !node->closed && node->rev[FACT_ALLOC] != 0);
 	PL_ASSERT(sched->partition[node->partition].open);
+}
+
+static void check_bundle(const struct sched *sched)
+{
+	const struct bundle *bundle = &sched->bundle;
+	uint32_t nodes = 0, pods = 0, sent = 0;
+
+	PL_LIST_EACH (link, &bundle->nodes) {
+		pods += PL_LIST_ITEM(link, struct sched_node, bundle)->bundled;
+		nodes++;
+	}
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		sent += sched->call[i].state != CALL_FREE && sched->call[i].bundle;
+	PL_ASSERT(nodes == bundle->node_count);
+	PL_ASSERT(sent == (bundle->state == BUNDLE_SENT));
+	PL_ASSERT(sent > 0 ? nodes == 0 : pods == bundle->pods);
+	PL_ASSERT(bundle->state != BUNDLE_NONE || pods == 0);
 }
 
 static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod)
@@ -103,6 +124,7 @@ void sched_check(const struct sched *sched)
 		waiting += node->waiting_count;
 	}
 	PL_ASSERT(waiting == sched->waiting);
+	check_bundle(sched);
 	PL_MAP_EACH (at, &sched->pods)
 		queued +=
 			check_pod(sched, PL_CONTAINER_OF(at, struct sched_pod, by_name));

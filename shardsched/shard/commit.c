@@ -33,6 +33,11 @@ static enum pl_code print_state(struct sched *sched, struct call *call,
 	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
 }
 
+static uint8_t was_bundled(const struct sched_pod *pod)
+{
+	return (pod->flags & POD_BUNDLED) != 0;
+}
+
 static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched_pod *pod,
                             struct pl_err *err)
 {
@@ -54,7 +59,9 @@ static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
 	call_item_add(call, &(struct call_item){.pod = pod,
 	                                        .node = pod->node,
-	                                        .value = decided.state});
+	                                        .value = decided.state,
+	                                        .compared = true,
+	                                        .bundled = was_bundled(pod)});
 	listed_add(sched, pod->node, pod, pod->placed, true);
 	return PL_OK;
 }
@@ -78,7 +85,7 @@ static enum pl_code expect_node(struct call *call, struct sched_node *node,
 		return code;
 	if (!book_expect(&call->book, keys_span(&text), node->rev[FACT_NODE]))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	call_item_add(call, &(struct call_item){.node = node});
+	call_item_add(call, &(struct call_item){.node = node, .compared = true});
 	return PL_OK;
 }
 
@@ -100,12 +107,12 @@ static enum pl_code put_alloc(struct sched *sched, struct call *call,
 		return pl_err_set(err, PL_NOMEM, "write an alloc");
 	if (!book_put_alloc(&call->book, &key, node->rev[FACT_ALLOC], value))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	call_item_add(call, &(struct call_item){.node = node, .value = value});
+	call_item_add(call, &(struct call_item){
+				    .node = node, .value = value, .compared = true});
 	return node->sure ? PL_OK : expect_node(call, node, &key);
 }
 
-/* As many of those that wait there as are wanted. PL_BUSY: they do not fit any more. */
-static enum pl_code put(struct sched *sched, struct call *call, struct sched_node *node,
+enum pl_code commit_put(struct sched *sched, struct call *call, struct sched_node *node,
                         uint32_t count, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
@@ -118,6 +125,8 @@ static enum pl_code put(struct sched *sched, struct call *call, struct sched_nod
 			break;
 		if (pod->call != 0) /* its state is being told */
 			continue;
+		if (count == COMMIT_BUNDLED && (pod->flags & POD_BUNDLED) == 0)
+			continue;
 		code = put_pod(sched, call, pod, err);
 		if (code != PL_OK)
 			return code;
@@ -126,7 +135,7 @@ static enum pl_code put(struct sched *sched, struct call *call, struct sched_nod
 	return put_alloc(sched, call, node, err);
 }
 
-static void undo(struct sched *sched, struct call *call, uint32_t items)
+void commit_undo(struct sched *sched, struct call *call, uint32_t items)
 {
 	while (call->items > items) {
 		const struct call_item *item = &call->item[--call->items];
@@ -137,23 +146,24 @@ static void undo(struct sched *sched, struct call *call, uint32_t items)
 	}
 }
 
-/* It is in the call as a whole now. */
-static void seal(struct sched *sched, struct call *call, struct sched_node *node,
-                 uint32_t items)
+void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 {
-	for (uint32_t i = items; i < call->items; i++) {
+	for (uint32_t i = from; i < call->items; i++) {
 		struct sched_pod *pod = call->item[i].pod;
+		struct sched_node *node = call->item[i].node;
 
-		if (pod == NULL)
-			continue;
-		pod_unlink(sched, pod);
-		pod->place = POD_SENT;
-		pod->placed = SNAPSHOT_NONE; /* the list knows */
-		pod->call = call_number(sched, call);
-		call->placements++;
+		if (pod != NULL) {
+			pod_unlink(sched, pod);
+			pod->place = POD_SENT;
+			pod->placed = SNAPSHOT_NONE; /* the list knows */
+			pod->call = call_number(sched, call);
+			pod->flags &= (uint16_t)~POD_BUNDLED;
+			call->placements++;
+		} else if (node != NULL) {
+			node->call = call_number(sched, call);
+			node_ready(sched, node);
+		}
 	}
-	node->call = call_number(sched, call);
-	node_ready(sched, node);
 }
 
 static uint32_t eligible(const struct sched_node *node)
@@ -190,12 +200,12 @@ static enum pl_code add(struct sched *sched, struct call *call, struct sched_nod
 	for (; count > 0; count /= 2) {
 		struct book was = call->book;
 
-		code = put(sched, call, node, count, &err);
+		code = commit_put(sched, call, node, count, &err);
 		if (code == PL_OK) {
-			seal(sched, call, node, items);
+			commit_seal(sched, call, items);
 			return PL_OK;
 		}
-		undo(sched, call, items);
+		commit_undo(sched, call, items);
 		call->book = was;
 		if (items > 0 && code == PL_BUSY)
 			return PL_BUSY; /* in the next one */
@@ -215,8 +225,8 @@ static bool commit_one(struct sched *sched)
 
 	if (call == NULL)
 		return false;
-	call->item = pl_arena_zalloc(&call->arena, 3 * (size_t)sched->batch + 3,
-	                             sizeof *call->item);
+	(void)!call_room(call,
+	                 (COMMIT_POD_ITEMS + COMMIT_NODE_ITEMS) * (sched->batch + 1));
 	PL_LIST_EACH (link, &sched->ready) {
 		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);
 		bool apart = node->apart_ms > sched->now_ms;

@@ -44,6 +44,8 @@ static void assume(struct sched *sched, struct sched_pod *pod, struct sched_node
 	node->waiting_count++;
 	sched->waiting++;
 	node_ready(sched, node);
+	if (pod->queue.class->lane != LANE_PLAIN)
+		bundle_add(sched, pod);
 }
 
 /* By whom: with no nodes at all nobody was asked, and everybody who could refuse has to
@@ -115,19 +117,40 @@ static bool is_full(const struct sched *sched)
 	return sched->waiting >= 2 * sched->opts.batch * sched->opts.inflight;
 }
 
+/* What is decided together waits while there is a bundle under way. */
+static unsigned lanes_shut(const struct sched *sched)
+{
+	return bundle_takes(sched) ? 0 : 1u << LANE_WIDE;
+}
+
 bool decide_may(const struct sched *sched)
 {
+	queue_shut_lanes(sched->queue, lanes_shut(sched));
 	return !is_full(sched) && queue_peek(sched->queue) != NULL;
 }
 
-bool decide_run(struct sched *sched, unsigned work)
+/* More can be decided into the bundle at once. */
+static bool bundle_goes_on(const struct sched *sched)
+{
+	const struct queue_pod *next;
+
+	queue_shut_lanes(sched->queue, lanes_shut(sched) | 1u << LANE_PLAIN);
+	next = queue_peek(sched->queue);
+	queue_shut_lanes(sched->queue, lanes_shut(sched));
+	return !is_full(sched) && next != NULL;
+}
+
+void decide_run(struct sched *sched, unsigned work)
 {
 	for (unsigned i = 0; i < work && !is_full(sched); i++) {
-		struct queue_pod *pod = queue_pop(sched->queue, sched->now_ms);
+		struct queue_pod *pod;
 
+		queue_shut_lanes(sched->queue, lanes_shut(sched));
+		pod = queue_pop(sched->queue, sched->now_ms);
 		if (pod == NULL)
-			return false;
+			break;
 		decide(sched, pod_of_queue(pod));
 	}
-	return decide_may(sched);
+	if (!bundle_goes_on(sched))
+		bundle_close(sched);
 }

@@ -6,6 +6,7 @@
  *	nodes.c   what follows for a node: in the snapshot or not, with its pods
  *	decide.c  pods from the queue to nodes, where they wait
  *	commit.c  nodes into calls;  answer.c  what became of them
+ *	bundle.c  what is decided together, into one call
  *
  * Facts are set first; then pod_settle and node_settle work out what follows, and do
  * nothing when it is so already.
@@ -30,6 +31,12 @@ enum {
 	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
 	SCHED_IDLE_CLASSES = 1024,
 	SCHED_REPAIR_MS = 10000, /* until what failed here is tried again */
+};
+
+/* Lanes of the queue. */
+enum {
+	LANE_PLAIN,
+	LANE_WIDE, /* has rules about other pods: in bundles only */
 };
 
 /* Which list or part of the store a fact belongs to. */
@@ -66,8 +73,10 @@ struct sched_node {
 	struct pl_list ready;   /* has pods that can be committed */
 	struct pl_list waiting; /* pods, by link */
 	struct pl_list odd;     /* does not add up */
+	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	uint32_t waiting_count;
-	uint8_t call; /* its number and one; 0: in none */
+	uint32_t bundled; /* of these */
+	uint8_t call;     /* its number and one; 0: in none */
 	uint8_t seen[2];
 	bool reset;  /* lost since its call was made */
 	bool sure;   /* its alloc is as we wrote it, so its Node is the one we know */
@@ -111,6 +120,7 @@ enum {
 	POD_RESET = 1 << 6,   /* lost since its call was made */
 	POD_REFUSED = 1 << 7, /* no class: no profile, or no room */
 	POD_SAID = 1 << 8,    /* its state tells why it is pending, as far as known */
+	POD_BUNDLED = 1 << 9, /* it waits as a part of the bundle */
 };
 
 /* Without a phase: no state is there. */
@@ -165,6 +175,8 @@ struct call_item {
 	struct pl_span value; /* as written */
 	int64_t since_ms;
 	int64_t epoch; /* of its partition, when it was made; 0: not ours */
+	bool compared; /* what was read tells whether it was the cause */
+	bool bundled;
 };
 
 struct call {
@@ -173,6 +185,8 @@ struct call {
 	bool doubt;   /* an attempt ended without anybody knowing how */
 	bool reading; /* it is only asked how things stand */
 	bool rewound; /* made for revisions that mean nothing any more */
+	bool bundle;  /* it is the bundle's */
+	bool stood;   /* it was applied, as the answer said */
 	unsigned attempts;
 	uint64_t at_ms;
 	struct pl_arena arena;
@@ -194,6 +208,29 @@ struct regime {
 		uint32_t weight;
 	} * weight;
 	uint32_t weights;
+};
+
+/* bundle.c */
+enum bundle_state { BUNDLE_NONE, BUNDLE_GATHERS, BUNDLE_WAITS, BUNDLE_SENT };
+enum bundle_how { BUNDLE_EXPECT, BUNDLE_PUT, BUNDLE_BUMP };
+
+/* A key that is neither a pod's nor a node's: compared, compared and put, or put. */
+struct bundle_extra {
+	enum bundle_how how;
+	int64_t rev;
+	struct pl_span key, value;
+};
+
+struct bundle {
+	enum bundle_state state;
+	bool broken;          /* what was decided may not stand: all of it again */
+	struct pl_list nodes; /* until it is sent */
+	uint32_t node_count, pods;
+	uint32_t most;   /* pods; as adapted */
+	uint64_t number; /* of bundles before */
+	struct bundle_extra *extra;
+	uint32_t extras, extra_cap;
+	struct pl_arena arena; /* theirs */
 };
 
 struct note {
@@ -233,6 +270,7 @@ struct sched {
 	uint32_t waiting;
 	uint32_t commits; /* calls that are not free */
 	uint32_t batch;
+	struct bundle bundle;
 	struct call call[SCHED_CALLS];
 	struct note note[SCHED_NOTES_MAX];
 	uint32_t notes, notes_told;
@@ -294,8 +332,10 @@ struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_spa
 void pod_settle(struct sched *sched, struct sched_pod *pod);
 /* What was assumed is taken back; the pod is QUEUED, and popped. */
 void pod_unassume(struct sched *sched, struct sched_pod *pod);
-/* That, and it is to be decided again. */
+/* That, and it is to be decided again, since somebody else was there. */
 void pod_again(struct sched *sched, struct sched_pod *pod);
+/* Likewise, since what it was decided with did not come true. */
+void pod_redo(struct sched *sched, struct sched_pod *pod);
 /* Not in the queue any more, wherever it was; IDLE. */
 void pod_withdraw(struct sched *sched, struct sched_pod *pod);
 /* Not in the queue any more, though it is SENT; it may be out of it already. */
@@ -380,15 +420,56 @@ void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
 
 /* -- decide.c, commit.c, answer.c ------------------------------------- */
 
-/* True: there is more to decide at once. */
-bool decide_run(struct sched *sched, unsigned work);
+void decide_run(struct sched *sched, unsigned work);
 bool decide_may(const struct sched *sched);
 void commit_run(struct sched *sched);
 /* A commit could be begun. */
 bool commit_may(const struct sched *sched);
+/* Rather than a number: all that wait there, or those of the bundle. */
+#define COMMIT_ALL UINT32_MAX
+#define COMMIT_BUNDLED (UINT32_MAX - 1)
+enum { COMMIT_POD_ITEMS = 1, COMMIT_NODE_ITEMS = 2 };
+/* As many of those that wait there as are wanted, and the alloc. PL_BUSY: they do not fit
+ * any more; some may be in it. */
+PL_NODISCARD enum pl_code commit_put(struct sched *sched, struct call *call,
+                                     struct sched_node *node, uint32_t count,
+                                     struct pl_err *err);
+/* Back to so many items; the book is the caller's. */
+void commit_undo(struct sched *sched, struct call *call, uint32_t items);
+/* Those from there on are in the call as a whole. */
+void commit_seal(struct sched *sched, struct call *call, uint32_t from);
+/* -- bundle.c ------------------------------------------------------- */
+
+void bundle_init(struct sched *sched);
+void bundle_done(struct sched *sched);
+/* One more pod may be decided into it. */
+bool bundle_takes(const struct sched *sched);
+/* The pod was assumed just now. */
+void bundle_add(struct sched *sched, struct sched_pod *pod);
+/* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
+uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra);
+/* Nothing more is decided into it. */
+void bundle_close(struct sched *sched);
+/* What was decided may not stand. */
+void bundle_break(struct sched *sched);
+/* A pod of it waits no more, be it lost or to be decided again. */
+void bundle_left(struct sched *sched, struct sched_pod *pod);
+/* Sends it, or gives it up, if it is time. */
+void bundle_run(struct sched *sched);
+bool bundle_may(const struct sched *sched);
+/* Its call has ended, and what was in it has been unsent or stands. */
+void bundle_settled(struct sched *sched, const struct call *call);
+/* -- calls.c --------------------------------------------------------- */
+
 struct call *call_begin(struct sched *sched, enum call_kind kind);
 /* For an entry that was added to its book just now. */
 struct call_item *call_item_add(struct call *call, const struct call_item *item);
+/* Else it is a lock or the like, of everybody. */
+static inline bool call_has_partition(enum keys_kind kind)
+{
+	return kind == KEYS_NODE || kind == KEYS_ALLOC || kind == KEYS_STATE;
+}
+
 /* 0: not ours. */
 static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
 {
@@ -396,6 +477,10 @@ static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
 
 	return part->owned ? part->epoch : 0;
 }
+/* Likewise, where the key is not what is compared last. PL_NOMEM. */
+PL_NODISCARD enum pl_code call_item_of(struct call *call, const struct call_item *item,
+                                       struct pl_span key);
+PL_NODISCARD enum pl_code call_room(struct call *call, uint32_t items);
 /* The book is full as it is to be. */
 void call_post(struct sched *sched, struct call *call);
 void call_end(struct sched *sched, struct call *call);
@@ -452,6 +537,7 @@ void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
 /* -- rules that reach further (wide.c) ------------------------------- */
 
 /* Why a pod of that spec may not be decided here at all; REASON_NONE: it may. */
+bool wide_is(const struct sched *sched, const struct spec *spec);
 enum reason_code wide_refusal(const struct sched *sched, const struct spec *spec);
 /* A partition is open now. */
 void wide_opened(struct sched *sched);

@@ -48,6 +48,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->ready);
 	pl_list_init(&node->waiting);
 	pl_list_init(&node->odd);
+	pl_list_init(&node->bundle);
 	pl_list_init(&node->of_partition);
 	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
 	return node;
@@ -228,7 +229,7 @@ void node_give_back(struct sched *sched, struct sched_node *node)
 
 void node_ready(struct sched *sched, struct sched_node *node)
 {
-	if (node->call != 0 || node->waiting_count == 0)
+	if (node->call != 0 || node->waiting_count == 0 || node->bundled > 0)
 		pl_list_del(&node->ready);
 	else if (pl_list_empty(&node->ready))
 		pl_list_add_tail(&sched->ready, &node->ready);

@@ -148,6 +148,8 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 	struct sched_node *node = pod->node;
 
 	PL_ASSERT(pod->place == POD_WAITS && pod->linked == LINKED_WAITING);
+	if ((pod->flags & POD_BUNDLED) != 0)
+		bundle_left(sched, pod);
 	pod_unlink(sched, pod);
 	node_ready(sched, node);
 	if (pod->placed != SNAPSHOT_NONE) {
@@ -218,6 +220,18 @@ void pod_again(struct sched *sched, struct sched_pod *pod)
 		pod->conflicts++;
 	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT,
 	            pod->conflicts > CONFLICTS_AT_ONCE, REASON_NONE, sched->now_ms);
+}
+
+void pod_redo(struct sched *sched, struct sched_pod *pod)
+{
+	pod_unassume(sched, pod);
+	if (!is_to_queue(sched, pod)) {
+		pod_withdraw(sched, pod);
+		return;
+	}
+	sched->figures.redone++;
+	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT, false, REASON_NONE,
+	            sched->now_ms);
 }
 
 /* -- what follows ------------------------------------------------------ */

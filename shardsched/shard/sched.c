@@ -66,7 +66,8 @@ static enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_e
 		.namespace_id = open->spec->namespace,
 		.priority = open->spec->priority,
 		.level = level_of(open->spec),
-		.weight = regime_weight(sched, open->spec->namespace)};
+		.weight = regime_weight(sched, open->spec->namespace),
+		.lane = wide_is(sched, open->spec) ? LANE_WIDE : LANE_PLAIN};
 
 	return queue_class_open(sched->queue, queue_class_of(open), &opts, err);
 }
@@ -199,6 +200,7 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 		return pl_err_set(err, PL_NOMEM, "make a scheduler");
 	opts_set(sched, opts);
 	lists_init(sched);
+	bundle_init(sched);
 	code = snapshot_init(&sched->snapshot, &sched->model, err);
 	if (code != PL_OK) {
 		model_done(&sched->model);
@@ -224,6 +226,7 @@ void sched_free(struct sched *sched)
 		return;
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		pl_arena_done(&sched->call[i].arena);
+	bundle_done(sched);
 	unsched_free(sched);
 	nodes_done(sched);
 	pods_done(sched);
@@ -331,10 +334,8 @@ bool sched_is_quiet(const struct sched *sched, uint32_t partition)
 			continue;
 		for (uint32_t n = 0; n < call->items; n++) {
 			const struct call_item *item = &call->item[n];
-			uint32_t of = item->pod != NULL ? item->pod->key[0]
-			                                : item->node->partition;
-
-			if (of == partition)
+			if ((item->pod != NULL && item->pod->key[0] == partition) ||
+			    (item->node != NULL && item->node->partition == partition))
 				return false;
 		}
 	}
@@ -380,7 +381,9 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 			sched->call[i].state = CALL_NEW;
 	doubts_run(sched);
 	queue_run(sched->queue, now_ms);
-	(void)decide_run(sched, work);
+	bundle_run(sched);
+	decide_run(sched, work);
+	bundle_run(sched);
 	commit_run(sched);
 	unsched_run(sched);
 	specs_run(sched);
@@ -395,7 +398,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 {
 	uint64_t at_ms = queue_deadline_ms(sched->queue);
 
-	if (decide_may(sched) || commit_may(sched))
+	if (decide_may(sched) || commit_may(sched) || bundle_may(sched))
 		return 0;
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
 	if (sched->repair_ms != 0)

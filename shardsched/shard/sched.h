@@ -133,7 +133,10 @@ struct sched_figures {
 	uint64_t txns, txns_failed, txns_unknown, txns_fenced;
 	uint64_t conflicts;  /* placements decided again: somebody changed pod or node */
 	uint64_t taken_back; /* likewise, since the node was handed over or lost */
-	uint64_t echoes;     /* news of our own, not decoded */
+	uint64_t redone; /* likewise, since what they were decided with did not come true
+	                  */
+	uint64_t bundles, bundles_failed; /* transactions of what is decided together */
+	uint64_t echoes;                  /* news of our own, not decoded */
 	uint64_t garbled;
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
 	uint32_t inflight;             /* transactions */

@@ -19,8 +19,10 @@ static int64_t out_epoch[RIG_OUT_MAX][RIG_PARTITIONS];
 static bool out_known[RIG_OUT_MAX];
 static struct late late[LATE_MAX];
 static unsigned lates;
+static uint32_t churn; /* one step of so many, a partition comes or goes */
 static bool quieted[RIG_PARTITIONS];
 static unsigned rival_binds, unknowns, fences, bound_ever, deletes, configures;
+static uint64_t bundles, bundles_failed, redone;
 
 static uint32_t below(uint32_t n)
 {
@@ -233,6 +235,15 @@ static void node_goes(uint32_t i)
 	rig_unset(&rig.store, pl_span_str(alloc_key(i)));
 }
 
+/* One that can not be broken, for every third: these are committed together. */
+static const char *rule_of(uint32_t i)
+{
+	return i % 3 != 0 ? ""
+	                  : ",\"topologySpreadConstraints\":[{\"maxSkew\":1000,"
+	                    "\"topologyKey\":\"host\",\"whenUnsatisfiable\":"
+	                    "\"DoNotSchedule\",\"labelSelector\":{}}]";
+}
+
 static void pod_comes(uint32_t i)
 {
 	char cpu[8];
@@ -240,7 +251,7 @@ static void pod_comes(uint32_t i)
 	if (has(spec_key(i)))
 		return;
 	(void)snprintf(cpu, sizeof cpu, "%u", 1 + below(3));
-	rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, "");
+	rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, rule_of(i));
 }
 
 /* With its state, if it has one. */
@@ -252,7 +263,7 @@ static void pod_is_edited(uint32_t i)
 	if (!has(spec_key(i)) || (phase >= 0 && phase != STATE_PENDING))
 		return;
 	(void)snprintf(cpu, sizeof cpu, "%u", 1 + below(3));
-	rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, "");
+	rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, rule_of(i));
 	if (phase >= 0)
 		put_state(i, STATE_PENDING, 0);
 }
@@ -485,7 +496,7 @@ static void own_step(void)
 {
 	uint32_t p = below(RIG_PARTITIONS);
 
-	if (below(60) == 0) {
+	if (below(churn) == 0) {
 		if (rig.owned[p])
 			lose(p);
 		else
@@ -597,6 +608,16 @@ static void own_all(void)
 	}
 }
 
+static void count_bundles(void)
+{
+	struct sched_figures figures;
+
+	sched_figures(rig.sched, &figures);
+	bundles += figures.bundles;
+	bundles_failed += figures.bundles_failed;
+	redone += figures.redone;
+}
+
 static void history(uint64_t seed, unsigned steps)
 {
 	pl_rng_init(&rng, seed);
@@ -607,6 +628,10 @@ static void history(uint64_t seed, unsigned steps)
 	for (uint32_t i = 0; i < 3; i++)
 		node_comes(i);
 	own(below(RIG_PARTITIONS));
+	churn = seed % 3 != 0 ? 60 : 180;
+	for (uint32_t p = 0; churn > 60 && p < RIG_PARTITIONS; p++)
+		if (!rig.owned[p])
+			own(p);
 	for (unsigned i = 0; i < steps; i++) {
 		step();
 		if (i % 8 == 0)
@@ -626,6 +651,7 @@ static void history(uint64_t seed, unsigned steps)
 	if (rig.garbled > 0)
 		(void)printf("# garbled: %s\n", rig.said);
 	T_EQ(rig.garbled, 0);
+	count_bundles();
 	rig_close(&rig);
 }
 
@@ -640,5 +666,9 @@ T_CASE_SECONDS(random_histories_end_well, 120)
 	}
 	(void)printf("# rivals %u, unknown %u, fenced %u, bound %u, deleted %u\n",
 	             rival_binds, unknowns, fences, bound_ever, deletes);
+	(void)printf("# bundles %llu, failed %llu, decided again with them %llu\n",
+	             (unsigned long long)bundles, (unsigned long long)bundles_failed,
+	             (unsigned long long)redone);
+	T_TRUE(bundles > 50 && bundles_failed > 10 && redone > 0);
 	T_TRUE(rival_binds > 10 && unknowns > 100 && fences > 10 && bound_ever > 100);
 }

@@ -20,7 +20,7 @@ static bool sees_all(const struct sched *sched)
 	return true;
 }
 
-static bool is_wide(const struct sched *sched, const struct spec *spec)
+bool wide_is(const struct sched *sched, const struct spec *spec)
 {
 	if (spec->affinity.count > 0)
 		return true;
@@ -41,7 +41,7 @@ enum reason_code wide_refusal(const struct sched *sched, const struct spec *spec
 {
 	if (spec->gang != 0)
 		return REASON_GANG_WHOLE;
-	if (is_wide(sched, spec) && !sees_all(sched))
+	if (wide_is(sched, spec) && !sees_all(sched))
 		return REASON_RULES_WIDE;
 	return REASON_NONE;
 }
