@@ -143,11 +143,7 @@ static void unsend_pod(struct sched *sched, const struct call_item *item)
 		pod->place = POD_IDLE;
 		return;
 	}
-	pod->place = POD_WAITS;
-	pod->linked = LINKED_WAITING;
-	pl_list_add_tail(&node->waiting, &pod->link);
-	node->waiting_count++;
-	sched->waiting++;
+	node_wait(sched, node, pod);
 	if (pod->placed == SNAPSHOT_NONE) /* the node has gone meanwhile */
 		pod_again(sched, pod);
 }
@@ -172,22 +168,15 @@ static void unsend(struct sched *sched, struct call *call)
 	}
 }
 
-static enum sched_part part_of(enum keys_kind kind)
-{
-	if (kind == KEYS_ALLOC)
-		return SCHED_ALLOCS;
-	return kind == KEYS_NODE ? SCHED_NODES : SCHED_SCHEDULES;
-}
-
 static void take(struct sched *sched, const struct keys_id *id,
                  const struct kv_record *record, int64_t revision)
 {
 	const struct kv_record gone = {.mod_revision = revision};
 
-	if (!sched->partition[id->partition].owned)
+	if (!news_concern(sched, id))
 		return;
 	if (!news_take(sched, id, record == NULL ? &gone : record, record == NULL))
-		tell_relist(sched, id->partition, part_of(id->kind));
+		news_lost(sched, id);
 }
 
 static void take_found(struct sched *sched, const struct call *call, struct keys_id id,
@@ -242,11 +231,10 @@ static void take_held(struct sched *sched, const struct call *call)
 	for (const struct held *held = call->held; held != NULL; held = held->next) {
 		struct keys_id id;
 
-		if (keys_parse(held->record.key, &id, NULL) != PL_OK ||
-		    !sched->partition[id.partition].owned)
-			continue;
-		if (!news_take(sched, &id, &held->record, held->gone))
-			tell_relist(sched, id.partition, part_of(id.kind));
+		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
+		    news_concern(sched, &id) &&
+		    !news_take(sched, &id, &held->record, held->gone))
+			news_lost(sched, &id);
 	}
 }
 

@@ -17,7 +17,9 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 			PL_ASSERT(listed->placed == SNAPSHOT_NONE);
 			continue;
 		}
-		PL_ASSERT(listed->placed != SNAPSHOT_NONE);
+		PL_ASSERT((listed->placed == SNAPSHOT_NONE) == (pod->spec == NULL));
+		if (pod->spec == NULL)
+			continue;
 		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].view->spec == pod->spec);
@@ -59,9 +61,17 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	row = &sched->snapshot.row[node->slot];
 	PL_ASSERT(sched->by_slot[node->slot] == node && node->node.name != 0);
 	PL_ASSERT(row->cluster == node->key[0] && row->node.name == node->key[1]);
-	PL_ASSERT(row->pods == node->count + waiting);
-	PL_ASSERT(node->unknown == 0 && !node->closed && node->rev[FACT_ALLOC] != 0);
-	PL_ASSERT(sched->partition[node->partition].open);
+	PL_ASSERT(row->pods == node->count - node->unknown + waiting);
+	PL_ASSERT(node->rev[FACT_ALLOC] != 0 && !node->bad);
+	PL_ASSERT(node->scope == NODE_ASIDE || (node->unknown == 0 && !node->closed));
+	PL_ASSERT(node->scope != NODE_ASIDE || waiting == 0);
+	PL_ASSERT(node_is_home(sched, node) || abroad_knows(sched, node->partition));
+	PL_ASSERT(node->scope == NODE_ASIDE ||
+	          (node->scope == NODE_HOME) == node_is_home(sched, node));
+	PL_ASSERT((node->scope == NODE_HOME) ==
+	          pl_bitset_has(sched->snapshot.home, node->slot));
+	PL_ASSERT((node->scope != NODE_ASIDE) ==
+	          pl_bitset_has(sched->snapshot.open, node->slot));
 }
 
 static void check_bundle(const struct sched *sched)

@@ -37,12 +37,7 @@ static void assume(struct sched *sched, struct sched_pod *pod, struct sched_node
 	queue_placed(sched->queue, &pod->queue, sched->now_ms);
 	tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
 	pod_unlink(sched, pod);
-	pod->place = POD_WAITS;
-	pod->node = node;
-	pod->linked = LINKED_WAITING;
-	pl_list_add_tail(&node->waiting, &pod->link);
-	node->waiting_count++;
-	sched->waiting++;
+	node_wait(sched, node, pod);
 	node_ready(sched, node);
 	if (pod->queue.class->lane != LANE_PLAIN)
 		bundle_add(sched, pod);

@@ -37,8 +37,10 @@ static bool is_doubtful(const struct sched *sched, const struct sched_pod *pod)
 
 	if (!is_known(sched, pod->key[0]) || pod->place != POD_IDLE)
 		return false;
+	/* What is known of a node of somebody else may be old. */
 	if (!placed)
-		return pod->listed > 0;
+		return pod->listed > 0 &&
+		       (pod->node == NULL || node_is_home(sched, pod->node));
 	node = node_find(sched, sched_text(sched, pod->at[0]),
 	                 sched_text(sched, pod->at[1]));
 	if (node != NULL && listed_find(node, pod) != UINT32_MAX)

@@ -20,13 +20,14 @@
 #include "shardsched/ledger/state.h"
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
+#include "shardsched/shard/abroad.h"
 #include "shardsched/shard/likeness.h"
 #include "shardsched/shard/sched.h"
 #include "store/keys/keys.h"
 
 enum {
 	SCHED_TELLS = 1, /* calls for states of pods that fit nowhere */
-	SCHED_READS = 2, /* calls that read specs */
+	SCHED_READS = 4, /* calls that read specs */
 	SCHED_CALLS = SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS,
 	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
 	SCHED_IDLE_CLASSES = 1024,
@@ -48,7 +49,9 @@ struct sched_partition {
 	uint8_t generation[SCHED_PARTS]; /* of the list */
 	int64_t epoch;
 	uint32_t work; /* pods in the queue or on their way */
-	struct pl_list nodes, pods;
+	struct visit visit;
+	struct pl_list nodes; /* that are known, whoever owns it */
+	struct pl_list pods;
 };
 
 struct sched_sums {
@@ -78,7 +81,10 @@ struct sched_node {
 	uint32_t bundled; /* of these */
 	uint8_t call;     /* its number and one; 0: in none */
 	uint8_t seen[2];
-	bool reset;  /* lost since its call was made */
+	uint8_t viewed[2]; /* by the whole view: its generation */
+	uint8_t scope;     /* enum node_scope, in the snapshot */
+	bool moving;       /* to another scope */
+	bool reset;        /* lost since its call was made */
 	bool sure;   /* its alloc is as we wrote it, so its Node is the one we know */
 	bool bad;    /* its alloc makes no sense */
 	bool closed; /* holds are in its alloc */
@@ -136,6 +142,7 @@ struct sched_pod {
 	struct pl_list of_partition; /* that is owned */
 	struct pl_list link;
 	int64_t rev[2];
+	int64_t unknown_rev; /* the spec is wanted for an alloc of that revision */
 	int64_t created_ms;
 	int64_t since_ms;  /* of the phase */
 	uint32_t at[2];    /* cluster and node of the state */
@@ -237,6 +244,7 @@ struct note {
 	enum sched_what what;
 	uint32_t partition;
 	enum sched_part part;
+	enum sched_view view;
 	struct keys_text key;
 	struct pl_err err;
 };
@@ -278,6 +286,9 @@ struct sched {
 	uint32_t alloc_pod_cap;
 	struct unsched *unsched;
 	struct likeness likeness; /* of specs */
+	struct whole whole;
+	struct visits visits;
+	bool viewing; /* what is taken comes from the whole view */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;
@@ -317,6 +328,7 @@ void tell_garbled(struct sched *sched, const struct keys_id *id,
                   const struct pl_err *err);
 void tell_trouble(struct sched *sched, const struct pl_err *err);
 void tell_relist(struct sched *sched, uint32_t partition, enum sched_part part);
+void tell_anew(struct sched *sched, enum sched_view view);
 /* Something failed that is tried again after a while, wherever it was. */
 void tell_repair(struct sched *sched, const struct pl_err *err);
 bool tell_next(struct sched *sched, struct sched_action *out);
@@ -368,6 +380,10 @@ struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
                              struct pl_span name);
 struct sched_node *node_get(struct sched *sched, uint32_t partition,
                             struct pl_span cluster, struct pl_span name);
+/* Its partition is owned, listed, and not to be handed over. */
+bool node_is_home(const struct sched *sched, const struct sched_node *node);
+/* A decided pod waits there. */
+void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod);
 /* Into the snapshot or out of it. */
 void node_settle(struct sched *sched, struct sched_node *node);
 /* Out of it, whatever is so. */
@@ -414,6 +430,10 @@ PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *n
  * it could not be kept. */
 bool news_take(struct sched *sched, const struct keys_id *id,
                const struct kv_record *record, bool gone);
+/* Is what happens to that key followed here? */
+bool news_concern(const struct sched *sched, const struct keys_id *id);
+/* Some could not be kept: it is to be read again. */
+void news_lost(struct sched *sched, const struct keys_id *id);
 /* A fact that a list does not have. */
 void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact);
 void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
@@ -494,8 +514,8 @@ bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *reco
 
 /* -- specs.c, unsched.c ----------------------------------------------- */
 
-/* It is to be read, again too. */
-void specs_want(struct sched *sched, struct sched_pod *pod);
+/* It is to be read, again too, for an alloc of that revision. */
+void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
 void specs_run(struct sched *sched);
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
 

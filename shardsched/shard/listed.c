@@ -169,12 +169,8 @@ void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *
 		node->unknown++;
 	else
 		sum(sched, node, pod->spec, true);
-	if (placed == SNAPSHOT_NONE && node->slot != SNAPSHOT_NONE) {
-		if (pod->spec == NULL)
-			node_leave(sched, node);
-		else
-			place(sched, node, listed);
-	}
+	if (placed == SNAPSHOT_NONE && node->slot != SNAPSHOT_NONE && pod->spec != NULL)
+		place(sched, node, listed);
 }
 
 uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)

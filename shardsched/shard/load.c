@@ -110,21 +110,14 @@ static void open(struct sched *sched, struct sched_partition *of)
 	wide_opened(sched);
 }
 
-/* Nodes of partitions that are open wait for what was not listed yet here. */
-static void open_others(struct sched *sched, const struct sched_partition *of)
+/* Other nodes wait for what was not listed yet here. */
+static void open_others(struct sched *sched)
 {
-	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
-		struct sched_partition *other = &sched->partition[i];
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
 
-		if (other == of || !other->open)
-			continue;
-		PL_LIST_EACH (link, &other->nodes) {
-			struct sched_node *node =
-				PL_LIST_ITEM(link, struct sched_node, of_partition);
-
-			if (node->slot == SNAPSHOT_NONE)
-				node_settle(sched, node);
-		}
+		if (node->unknown > 0)
+			node_settle(sched, node);
 	}
 }
 
@@ -144,7 +137,7 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
 			return;
 	if (!of->open) {
 		open(sched, of);
-		open_others(sched, of);
+		open_others(sched);
 	}
 }
 
@@ -155,4 +148,55 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 		return;
 	for (size_t i = 0; i < count; i++)
 		take(sched, partition, part, &events[i].record, events[i].is_delete);
+}
+
+/* -- views ------------------------------------------------------------- */
+
+bool sched_view_wanted(const struct sched *sched, enum sched_view view)
+{
+	switch (view) {
+	case SCHED_WHOLE:
+		return whole_is_wanted(sched);
+	case SCHED_VIEWS:
+		break;
+	}
+	return false;
+}
+
+void sched_view_begin(struct sched *sched, enum sched_view view)
+{
+	if (view == SCHED_WHOLE)
+		whole_begin(sched);
+}
+
+void sched_view_records(struct sched *sched, enum sched_view view,
+                        const struct kv_record *records, size_t count)
+{
+	if (view == SCHED_WHOLE)
+		whole_records(sched, records, count);
+}
+
+void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
+{
+	if (view == SCHED_WHOLE)
+		whole_end(sched, revision);
+}
+
+void sched_view_events(struct sched *sched, enum sched_view view,
+                       const struct kv_event *events, size_t count, int64_t revision)
+{
+	if (view == SCHED_WHOLE)
+		whole_events(sched, events, count, revision);
+}
+
+void sched_view_lost(struct sched *sched, enum sched_view view)
+{
+	if (view == SCHED_WHOLE)
+		whole_lost(sched);
+}
+
+void sched_view_closed(struct sched *sched, enum sched_view view)
+{
+	if (view == SCHED_WHOLE)
+		whole_forget(sched);
 }

@@ -250,8 +250,11 @@ static bool of_node(struct sched *sched, const struct keys_id *id,
 
 	if (node == NULL)
 		return gone;
-	node->seen[fact] =
-		part->generation[fact == FACT_NODE ? SCHED_NODES : SCHED_ALLOCS];
+	if (sched->viewing)
+		node->viewed[fact] = sched->whole.generation;
+	else
+		node->seen[fact] =
+			part->generation[fact == FACT_NODE ? SCHED_NODES : SCHED_ALLOCS];
 	if (!is_news(sched, node->rev[fact], record))
 		return true;
 	if (node->call != 0)
@@ -291,6 +294,31 @@ static bool of_pod(struct sched *sched, const struct keys_id *id,
 		return call_hold(sched, pod->call, record, away);
 	return fact == FACT_SPEC ? take_spec(sched, pod, id, record, away)
 	                         : take_state(sched, pod, id, record, away);
+}
+
+bool news_concern(const struct sched *sched, const struct keys_id *id)
+{
+	if (sched->partition[id->partition].owned)
+		return true;
+	return (id->kind == KEYS_NODE || id->kind == KEYS_ALLOC) &&
+	       node_find(sched, id->scope, id->name) != NULL;
+}
+
+static enum sched_part part_of(enum keys_kind kind)
+{
+	if (kind == KEYS_ALLOC)
+		return SCHED_ALLOCS;
+	return kind == KEYS_NODE ? SCHED_NODES : SCHED_SCHEDULES;
+}
+
+void news_lost(struct sched *sched, const struct keys_id *id)
+{
+	if (sched->partition[id->partition].owned)
+		tell_relist(sched, id->partition, part_of(id->kind));
+	else if (sched->whole.begun)
+		tell_anew(sched, SCHED_WHOLE);
+	else
+		visit_want(sched, id->partition);
 }
 
 bool news_take(struct sched *sched, const struct keys_id *id,

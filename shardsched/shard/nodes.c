@@ -1,10 +1,11 @@
 /*
  * Nodes: the table, and which of them are in the snapshot.
  *
- * A node is there when its Node and its alloc are known, the spec of every pod that the
- * alloc lists is, what the alloc says is used is what these use, and it has no holds;
- * and its partition is open. Else it is left out as a whole: nothing is put on a node of
- * which something is not understood.
+ * A node is there when its Node and its alloc are known, and its partition is open, or,
+ * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
+ * every pod that the alloc lists is known, too, what the alloc says is used is what these
+ * use, and it has no holds: nothing is put on a node of which something is not
+ * understood. Else it is aside: what is known of its pods counts all the same.
  */
 #include <stdlib.h>
 
@@ -70,7 +71,7 @@ struct sched_node *node_get(struct sched *sched, uint32_t partition,
 	}
 	strings_unref(strings, key[0]);
 	strings_unref(strings, key[1]);
-	if (node != NULL && pl_list_empty(&node->of_partition) && part->owned) {
+	if (node != NULL && pl_list_empty(&node->of_partition)) {
 		node->partition = partition;
 		pl_list_add_tail(&part->nodes, &node->of_partition);
 	}
@@ -122,10 +123,14 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 {
 	for (uint32_t i = 0; i < node->count; i++) {
 		struct listed *listed = &node->listed[i];
-		const struct pod_on_node on = listed_as(listed);
-		enum pl_code code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
-		                                     &listed->placed, err);
+		struct pod_on_node on;
+		enum pl_code code;
 
+		if (listed->pod->spec == NULL)
+			continue;
+		on = listed_as(listed);
+		code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
+		                        &listed->placed, err);
 		if (code != PL_OK) {
 			listed->placed = SNAPSHOT_NONE;
 			return code;
@@ -134,13 +139,16 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 	return PL_OK;
 }
 
-static void enter(struct sched *sched, struct sched_node *node)
+/* Aside, at first. */
+static bool enter(struct sched *sched, struct sched_node *node)
 {
 	struct pl_err err = {0};
 	enum pl_code code = snapshot_node_add(&sched->snapshot, node->key[0], &node->node,
 	                                      &node->slot, &err);
 
 	if (code == PL_OK) {
+		node->scope = NODE_ASIDE;
+		snapshot_node_set_scope(&sched->snapshot, node->slot, NODE_ASIDE);
 		code = slot_room(sched);
 		if (code == PL_OK) {
 			sched->by_slot[node->slot] = node;
@@ -148,14 +156,13 @@ static void enter(struct sched *sched, struct sched_node *node)
 		} else {
 			pl_err_set(&err, code, "keep a node");
 		}
-		if (code == PL_OK) {
-			tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
-			return;
-		}
+		if (code == PL_OK)
+			return true;
 		node_leave(sched, node);
 	}
 	node->slot = SNAPSHOT_NONE;
 	tell_repair(sched, &err);
+	return false;
 }
 
 void node_leave(struct sched *sched, struct sched_node *node)
@@ -181,7 +188,7 @@ static void want_specs(struct sched *sched, struct sched_node *node)
 {
 	for (uint32_t i = 0; i < node->count; i++)
 		if (node->listed[i].pod->spec == NULL)
-			specs_want(sched, node->listed[i].pod);
+			specs_want(sched, node->listed[i].pod, node->rev[FACT_ALLOC]);
 }
 
 /* It does not add up: specs of others may have changed since they were read. */
@@ -189,32 +196,70 @@ static void want_again(struct sched *sched, struct sched_node *node)
 {
 	for (uint32_t i = 0; !node->asked && i < node->count; i++)
 		if (!pod_is_owned(sched, node->listed[i].pod))
-			specs_want(sched, node->listed[i].pod);
+			specs_want(sched, node->listed[i].pod, node->rev[FACT_ALLOC]);
 	node->asked = true;
+}
+
+bool node_is_home(const struct sched *sched, const struct sched_node *node)
+{
+	const struct sched_partition *part = &sched->partition[node->partition];
+
+	return part->owned && part->open && !part->quiet;
+}
+
+static bool is_there(const struct sched *sched, const struct sched_node *node)
+{
+	return node->node.name != 0 && node->rev[FACT_ALLOC] != 0 && !node->bad &&
+	       (node_is_home(sched, node) || abroad_knows(sched, node->partition));
+}
+
+/* What is being sent is not in the store's alloc yet. */
+static bool adds_up(const struct sched_node *node)
+{
+	return node->unknown > 0 || node->call != 0 || listed_agrees(node);
+}
+
+static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
+{
+	if (node->unknown > 0 || node->closed || !adds_up(node))
+		return NODE_ASIDE;
+	return node_is_home(sched, node) ? NODE_HOME : NODE_ABROAD;
+}
+
+/* Whoever waits there was decided for the other scope. */
+static void set_scope(struct sched *sched, struct sched_node *node, enum node_scope scope)
+{
+	bool opens = node->scope == NODE_ASIDE && scope != NODE_ASIDE;
+
+	if (node->scope != scope || scope == NODE_ASIDE) {
+		node->moving = node->scope == NODE_HOME && scope == NODE_ABROAD;
+		node_give_back(sched, node);
+		node->moving = false;
+	}
+	node->scope = scope;
+	snapshot_node_set_scope(&sched->snapshot, node->slot, scope);
+	if (opens)
+		tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
 }
 
 void node_settle(struct sched *sched, struct sched_node *node)
 {
-	const struct sched_partition *part = &sched->partition[node->partition];
-	bool there = part->open && !part->quiet && node->node.name != 0 &&
-	             node->rev[FACT_ALLOC] != 0 && !node->bad;
-
-	if (there && node->unknown > 0)
-		want_specs(sched, node);
 	pl_list_del(&node->odd);
-	if (!there || node->unknown > 0 || node->closed) {
+	if (!is_there(sched, node)) {
 		node_leave(sched, node);
 		return;
 	}
-	if (node->call == 0 && !listed_agrees(node)) {
-		node_leave(sched, node);
+	if (node->unknown > 0) {
+		want_specs(sched, node);
+	} else if (!adds_up(node)) {
 		want_again(sched, node);
-		doubt_node(sched, node);
-		return;
+		if (node_is_home(sched, node))
+			doubt_node(sched, node);
+	} else {
+		node->told = node->asked = false;
 	}
-	node->told = node->asked = false;
-	if (node->slot == SNAPSHOT_NONE)
-		enter(sched, node);
+	if (node->slot != SNAPSHOT_NONE || enter(sched, node))
+		set_scope(sched, node, scope_of(sched, node));
 }
 
 /* -- pods that wait --------------------------------------------------- */
@@ -225,6 +270,16 @@ void node_give_back(struct sched *sched, struct sched_node *node)
 		pod_again(sched,
 		          PL_LIST_ITEM(node->waiting.next, struct sched_pod, link));
 	PL_ASSERT(node->waiting_count == 0);
+}
+
+void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
+{
+	pod->node = node;
+	pod->place = POD_WAITS;
+	pod->linked = LINKED_WAITING;
+	pl_list_add_tail(&node->waiting, &pod->link);
+	node->waiting_count++;
+	sched->waiting++;
 }
 
 void node_ready(struct sched *sched, struct sched_node *node)

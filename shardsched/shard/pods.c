@@ -102,10 +102,13 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	free(pod);
 }
 
+/* Of others' pods nothing is followed: they are known as long as a node lists them. */
 void pod_tidy(struct sched *sched, struct sched_pod *pod)
 {
-	if (pod->rev[FACT_SPEC] == 0 && pod->rev[FACT_STATE] == 0 && pod->listed == 0 &&
-	    pod->call == 0 && pod->place == POD_IDLE)
+	bool known = pod_is_owned(sched, pod) &&
+	             (pod->rev[FACT_SPEC] != 0 || pod->rev[FACT_STATE] != 0);
+
+	if (!known && pod->listed == 0 && pod->call == 0 && pod->place == POD_IDLE)
 		pod_free(sched, pod);
 }
 
@@ -200,9 +203,8 @@ static bool is_to_queue(const struct sched *sched, const struct sched_pod *pod)
  * though nobody else has. */
 static bool is_leaving(const struct sched *sched, const struct sched_node *node)
 {
-	const struct sched_partition *part = &sched->partition[node->partition];
-
-	return !part->open || part->quiet;
+	return node->moving ||
+	       (!node_is_home(sched, node) && !abroad_knows(sched, node->partition));
 }
 
 void pod_again(struct sched *sched, struct sched_pod *pod)

@@ -133,6 +133,7 @@ void sched_pool_init(struct sched *sched)
 	                               .classes = sched->classes,
 	                               .idle_max = SCHED_IDLE_CLASSES,
 	                               .extra_size = sizeof(struct queue_class),
+	                               .home = true,
 	                               .opened = class_opened,
 	                               .closing = class_closing,
 	                               .ctx = sched};
@@ -275,15 +276,24 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 	part->quiet = part->open = false;
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		part->ended[i] = false;
+	visit_drop(sched, partition);
+	abroad_settle(sched, partition);
 	return PL_OK;
 }
 
-/* Nothing is known of it any more. */
-static void empty(struct sched *sched, struct sched_partition *part)
+/* Nothing is known of it any more; but of its nodes, when all nodes are followed. */
+static void empty(struct sched *sched, struct sched_partition *part, bool followed)
 {
 	part->open = false;
-	PL_LIST_EACH (link, &part->nodes)
-		node_forget(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+	PL_LIST_EACH (link, &part->nodes) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, of_partition);
+
+		if (followed)
+			node_settle(sched, node);
+		else
+			node_forget(sched, node);
+	}
 	PL_LIST_EACH (link, &part->pods)
 		pod_forget(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
@@ -297,7 +307,7 @@ void sched_lost(struct sched *sched, uint32_t partition)
 	if (!part->owned)
 		return;
 	part->owned = false;
-	empty(sched, part);
+	empty(sched, part, sched->whole.begun);
 	PL_ASSERT(part->work == 0);
 	call_drop_stale(sched);
 }
@@ -305,8 +315,10 @@ void sched_lost(struct sched *sched, uint32_t partition)
 void sched_rewound(struct sched *sched)
 {
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
-		if (sched->partition[i].owned)
-			empty(sched, &sched->partition[i]);
+		visit_drop(sched, i);
+	whole_forget(sched);
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		empty(sched, &sched->partition[i], false);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		sched->call[i].rewound = true;
 	call_drop_stale(sched);
@@ -387,6 +399,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	commit_run(sched);
 	unsched_run(sched);
 	specs_run(sched);
+	visits_run(sched);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -401,6 +414,8 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	if (decide_may(sched) || commit_may(sched) || bundle_may(sched))
 		return 0;
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
+	at_ms = earlier(at_ms, whole_deadline_ms(sched));
+	at_ms = earlier(at_ms, visits_deadline_ms(sched));
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
@@ -412,8 +427,14 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 
 bool sched_next(struct sched *sched, struct sched_action *out)
 {
+	uint32_t partition;
+
 	if (tell_next(sched, out))
 		return true;
+	if (visit_next(sched, &partition)) {
+		*out = (struct sched_action){.what = SCHED_VISIT, .partition = partition};
+		return true;
+	}
 	for (uint32_t i = 0; i < SCHED_CALLS; i++) {
 		struct call *call = &sched->call[i];
 
@@ -434,6 +455,8 @@ void sched_figures(const struct sched *sched, struct sched_figures *out)
 {
 	*out = sched->figures;
 	out->nodes = sched->snapshot.nodes;
+	out->abroad = (uint32_t)(pl_bitset_count(sched->snapshot.open) -
+	                         pl_bitset_count(sched->snapshot.home));
 	out->pods = (uint32_t)sched->pods.count;
 	out->waiting = sched->waiting;
 	out->batch = sched->batch;

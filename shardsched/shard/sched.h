@@ -91,6 +91,31 @@ void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part
 void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part);
 void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
                   const struct kv_event *events, size_t count);
+/* -- beyond what is owned ---------------------------------------- */
+
+/* What is listed and watched whatever is owned, while it is wanted. WHOLE is the range
+ * ["/alloc/", "/nodes0"): nodes, allocs, and the locks of rules between pods, whose
+ * changes come in one order; keys in it that do not matter are skipped. */
+enum sched_view { SCHED_WHOLE, SCHED_VIEWS };
+
+bool sched_view_wanted(const struct sched *sched, enum sched_view view);
+/* As the notes of relist.h; revision: of the list, of the last event. */
+void sched_view_begin(struct sched *sched, enum sched_view view);
+void sched_view_records(struct sched *sched, enum sched_view view,
+                        const struct kv_record *records, size_t count);
+void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision);
+void sched_view_events(struct sched *sched, enum sched_view view,
+                       const struct kv_event *events, size_t count, int64_t revision);
+/* It will begin anew; or it is not watched any more. */
+void sched_view_lost(struct sched *sched, enum sched_view view);
+void sched_view_closed(struct sched *sched, enum sched_view view);
+
+/* After SCHED_VISIT: the partition's nodes and allocs as they stand at one revision;
+ * 0: that failed. */
+void sched_visit_records(struct sched *sched, uint32_t partition,
+                         const struct kv_record *records, size_t count);
+void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision);
+
 /* Revisions mean nothing any more (PL_REWOUND): everything will be listed again. */
 void sched_rewound(struct sched *sched);
 
@@ -106,6 +131,8 @@ enum sched_what {
 	SCHED_GARBLED, /* key, err: what stands there makes no sense, and is set aside */
 	SCHED_TROUBLE, /* err: something failed here, and is tried again */
 	SCHED_RELIST,  /* partition, part: news could not be kept; list it anew */
+	SCHED_ANEW,    /* view: likewise */
+	SCHED_VISIT,   /* partition: to be listed once */
 };
 
 struct sched_action {
@@ -115,6 +142,7 @@ struct sched_action {
 	uint64_t timeout_ms;
 	uint32_t partition;
 	enum sched_part part;
+	enum sched_view view;
 	struct pl_span key;
 	const struct pl_err *err;
 };
@@ -139,8 +167,9 @@ struct sched_figures {
 	uint64_t echoes;                  /* news of our own, not decoded */
 	uint64_t garbled;
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
-	uint32_t inflight;             /* transactions */
-	uint32_t batch;                /* as adapted */
+	uint32_t abroad;   /* of the nodes, those of others on which pods can be put */
+	uint32_t inflight; /* transactions */
+	uint32_t batch;    /* as adapted */
 };
 
 void sched_figures(const struct sched *sched, struct sched_figures *out);

@@ -45,6 +45,9 @@ struct rig {
 	int64_t epoch;
 	bool owned[RIG_PARTITIONS];
 	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
+	bool viewed[SCHED_VIEWS];
+	uint32_t view_cursor[SCHED_VIEWS];
+	bool visit[RIG_PARTITIONS]; /* asked for, and not answered */
 	struct rig_out out[RIG_OUT_MAX];
 	unsigned garbled, troubles, relists;
 	char said[512]; /* the last garbled or trouble */
@@ -355,11 +358,99 @@ static inline bool rig_deliver(struct rig *rig, uint32_t p, enum sched_part part
 	return most == 0;
 }
 
+/* -- views and visits --------------------------------------------------------- */
+
+static inline struct kv_keys rig_view_keys(enum sched_view view)
+{
+	(void)view;
+	return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
+}
+
+static inline void rig_view_list(struct rig *rig, enum sched_view view)
+{
+	struct kv_keys keys = rig_view_keys(view);
+
+	rig->viewed[view] = true;
+	sched_view_begin(rig->sched, view);
+	for (uint32_t i = 0; i < rig->store.keys; i++)
+		if (rig->store.key[i].mod_revision != 0 &&
+		    kv_key_in(keys, rig->store.key[i].key))
+			sched_view_records(rig->sched, view, &rig->store.key[i], 1);
+	sched_view_end(rig->sched, view, rig->store.revision);
+	rig->view_cursor[view] = rig->store.logged;
+}
+
+/* Opens and closes what is wanted or not. */
+static inline void rig_views(struct rig *rig)
+{
+	for (unsigned i = 0; i < SCHED_VIEWS; i++) {
+		enum sched_view view = (enum sched_view)i;
+
+		if (sched_view_wanted(rig->sched, view) == rig->viewed[i])
+			continue;
+		if (!rig->viewed[i]) {
+			rig_view_list(rig, view);
+			continue;
+		}
+		rig->viewed[i] = false;
+		sched_view_closed(rig->sched, view);
+	}
+}
+
+/* At most so many events of it. */
+static inline bool rig_view_deliver(struct rig *rig, enum sched_view view, unsigned most)
+{
+	struct kv_keys keys = rig_view_keys(view);
+
+	while (rig->viewed[view] && rig->view_cursor[view] < rig->store.logged &&
+	       most > 0) {
+		const struct kv_event *event = &rig->store.log[rig->view_cursor[view]++];
+
+		if (!kv_key_in(keys, event->record.key))
+			continue;
+		sched_view_events(rig->sched, view, event, 1, event->record.mod_revision);
+		most--;
+	}
+	return most == 0;
+}
+
+static inline void rig_visit(struct rig *rig, uint32_t p)
+{
+	char prefix[2][32];
+
+	T_TRUE(rig->visit[p]);
+	rig->visit[p] = false;
+	for (unsigned part = 0; part < 2; part++)
+		(void)snprintf(prefix[part], sizeof prefix[part], "%s%04u/",
+		               rig_prefix[part], p);
+	for (uint32_t i = 0; i < rig->store.keys; i++)
+		for (unsigned part = 0; part < 2; part++)
+			if (rig->store.key[i].mod_revision != 0 &&
+			    pl_span_starts(rig->store.key[i].key,
+			                   pl_span_str(prefix[part])))
+				sched_visit_records(rig->sched, p, &rig->store.key[i], 1);
+	sched_visit_end(rig->sched, p, rig->store.revision);
+}
+
+static inline bool rig_visit_all(struct rig *rig)
+{
+	bool any = false;
+
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
+		any = any || rig->visit[p];
+		if (rig->visit[p])
+			rig_visit(rig, p);
+	}
+	return any;
+}
+
 static inline void rig_deliver_all(struct rig *rig)
 {
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		for (unsigned part = 0; part < SCHED_PARTS; part++)
 			(void)rig_deliver(rig, p, (enum sched_part)part, UINT32_MAX);
+	for (unsigned i = 0; i < SCHED_VIEWS; i++)
+		(void)rig_view_deliver(rig, (enum sched_view)i, UINT32_MAX);
 }
 
 /* Runs, and keeps the calls that come of it. */
@@ -383,6 +474,17 @@ static inline void rig_run(struct rig *rig)
 			rig->relists++;
 			if (rig->owned[action.partition])
 				rig_list(rig, action.partition, action.part);
+			continue;
+		}
+		if (action.what == SCHED_ANEW) {
+			rig->relists++;
+			if (rig->viewed[action.view])
+				rig_view_list(rig, action.view);
+			continue;
+		}
+		if (action.what == SCHED_VISIT) {
+			T_TRUE(!rig->visit[action.partition]);
+			rig->visit[action.partition] = true;
 			continue;
 		}
 		rig->garbled += action.what == SCHED_GARBLED;
@@ -417,8 +519,9 @@ static inline void rig_settle(struct rig *rig)
 	bool more = true;
 
 	while (more) {
-		more = false;
+		rig_views(rig);
 		rig_run(rig);
+		more = rig_visit_all(rig);
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
 			if (!rig->out[i].used)
 				continue;

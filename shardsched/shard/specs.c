@@ -5,7 +5,7 @@
 #include "shardsched/shard/inner.h"
 #include "store/kv/calls.h"
 
-enum { READ_MOST = 64, READ_AGAIN_MS = 500 };
+enum { READ_MOST = 256, READ_AGAIN_MS = 500 };
 
 /* What is owned and not listed yet comes by itself. */
 static bool is_coming(const struct sched *sched, const struct sched_pod *pod)
@@ -15,7 +15,7 @@ static bool is_coming(const struct sched *sched, const struct sched_pod *pod)
 	return part->owned && !part->ended[SCHED_SCHEDULES];
 }
 
-void specs_want(struct sched *sched, struct sched_pod *pod)
+void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
 	const unsigned hopeless = POD_MISSING | POD_BAD_SPEC;
 
@@ -25,6 +25,7 @@ void specs_want(struct sched *sched, struct sched_pod *pod)
 	pod_unlink(sched, pod);
 	pl_list_add_tail(&sched->wanted, &pod->link);
 	pod->linked = LINKED_WANTED;
+	pod->unknown_rev = revision;
 }
 
 static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
@@ -68,27 +69,34 @@ static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 	}
 }
 
-void specs_run(struct sched *sched)
+static bool run_one(struct sched *sched)
 {
 	struct call *call;
 	struct kv_req *op;
 
 	if (pl_list_empty(&sched->wanted))
-		return;
+		return false;
 	call = call_begin(sched, CALL_READ);
 	if (call == NULL)
-		return;
+		return false;
 	call->item = pl_arena_zalloc(&call->arena, READ_MOST, sizeof *call->item);
 	op = pl_arena_zalloc(&call->arena, READ_MOST, sizeof *op);
 	if (call->item != NULL && op != NULL)
 		ask_some(sched, call, op);
 	if (call->items == 0) {
 		call_end(sched, call);
-		return;
+		return false;
 	}
 	call->req = (struct kv_req){.op = KV_TXN,
 	                            .txn = {.then = op, .then_count = call->items}};
 	call_post(sched, call);
+	return true;
+}
+
+void specs_run(struct sched *sched)
+{
+	while (run_one(sched))
+		;
 }
 
 static void tell_missing(struct sched *sched, const struct keys_id *id)
@@ -144,9 +152,9 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 		struct keys_id id;
 
 		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
-		    sched->partition[id.partition].owned &&
+		    news_concern(sched, &id) &&
 		    !news_take(sched, &id, &held->record, held->gone))
-			tell_relist(sched, id.partition, SCHED_SCHEDULES);
+			news_lost(sched, &id);
 	}
 	for (uint32_t i = 0; i < call->items; i++) {
 		struct keys_id id;

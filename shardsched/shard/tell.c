@@ -60,6 +60,21 @@ void tell_relist(struct sched *sched, uint32_t partition, enum sched_part part)
 	*note = (struct note){.what = SCHED_RELIST, .partition = partition, .part = part};
 }
 
+void tell_anew(struct sched *sched, enum sched_view view)
+{
+	struct note *note;
+
+	for (uint32_t i = sched->notes_told; i != sched->notes; i++) {
+		note = &sched->note[i % SCHED_NOTES_MAX];
+		if (note->what == SCHED_ANEW && note->view == view)
+			return;
+	}
+	note = note_add(sched);
+	if (note == NULL) /* as above */
+		note = &sched->note[sched->notes_told % SCHED_NOTES_MAX];
+	*note = (struct note){.what = SCHED_ANEW, .view = view};
+}
+
 bool tell_next(struct sched *sched, struct sched_action *out)
 {
 	const struct note *note;
@@ -70,6 +85,7 @@ bool tell_next(struct sched *sched, struct sched_action *out)
 	*out = (struct sched_action){.what = note->what,
 	                             .partition = note->partition,
 	                             .part = note->part,
+	                             .view = note->view,
 	                             .key = keys_span(&note->key),
 	                             .err = &note->err};
 	return true;
