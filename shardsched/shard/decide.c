@@ -56,6 +56,19 @@ static uint64_t refused_by(const struct fw_class *class, const struct outcome *o
 	return mask == 0 ? 1 : mask;
 }
 
+/* It was refused; waits until something can help, once it was told why. */
+static void refuse(struct sched *sched, struct sched_pod *pod, uint64_t by,
+                   const struct outcome *outcome)
+{
+	if (!unsched_may_note(sched, pod)) { /* too many at once */
+		queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
+	queue_refuse(sched->queue, &pod->queue, by, unsched_note(sched, pod, outcome),
+	             sched->now_ms);
+}
+
 /* Not asked on which nodes it fits. */
 static void refuse_unasked(struct sched *sched, struct sched_pod *pod,
                            enum reason_code code)
@@ -65,8 +78,7 @@ static void refuse_unasked(struct sched *sched, struct sched_pod *pod,
 
 	verdict_clear(&outcome.pre);
 	verdict_add(&outcome.pre, VERDICT_UNRESOLVABLE, &reason);
-	queue_refuse(sched->queue, &pod->queue, 0, unsched_note(sched, pod, &outcome),
-	             sched->now_ms);
+	refuse(sched, pod, 0, &outcome);
 }
 
 static void decide(struct sched *sched, struct sched_pod *pod)
@@ -79,7 +91,6 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	                              .created_ms = pod->created_ms};
 	struct outcome outcome;
 	struct pl_err err = {0};
-	uint32_t reason;
 
 	PL_ASSERT(pod->place == POD_QUEUED);
 	if (wide != REASON_NONE) {
@@ -92,9 +103,7 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 		assume(sched, pod, sched->by_slot[outcome.node]);
 		return;
 	case CYCLE_NONE:
-		reason = unsched_note(sched, pod, &outcome);
-		queue_refuse(sched->queue, &pod->queue, refused_by(class, &outcome),
-		             reason, sched->now_ms);
+		refuse(sched, pod, refused_by(class, &outcome), &outcome);
 		return;
 	case CYCLE_ERROR:
 		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",

@@ -521,6 +521,8 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 
 PL_NODISCARD enum pl_code unsched_new(struct sched *sched, struct pl_err *err);
 void unsched_free(struct sched *sched);
+/* False: it is to be tried again later, when it can be told why it waits. */
+bool unsched_may_note(const struct sched *sched, const struct sched_pod *pod);
 /* The cycle has found nothing for it: its reason, and, if it is time, its state. */
 uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
                       const struct outcome *outcome);

@@ -351,6 +351,34 @@ T_CASE(a_state_that_is_deleted_is_told_again)
 	rig_close(&rig);
 }
 
+/* More than are told in a call. */
+T_CASE(everybody_who_fits_nowhere_is_told)
+{
+	enum { HUGE_PODS = 150 };
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	for (int i = 0; i < HUGE_PODS; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "huge-%d", i);
+		rig_pod(&rig, 1, name, "64", "");
+	}
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	for (int i = 0; i < 40; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 100;
+	}
+	for (int i = 0; i < HUGE_PODS; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "huge-%d", i);
+		T_STR(bound_to(1, name), "Pending");
+	}
+	rig_close(&rig);
+}
+
 static void conflicts_are(uint64_t conflicts, uint64_t taken_back)
 {
 	struct sched_figures figures;

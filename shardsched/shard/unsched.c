@@ -1,7 +1,7 @@
 /*
  * Pods that fit nowhere: why, in their state, for whoever looks. Told after the first
  * attempt and then at most every TELL_EVERY_S, so many a second in all; a pod that is not
- * told now is told after another attempt.
+ * told now is told after another attempt, which comes soon if it was never told.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +144,13 @@ static bool is_time(const struct sched *sched, const struct sched_pod *pod)
 	return sched->unsched->count < TELLS_MAX && pod->call == 0 &&
 	       (pod->rev[FACT_STATE] == 0 ||
 	        sched->now_ms / 1000 >= (uint64_t)pod->told_s + TELL_EVERY_S);
+}
+
+/* Who was never told has to be. */
+bool unsched_may_note(const struct sched *sched, const struct sched_pod *pod)
+{
+	return pod->rev[FACT_STATE] != 0 ||
+	       (sched->unsched->count < TELLS_MAX && pod->call == 0);
 }
 
 uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
