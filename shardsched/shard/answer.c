@@ -238,6 +238,18 @@ static void take_held(struct sched *sched, const struct call *call)
 	}
 }
 
+/* Whoever was not told why he waits is tried again, for that. */
+static void tell_again(struct sched *sched, const struct call *call,
+                       const struct keys_id *id)
+{
+	struct sched_pod *pod = pod_find(sched, id->partition, id->scope, id->name);
+
+	if (call->kind == CALL_TELL && pod != NULL && pod->place == POD_QUEUED &&
+	    pod->rev[FACT_STATE] == 0 &&
+	    (pod->queue.place == QUEUE_BACKOFF || pod->queue.place == QUEUE_WAITING))
+		queue_activate(sched->queue, &pod->queue, sched->now_ms);
+}
+
 /* What follows for everything that was in it. */
 static void settle(struct sched *sched, const struct call *call)
 {
@@ -250,6 +262,7 @@ static void settle(struct sched *sched, const struct call *call)
 			pod = pod_find(sched, id.partition, id.scope, id.name);
 			if (pod != NULL)
 				pod_settle(sched, pod);
+			tell_again(sched, call, &id);
 			continue;
 		}
 		if (id.kind != KEYS_ALLOC)

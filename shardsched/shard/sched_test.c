@@ -351,6 +351,26 @@ T_CASE(a_state_that_is_deleted_is_told_again)
 	rig_close(&rig);
 }
 
+/* Two are told in one call; one of them is another by then, and the call fails. */
+T_CASE(who_was_not_told_because_of_another_is_told)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "huge", "64", "");
+	rig_pod(&rig, 1, "large", "32", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used);
+	rig_pod(&rig, 1, "large", "16", "");
+	rig_settle(&rig);
+	rig.now_ms += 100;
+	rig_settle(&rig);
+	T_STR(bound_to(1, "huge"), "Pending");
+	T_STR(bound_to(1, "large"), "Pending");
+	rig_close(&rig);
+}
+
 /* More than are told in a call. */
 T_CASE(everybody_who_fits_nowhere_is_told)
 {
