@@ -70,6 +70,11 @@ static struct roster_entry member(const char *id, enum member_state state)
 static void shard_rows(struct output_row rows[5], struct roster_entry entries[5])
 {
 	entries[0] = member("east-0", MEMBER_ACTIVE);
+	entries[0].member.work = (struct member_work){.known = true,
+	                                              .pending = 7,
+	                                              .placed_per_s = 31.5,
+	                                              .conflicts_per_s = 0.1,
+	                                              .lag_ms = 4};
 	entries[1] = member("east-1", MEMBER_ACTIVE);
 	entries[2] = member("east-2", MEMBER_DRAINING);
 	entries[3] = member("east-3", MEMBER_JOINING);

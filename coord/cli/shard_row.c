@@ -30,6 +30,10 @@ enum column {
 	BUSY,
 	WRITES,
 	FENCED,
+	PENDING,
+	PLACED,
+	CONFLICTS,
+	LAG,
 	CONFIG,
 	REFUSED,
 	NOTE,
@@ -57,6 +61,10 @@ static const struct output_column columns[] = {
 	[BUSY] = {"BUSY", "busy", OUTPUT_ON_WIDE},
 	[WRITES] = {"WRITES/S", "writes_per_s", OUTPUT_ON_WIDE},
 	[FENCED] = {"FENCED", "fenced", OUTPUT_ON_WIDE},
+	[PENDING] = {"PENDING", "pending", OUTPUT_IF_USED},
+	[PLACED] = {"PLACED/S", "placed_per_s", OUTPUT_IF_USED},
+	[CONFLICTS] = {"CONFLICTS/S", "conflicts_per_s", OUTPUT_ON_WIDE},
+	[LAG] = {"LAG-MS", "lag_ms", OUTPUT_ON_WIDE},
 	[CONFIG] = {"CONFIG", "config", OUTPUT_ON_WIDE},
 	[REFUSED] = {"REFUSED", "refused", OUTPUT_ON_WIDE},
 	[NOTE] = {"NOTE", "note", OUTPUT_IF_USED},
@@ -241,6 +249,12 @@ static void put_member(const struct member *member, struct output_row *row)
 	output_double(row, WRITES, member->writes_per_s);
 	output_int(row, FENCED, (int64_t)member->fenced);
 	output_text(row, NOTE, pl_span_str(refuses(member)));
+	if (!member->work.known)
+		return;
+	output_int(row, PENDING, (int64_t)member->work.pending);
+	output_double(row, PLACED, member->work.placed_per_s);
+	output_double(row, CONFLICTS, member->work.conflicts_per_s);
+	output_int(row, LAG, (int64_t)member->work.lag_ms);
 }
 
 enum pl_code shard_row(const struct roster_entry *entry,

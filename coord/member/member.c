@@ -1,7 +1,6 @@
-#include "coord/member/member.h"
-
 #include <math.h>
 
+#include "coord/member/member_int.h"
 #include "store/base/json_out.h"
 #include "store/base/stamp.h"
 #include "store/keys/keys.h"
@@ -164,6 +163,7 @@ enum pl_code member_print(const struct member *m, struct pl_buf *buf, struct pl_
 	pl_json_out_object(&out);
 	print_process(m, &out);
 	print_work(m, &out);
+	member_work_print(&m->work, &out);
 	print_configs(m, &out);
 	pl_json_out_end(&out);
 	code = pl_json_out_done(&out);

@@ -7,6 +7,13 @@
  *	 "zone":"z1","weight":1000,"salt":17,"started":"2026-11-21T05:00:00.000Z",
  *	 "partitions":[3,17],"loads":[120,95],
  *	 "rates":{"writes_per_s":12.5,"fenced":0,"busy":0.03},
+ *	 "work":{"placed":812,"placed_per_s":31.5,"pending":7,"conflicts":3,
+ *	         "conflicts_per_s":0.1,"txns":90,"txns_failed":2,"lag_ms":4,
+ *	         "causes":{"alloc":{"placements":3,"txns":2}},
+ *	         "nodes":[{"cluster":"east","node":"n-7","cause":"alloc","count":3,
+ *	                   "at":"2026-11-21T05:00:00.000Z"}],
+ *	         "aside":[{"cluster":"east","node":"n-9","cause":"node",
+ *	                   "until":"2026-11-21T05:00:10.000Z"}]},
  *	 "config":{"coord":3,"weights":12},
  *	 "refused":{"coord":"version 4: .handover_ms: must be 1 to 60000"}}
  */
@@ -36,12 +43,38 @@ enum {
 	MEMBER_TEXT_MAX = 768, /* bytes of each text when read; a third is written */
 	MEMBER_REFUSED_MAX = 1536,
 	MEMBER_BYTES_MAX = 256 * 1024, /* of a record */
+	MEMBER_CAUSES_MAX = 16,
+	MEMBER_NODES_MAX = 16, /* that conflict, or are set aside */
 };
 
 struct member_config {
 	struct pl_span name;
 	uint64_t version;       /* applied; 0: the default */
 	struct pl_span refused; /* why the current one is not; empty: it is */
+};
+
+/* What placements conflicted with: a word, and how often. */
+struct member_cause {
+	struct pl_span word;
+	uint64_t placements, txns;
+};
+
+struct member_node {
+	struct pl_span cluster, name, cause;
+	uint64_t count, over; /* of one that conflicts: at most so much too high */
+	int64_t at_ms;        /* the last one; or until when it is set aside */
+};
+
+/* The scheduling of a shard: counts since it was started, and rates lately. */
+struct member_work {
+	bool known; /* it has some */
+	uint64_t placed, conflicts, txns, txns_failed;
+	uint64_t pending; /* pods now */
+	double placed_per_s, conflicts_per_s;
+	uint64_t lag_ms; /* until a watch shows what was committed */
+	const struct member_cause *causes;
+	const struct member_node *nodes, *asides;
+	uint32_t cause_count, node_count, aside_count;
 };
 
 /* Borrows everything: from the caller when printed, from the arena when parsed. */
@@ -65,6 +98,7 @@ struct member {
 	double writes_per_s;
 	double busy; /* 0 to 1: of the loop's time */
 	uint64_t fenced;
+	struct member_work work;
 	struct member_config config[MEMBER_CONFIGS_MAX];
 	uint32_t config_count;
 };

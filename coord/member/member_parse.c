@@ -1,4 +1,4 @@
-#include "coord/member/member.h"
+#include "coord/member/member_int.h"
 #include "store/base/json.h"
 #include "store/base/quote.h"
 #include "store/base/stamp.h"
@@ -318,6 +318,8 @@ static enum pl_code take_all(struct pl_json root, struct pl_span id,
 		code = take_loads(root, arena, m, err);
 	if (code == PL_OK)
 		code = take_rates(root, m, err);
+	if (code == PL_OK)
+		code = member_work_parse(root, arena, &m->work, err);
 	if (code == PL_OK)
 		code = take_versions(root, m, err);
 	return code == PL_OK ? take_refused(root, m, err) : code;

@@ -10,7 +10,13 @@ static const char whole[] =
 	"\"state\":\"active\",\"host\":\"h1\",\"pid\":4711,\"boot\":\"b-1\","
 	"\"version\":\"0.1.0\",\"api\":\"10.0.0.1:7400\",\"zone\":\"z1\",\"weight\":1000,\"salt\":17,"
 	"\"started\":\"2026-11-21T05:00:00.000Z\",\"partitions\":[3,17],\"loads\":[120,"
-	"95],\"rates\":{\"writes_per_s\":12.5,\"fenced\":0,\"busy\":0.03},\"config\":{"
+	"95],\"rates\":{\"writes_per_s\":12.5,\"fenced\":0,\"busy\":0.03},"
+	"\"work\":{\"placed\":812,\"pending\":7,\"conflicts\":3,\"txns\":90,"
+	"\"txns_failed\":2,\"lag_ms\":4,\"placed_per_s\":31.5,\"conflicts_per_s\":0.1,"
+	"\"causes\":{\"alloc\":{\"placements\":3,\"txns\":2}},\"nodes\":[{\"cluster\":"
+	"\"east\",\"node\":\"n-7\",\"cause\":\"alloc\",\"count\":3,\"over\":1,\"at\":"
+	"\"2026-11-21T05:00:00.000Z\"}],\"aside\":[{\"cluster\":\"east\",\"node\":"
+	"\"n-9\",\"cause\":\"node\",\"until\":\"2026-11-21T05:00:10.000Z\"}]},\"config\":{"
 	"\"coord\":3,\"weights\":12},\"refused\":{\"coord\":\"version 4: "
 	".handover_ms: must be 1 to 60000\"}}";
 
@@ -78,6 +84,12 @@ T_CASE(the_record_of_the_header_is_read_and_written)
 	T_EQ(m.partitions[1], 17);
 	T_EQ(m.loads[1], 95);
 	T_NEAR(m.writes_per_s, 12.5, 0);
+	T_TRUE(m.work.known);
+	T_EQ(m.work.placed, 812);
+	T_NEAR(m.work.placed_per_s, 31.5, 0);
+	T_EQ(m.work.causes[0].txns, 2);
+	T_SPAN(m.work.nodes[0].name, PL_SPAN_LIT("n-7"));
+	T_EQ(m.work.asides[0].at_ms, 1795237210000);
 	T_NEAR(m.busy, 0.03, 0);
 	T_EQ(m.config_count, 2);
 	T_EQ(m.config[0].version, 3);
@@ -138,6 +150,11 @@ static const struct wrong wrongs[] = {
 	{"\"version 4: .handover_ms: must be 1 to 60000\"", "\"\"",
          "refused.coord: want 1 to"},
 	{"\"version 4: .handover_ms: must be 1 to 60000\"", "4", "refused.coord"},
+	{"\"placed\":812", "\"placed\":-1", "work.placed"},
+	{"\"placed_per_s\":31.5", "\"placed_per_s\":-3", "work.placed_per_s"},
+	{"{\"placements\":3,\"txns\":2}", "3", "work.causes.alloc"},
+	{"\"node\":\"n-7\",", "", "work.nodes[0].node"},
+	{"\"until\":\"2026", "\"until\":\"x", "work.aside[0].until"},
 	{"{\"v\":1,", "[{\"v\":1,", NULL},
 };
 

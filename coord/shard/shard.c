@@ -12,6 +12,8 @@
  * The end: phase STOP lets every part go in order; once all are gone, so are we.
  */
 
+enum { WORK_CHUNK = 4096 };
+
 void shard_kick(struct shard *shard)
 {
 	shard->kicked = true;
@@ -73,6 +75,7 @@ static void shard_free(struct shard *shard)
 {
 	members_done(shard);
 	say_done(shard);
+	pl_arena_done(&shard->work_arena);
 	assign_free(shard->assign);
 	pl_timer_done(&shard->timer);
 	strings_free(&shard->opts);
@@ -127,6 +130,7 @@ static void init(struct shard *shard, struct kv *kv, shard_fn *fn)
 
 	shard->kv = kv;
 	shard->fn = fn;
+	pl_arena_init(&shard->work_arena, WORK_CHUNK, 0);
 	pl_rng_init(&shard->rng, opts->seed != 0 ? opts->seed : pl_rng_seed_random());
 	(void)snprintf(shard->instance, sizeof shard->instance,
 	               "%016" PRIx64 "%016" PRIx64, pl_rng_next(&shard->rng),
@@ -236,6 +240,15 @@ const struct roster *shard_roster(const struct shard *shard)
 const struct claims *shard_claims(const struct shard *shard)
 {
 	return shard->claims;
+}
+
+const struct config_value *shard_config(const struct shard *shard, enum config_name name,
+                                        uint64_t *version)
+{
+	if (shard->config == NULL || !shard->config_synced)
+		return NULL;
+	*version = config_watch_version(shard->config, name);
+	return config_watch_value(shard->config, name);
 }
 
 uint64_t shard_fenced(const struct shard *shard)

@@ -96,6 +96,17 @@ void shard_quiet(struct shard *shard, uint32_t partition, int64_t epoch);
 void shard_load(struct shard *shard, uint32_t partition, uint32_t load);
 void shard_busy(struct shard *shard, double busy, double writes_per_s);
 
+/* What is applied of a configuration, and which version; borrowed until the next
+ * SHARD_CONFIG of it. NULL: not known at the moment. */
+const struct config_value *shard_config(const struct shard *shard, enum config_name name,
+                                        uint64_t *version);
+/* Of one that takes the work some time: which version it really runs, and, with err, why
+ * not the one that is applied. For the record. */
+void shard_runs(struct shard *shard, enum config_name name, uint64_t version,
+                const struct pl_err *err);
+/* How the work goes; copied, for the record. */
+void shard_work(struct shard *shard, const struct member_work *work);
+
 uint32_t shard_partitions(const struct shard *shard); /* 0: not known yet */
 uint32_t shard_owned(const struct shard *shard);
 enum member_state shard_state(const struct shard *shard);

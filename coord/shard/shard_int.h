@@ -112,6 +112,13 @@ struct shard {
 	uint64_t refresh_ms; /* as the session knows it */
 	char instance[MEMBER_INSTANCE_SIZE];
 	char refused_text[CONFIG_NAME_COUNT][SHARD_REASON_SIZE];
+	struct {
+		bool told; /* else it runs what is applied */
+		uint64_t version;
+		char why_not[SHARD_REASON_SIZE];
+	} runs[CONFIG_NAME_COUNT];
+	struct pl_arena work_arena; /* of what is in work */
+	struct member_work work;
 
 	enum shard_phase phase;
 	enum member_state state;

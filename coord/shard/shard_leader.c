@@ -36,7 +36,7 @@ static void apply(struct shard *shard, const struct config_note *note)
 	if (note->name == CONFIG_COORD) {
 		if (shard->claims != NULL)
 			claims_tune(shard->claims, coord->handover_ms, coord->settle_ms);
-	} else {
+	} else if (note->name != CONFIG_SCHEDULER) {
 		shard->members_stale = true;
 	}
 	leaders_configure(shard);

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "coord/shard/shard_int.h"
@@ -59,6 +60,10 @@ static void say_config(const struct shard *shard, struct member *out)
 			.version = config_watch_version(shard->config, i),
 			.refused = pl_span_str(shard->refused_text[i])};
 
+		if (shard->runs[i].told)
+			config.version = shard->runs[i].version;
+		if (config.refused.len == 0)
+			config.refused = pl_span_str(shard->runs[i].why_not);
 		if (config.version != 0 || config.refused.len != 0)
 			out->config[out->config_count++] = config;
 	}
@@ -83,6 +88,7 @@ void say_self(struct shard *shard, struct member *out)
 		.writes_per_s = shard->writes_per_s,
 		.busy = shard->busy,
 		.fenced = shard->fenced,
+		.work = shard->work,
 	};
 	memcpy(out->instance, shard->instance, sizeof out->instance);
 	say_partitions(shard, out);
@@ -155,5 +161,73 @@ void shard_busy(struct shard *shard, double busy, double writes_per_s)
 		return;
 	shard->busy = busy;
 	shard->writes_per_s = writes_per_s;
+	say_soon(shard);
+}
+
+void shard_runs(struct shard *shard, enum config_name name, uint64_t version,
+                const struct pl_err *err)
+{
+	char *why = shard->runs[name].why_not;
+
+	shard->runs[name].told = true;
+	shard->runs[name].version = version;
+	(void)snprintf(why, sizeof shard->runs[name].why_not, "%s",
+	               err == NULL ? "" : err->msg);
+	shard->say_now = true;
+	shard_kick(shard);
+}
+
+static bool keep_text(struct pl_arena *arena, struct pl_span *text)
+{
+	*text = pl_arena_dup(arena, *text);
+	return text->at != NULL;
+}
+
+static bool keep_nodes(struct pl_arena *arena, const struct member_node **nodes,
+                       uint32_t count)
+{
+	struct member_node *kept = pl_arena_zalloc(arena, count + 1, sizeof *kept);
+
+	if (kept == NULL)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		kept[i] = (*nodes)[i];
+		if (!keep_text(arena, &kept[i].cluster) ||
+		    !keep_text(arena, &kept[i].name) || !keep_text(arena, &kept[i].cause))
+			return false;
+	}
+	*nodes = kept;
+	return true;
+}
+
+static bool keep_causes(struct pl_arena *arena, struct member_work *work)
+{
+	struct member_cause *kept =
+		pl_arena_zalloc(arena, work->cause_count + 1, sizeof *kept);
+
+	if (kept == NULL)
+		return false;
+	for (uint32_t i = 0; i < work->cause_count; i++) {
+		kept[i] = work->causes[i];
+		if (!keep_text(arena, &kept[i].word))
+			return false;
+	}
+	work->causes = kept;
+	return true;
+}
+
+/* Without memory it goes without its tables. */
+void shard_work(struct shard *shard, const struct member_work *work)
+{
+	struct member_work kept = *work;
+	struct pl_arena *arena = &shard->work_arena;
+
+	pl_arena_reset(arena);
+	if (!keep_causes(arena, &kept) ||
+	    !keep_nodes(arena, &kept.nodes, kept.node_count) ||
+	    !keep_nodes(arena, &kept.asides, kept.aside_count))
+		kept.cause_count = kept.node_count = kept.aside_count = 0;
+	kept.known = true;
+	shard->work = kept;
 	say_soon(shard);
 }

@@ -37,6 +37,7 @@ static void on_load(void *ctx)
 	for (uint32_t p = 0; work->shard != NULL && p < work->parts; p++)
 		if (work->part[p].known)
 			shard_load(work->shard, p, sched_load(work->sched, p));
+	rates_tell(work);
 }
 
 enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opts *opts,
@@ -57,6 +58,8 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	pl_list_init(&work->calls);
 	work->waiter = (struct kv_waiter){.fn = turn_on_room, .ctx = work};
 	pl_list_init(&work->waiter.link);
+	work->config_due = true;
+	work->rates.told_ms = kv_now_ms(kv);
 	/* Of as many partitions as there may be: what falls to us later needs no room. */
 	work->part = pl_calloc(KEYS_PARTITIONS_MAX, sizeof *work->part);
 	if (work->part == NULL ||
@@ -76,6 +79,16 @@ static void on_closed(struct work *work)
 	parts_lose_all(work);
 	work->shard = NULL;
 	pl_timer_stop(&work->load);
+}
+
+/* One that is refused leaves things as they are. */
+static void on_config(struct work *work, const struct shard_note *note)
+{
+	if (note->config != CONFIG_SCHEDULER || note->err != NULL)
+		return;
+	work->config_due = true;
+	work->config_retry_ms = 0;
+	work_kick(work);
 }
 
 void work_note(struct work *work, const struct shard_note *note)
@@ -101,6 +114,9 @@ void work_note(struct work *work, const struct shard_note *note)
 	case SHARD_CLOSED:
 		on_closed(work);
 		return;
+	case SHARD_CONFIG:
+		on_config(work, note);
+		return;
 	case SHARD_UP:
 	case SHARD_ACTIVE:
 	case SHARD_DRAINING:
@@ -109,7 +125,6 @@ void work_note(struct work *work, const struct shard_note *note)
 	case SHARD_DOWN:
 	case SHARD_FENCED:
 	case SHARD_GARBLED:
-	case SHARD_CONFIG:
 	case SHARD_LEAD:
 	case SHARD_FOLLOW:
 	case SHARD_BALANCED:

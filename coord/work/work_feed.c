@@ -70,6 +70,9 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 		sched_list_end(sched, p, feed->what);
 		break;
 	case RELIST_EVENTS:
+		if (note->count > 0)
+			rates_seen(feed->work,
+			           note->events[note->count - 1].record.mod_revision);
 		sched_events(sched, p, feed->what, note->events, note->count);
 		break;
 	case RELIST_LOST:

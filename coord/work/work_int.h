@@ -45,6 +45,16 @@ struct call {
 	uint32_t number;
 };
 
+/* For the shard's record: what was counted when it was told last, and a commit that a
+ * watch has to show. */
+struct work_rates {
+	struct sched_figures told;
+	uint64_t told_ms;
+	int64_t sent_rev; /* 0: none is waited for */
+	uint64_t sent_ms;
+	uint64_t lag_ms; /* the longest since it was told */
+};
+
 struct work {
 	struct kv *kv;
 	struct shard *shard; /* NULL: closed */
@@ -58,6 +68,12 @@ struct work {
 	struct pl_list feeds, calls;
 	struct pl_timer turn, load;
 	uint64_t retry_ms, pause_ms;
+	/* Live configuration. */
+	bool config_due;         /* other settings are to be applied */
+	bool configured;         /* some have been */
+	uint64_t config_version; /* of them */
+	uint64_t config_retry_ms;
+	struct work_rates rates;
 	/* A call for which there was no room: the next one that is started. */
 	struct sched_action held;
 	struct kv_waiter waiter;
@@ -92,6 +108,15 @@ PL_NODISCARD enum pl_code parts_adopt(struct work *work, struct pl_err *err);
 void parts_quiet(struct work *work); /* tells the shard which are */
 /* One that has become open since; false: none has. */
 bool parts_opened(struct work *work, uint32_t *partition);
+
+/* work_config.c */
+/* False: there are no settings yet by which to decide. */
+bool config_apply(struct work *work);
+
+/* work_rates.c */
+void rates_tell(struct work *work);
+void rates_answered(struct work *work, const struct kv_result *result);
+void rates_seen(struct work *work, int64_t revision);
 
 /* work_turn.c */
 void turn_run(void *ctx);

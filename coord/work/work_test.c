@@ -166,6 +166,46 @@ T_CASE_SECONDS(through_a_storm_each_pod_is_done_once, 120)
 	}
 }
 
+static const char *record_of(unsigned which)
+{
+	static char text[4096];
+	char key[64];
+	const char *value;
+
+	(void)snprintf(key, sizeof key, "/shards/%s", which == 0 ? "a" : "b");
+	value = value_at(key);
+	(void)snprintf(text, sizeof text, "%s", value == NULL ? "" : value);
+	return text;
+}
+
+/* What does not apply at once is tried again; the record tells which version runs. */
+T_CASE(settings_are_applied_while_it_works)
+{
+	workers_up();
+	settle();
+	T_EQ(fake.configured, 0);
+	configure(CONFIG_SCHEDULER, "{\"shard\":{\"batch\":33}}");
+	run_ms(12000); /* the record is refreshed by then */
+	T_EQ(fake.configured, 2);
+	T_EQ(fake.batch, 33);
+	T_TRUE(strstr(record_of(0), "\"config\":{\"scheduler\":1}") != NULL);
+	fake.news_fail = 30; /* tried once a second by each */
+	configure(CONFIG_SCHEDULER, "{\"shard\":{\"batch\":44}}");
+	run_ms(11000);
+	T_EQ(fake.configured, 2);
+	T_TRUE(hands[0].trouble > 5 && hands[1].trouble > 5);
+	T_TRUE(strstr(record_of(0), "\"config\":{\"scheduler\":1},\"refused\":{"
+	                            "\"scheduler\":\"version 2: ") != NULL);
+	submit(PODS);
+	run_ms(20000);
+	T_EQ(fake.configured, 4);
+	T_EQ(fake.batch, 44);
+	T_TRUE(strstr(record_of(0), "\"config\":{\"scheduler\":2}") != NULL);
+	T_TRUE(strstr(record_of(0), "refused") == NULL);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
 T_CASE(without_room_it_waits_for_it)
 {
 	struct faulty_rule busy = {.what = FAULTY_REFUSE,

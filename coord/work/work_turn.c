@@ -19,6 +19,8 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	struct work *work = call->work;
 
 	pl_list_del(&call->link);
+	if (result != NULL)
+		rates_answered(work, result);
 	sched_answer(work->sched, call->number, result, err);
 	free(call);
 	work_kick(work);
@@ -148,12 +150,24 @@ static void tell_opened(struct work *work)
 		                              .took_ms = now - work->part[p].owned_ms});
 }
 
-static uint64_t next_ms(const struct work *work)
+/* When sched wants to go on, or has to be configured first. */
+static uint64_t sched_next_ms(const struct work *work)
 {
 	uint64_t at = UINT64_MAX;
 
-	if (work->sched != NULL && !work->is_held)
+	if (work->sched == NULL || work->is_held)
+		return UINT64_MAX;
+	if (work->configured)
 		at = sched_deadline_ms(work->sched);
+	if (work->config_due && work->config_retry_ms < at)
+		at = work->config_retry_ms;
+	return at;
+}
+
+static uint64_t next_ms(const struct work *work)
+{
+	uint64_t at = sched_next_ms(work);
+
 	if (at < work->pause_ms)
 		at = work->pause_ms;
 	if (work->unadopted > 0 && work->retry_ms < at)
@@ -186,7 +200,7 @@ static void turn(struct work *work)
 
 	adopt(work);
 	if (work->sched != NULL && !work->closing && !work->is_held &&
-	    now >= work->pause_ms) {
+	    now >= work->pause_ms && config_apply(work) && !work->closing) {
 		set_limits(work);
 		sched_run(work->sched, now,
 		          work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx),

@@ -125,3 +125,82 @@ T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
 	T_EQ(crew_wait(process), 0);
 	crew_down();
 }
+
+/* -- other settings -------------------------------------------------------------------
+ */
+
+static const char most[] =
+	"{\"profiles\":[{\"pluginConfig\":[{\"name\":\"NodeResourcesFit\",\"args\":"
+	"{\"scoringStrategy\":{\"type\":\"MostAllocated\"}}}],\"plugins\":{\"score\":"
+	"{\"disabled\":[{\"name\":\"NodeResourcesBalancedAllocation\"}]}}}],"
+	"\"shard\":{\"batch\":16}}";
+
+struct nodes_used {
+	unsigned used;
+	bool done;
+};
+
+static void on_allocs(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct nodes_used *nodes = ctx;
+
+	T_TRUE(err == NULL);
+	for (size_t i = 0; i < result->get.count; i++) {
+		struct pl_span value = result->get.records[i].value;
+
+		nodes->used += memmem(value.at, value.len, "\"pods\":{", 8) != NULL;
+	}
+	nodes->done = true;
+}
+
+static unsigned nodes_used(void)
+{
+	const struct kv_req req = {.op = KV_GET,
+	                           .get = {.keys = kv_prefix(PL_SPAN_LIT("/alloc/"))}};
+	struct nodes_used nodes = {.used = 0};
+	struct kv_call *call;
+
+	T_OK(kv_start(crew.rig.kv, &req, 5000, on_allocs, &nodes, &call, &crew.rig.err),
+	     &crew.rig.err);
+	rig_until(&crew.rig, &nodes.done);
+	return nodes.used;
+}
+
+static bool all_say(const char *words)
+{
+	return crew_says(ids[0], words) && crew_says(ids[1], words);
+}
+
+/* A profile that packs, live; a version that nobody can run; and back. */
+T_CASE_SECONDS(the_scheduler_is_configured_while_it_runs, 120)
+{
+	crew_up(1, PARTITIONS);
+	put(CROWD_PART_NODES, 0, NODES);
+	crew_run(0, "a", "1");
+	crew_run(1, "b", "1");
+	put(CROWD_PART_PODS, 0, 1);
+	until_bound(1);
+	CREW_UNTIL(crew_all_owned() && crew_owns(&crew.view, ids[0]) > 2 &&
+	           crew_owns(&crew.view, ids[1]) > 2);
+	T_EQ(crew_configure(CONFIG_SCHEDULER, most), 1);
+	CREW_UNTIL(all_say("\"scheduler\":1"));
+	put(CROWD_PART_PODS, 1, PODS / 10 - 1);
+	until_bound(PODS / 10);
+	T_TRUE(nodes_used() <= NODES / 3);
+	rig_put(&crew.rig, "/config/scheduler/0000000002",
+	        "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"hand\",\"why\":"
+	        "\"\",\"nonce\":\"0123456789abcdef\",\"config\":{\"profiles\":3}}");
+	rig_put(&crew.rig, "/config/scheduler/current", "{\"v\":1,\"version\":2}");
+	CREW_UNTIL(all_say("\"refused\":{\"scheduler\":\"version 2: "));
+	T_TRUE(all_say("\"scheduler\":1"));
+	put(CROWD_PART_PODS, PODS / 10, PODS / 10);
+	until_bound(PODS / 5);
+	T_TRUE(nodes_used() <= NODES / 2);
+	T_EQ(crew_configure(CONFIG_SCHEDULER, "{}"), 3);
+	CREW_UNTIL(all_say("\"scheduler\":3"));
+	put(CROWD_PART_PODS, PODS / 5, PODS / 5);
+	until_bound(PODS / 5 * 2);
+	T_TRUE(nodes_used() >= NODES / 5 * 4);
+	CREW_UNTIL(all_say("\"placed_per_s\""));
+	crew_down();
+}

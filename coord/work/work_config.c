@@ -1,0 +1,45 @@
+#include "coord/work/work_int.h"
+
+/*
+ * The live configuration `scheduler`: each version that the shard applies is applied by
+ * sched too, between two turns. Until it is the old one goes on; at first, when there is
+ * none, nothing is decided. What fails (there is no memory) is tried again, and stands
+ * in the shard's record meanwhile.
+ */
+
+static bool failed(struct work *work, uint64_t version, struct pl_err *err)
+{
+	work->config_retry_ms = kv_now_ms(work->kv) + WORK_RETRY_MS;
+	(void)pl_err_wrap(err, "version %llu", (unsigned long long)version);
+	shard_runs(work->shard, CONFIG_SCHEDULER, work->config_version, err);
+	work_tell(work, &(struct work_told){
+				.what = WORK_TROUBLE, .part = "scheduler", .err = err});
+	return work->configured;
+}
+
+bool config_apply(struct work *work)
+{
+	const struct config_value *value;
+	struct pl_err err = {0};
+	uint64_t version = 0;
+
+	if (!work->config_due || work->shard == NULL)
+		return true;
+	if (kv_now_ms(work->kv) < work->config_retry_ms)
+		return work->configured;
+	value = shard_config(work->shard, CONFIG_SCHEDULER, &version);
+	if (value == NULL) { /* it is read again: a note follows */
+		work->config_retry_ms = kv_now_ms(work->kv) + WORK_RETRY_MS;
+		return work->configured;
+	}
+	/* As it was made. */
+	if ((version != 0 || work->configured) &&
+	    sched_configure(work->sched, &value->scheduler, &err) != PL_OK)
+		return failed(work, version, &err);
+	work->config_due = false;
+	work->configured = true;
+	work->config_version = version;
+	work->config_retry_ms = 0;
+	shard_runs(work->shard, CONFIG_SCHEDULER, version, NULL);
+	return true;
+}
