@@ -1,141 +1,62 @@
-/* bench-engine: figures of the scheduling engine, one JSON object a line. */
-#include <getopt.h>
+/* bench-engine: figures of the scheduling engine. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
+#include "bench/common/options.h"
 #include "bench/engine/bench.h"
 
-static const char usage[] =
-	"usage: bench/run engine [--json] [options]\n\n"
-	"One thread, no store; prints one JSON object a line on stdout and its progress\n"
-	"on stderr. Times are of the CPU.\n\n"
-	"  --only PART     decide, preempt, pending, count, queue, ledger or sched\n"
-	"  --nodes N       of decide and preempt: 1000, 5000, 100000 or 1000000 (all)\n"
-	"  --profile NAME  of decide: basic, nodeaffinity, spread, softspread,\n"
-	"                  antiaffinity, affinity or mixed; of preempt: full, small,\n"
-	"                  budgets, guarded, alike or restless\n"
-	"                  (all)\n"
-	"  --pods N        of queue: pending pods (default 1000000)\n"
-	"  --seed N        (default 1)\n";
+/* X(part) */
+#define PART_MAP(X) \
+	X(decide)   \
+	X(preempt)  \
+	X(pending)  \
+	X(count)    \
+	X(queue)    \
+	X(ledger)   \
+	X(sched)
 
-void bench_check(enum pl_code code, const struct pl_err *err, const char *what)
-{
-	if (code == PL_OK)
-		return;
-	(void)fprintf(stderr, "bench: %s: %s\n", what,
-	              err == NULL ? pl_code_name(code) : err->msg);
-	exit(1);
-}
-
-void *bench_alloc(size_t count, size_t size)
-{
-	void *at = calloc(count, size);
-
-	if (at == NULL)
-		bench_check(PL_NOMEM, NULL, "memory");
-	return at;
-}
-
-void bench_emit(const char *fields, const char *metric, double value, const char *unit)
-{
-	(void)printf(
-		"{\"bench\":\"engine\",\"case\":{%s},\"metric\":\"%s\",\"value\":%.6g,"
-		"\"unit\":\"%s\"}\n",
-		fields, metric, value, unit);
-	(void)fflush(stdout);
-}
-
-static void environment(const struct bench_opts *opts)
-{
-	struct utsname host;
-	char fields[512];
-
-	(void)uname(&host);
-	(void)snprintf(fields, sizeof fields,
-	               "\"cores\":%ld,\"kernel\":\"%s\",\"seed\":%llu,\"build\":\"%s\"",
-	               sysconf(_SC_NPROCESSORS_ONLN), host.release,
-	               (unsigned long long)opts->seed,
-#ifdef __OPTIMIZE__
-	               "optimized"
-#else
-	               "debug"
-#endif
-	);
-	bench_emit(fields, "environment", 1, "");
-}
-
-static void run_part(const struct bench_opts *opts, const char *part,
-                     void (*fn)(const struct bench_opts *opts))
-{
-	if (opts->only != NULL && strcmp(opts->only, part) != 0)
-		return;
-	(void)fprintf(stderr, "# %s\n", part);
-	fn(opts);
-}
-
-static void parse(struct bench_opts *opts, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"only", required_argument, NULL, 'o'},
-		{"pods", required_argument, NULL, 'p'},
-		{"nodes", required_argument, NULL, 'n'},
-		{"profile", required_argument, NULL, 'r'},
-		{"count-child", required_argument, NULL, 'c'},
-		{"seed", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			break; /* it is what comes anyway */
-		case 'o':
-			opts->only = optarg;
-			break;
-		case 'p':
-			opts->pods = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		case 'n':
-			opts->nodes = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		case 'r':
-			opts->profile = optarg;
-			break;
-		case 'c':
-			bench_count_child(optarg);
-			exit(0);
-		case 's':
-			opts->seed = strtoull(optarg, NULL, 10);
-			break;
-		default:
-			(void)fputs(usage, opt == 'h' ? stdout : stderr);
-			exit(opt == 'h' ? 0 : 2);
-		}
-	}
-	if (opts->pods < 1000) {
-		(void)fputs("bench: want --pods of 1000 at least\n", stderr);
-		exit(2);
-	}
-}
+#define PART_NAME(part) #part,
+static const char *const part_names[] = {"all", PART_MAP(PART_NAME) NULL};
+#define PART_RUN(part) bench_##part,
+static void (*const part_run[])(const struct bench_opts *opts) = {PART_MAP(PART_RUN)};
 
 int main(int argc, char **argv)
 {
 	struct bench_opts opts = {.pods = 1000000, .seed = 1};
+	const char *child = NULL;
+	unsigned only = 0;
+	char more[64];
+	const struct bench_option options[] = {
+		{"only", BENCH_WORD, &only, "PART", "one part", .words = part_names},
+		{"nodes", BENCH_COUNT, &opts.nodes, NULL,
+	         "of decide and preempt: 1000, 5000, 100000 or 1000000 (all)", .low = 0},
+		{"profile", BENCH_TEXT, &opts.profile, "NAME",
+	         "of decide: basic, nodeaffinity, spread, softspread,\nantiaffinity, affinity or mixed; of preempt: full, small,\nbudgets, guarded, alike or restless (all)",
+	         .low = 0},
+		{"pods", BENCH_COUNT, &opts.pods, NULL, "of queue: pending pods",
+	         .low = 1000},
+		{"seed", BENCH_SEED, &opts.seed, NULL, "of chance", .low = 0},
+		{"count-child", BENCH_TEXT, &child, "HOW",
+	         "what count runs, plain or cache: for itself", .low = 0},
+	};
+	const struct bench_usage usage = {
+		.name = "engine",
+		.about = "One thread, no store. Times are of the CPU.\n",
+		.options = options,
+		.count = sizeof options / sizeof options[0],
+	};
 
-	parse(&opts, argc, argv);
-	environment(&opts);
-	run_part(&opts, "decide", bench_decide);
-	run_part(&opts, "preempt", bench_preempt);
-	run_part(&opts, "pending", bench_pending);
-	run_part(&opts, "count", bench_count);
-	run_part(&opts, "queue", bench_queue);
-	run_part(&opts, "ledger", bench_ledger);
-	run_part(&opts, "sched", bench_sched);
-	return 0;
+	bench_options(&usage, argc, argv);
+	if (child != NULL) {
+		bench_count_child(child);
+		return BENCH_OK;
+	}
+	(void)snprintf(more, sizeof more, "\"seed\":%llu", (unsigned long long)opts.seed);
+	bench_environment(more);
+	for (unsigned i = 0; i < sizeof part_run / sizeof part_run[0]; i++) {
+		if (only != 0 && only != i + 1)
+			continue;
+		bench_say("%s", part_names[i + 1]);
+		part_run[i](&opts);
+	}
+	return BENCH_OK;
 }

@@ -1,34 +1,46 @@
-/* bench-store: figures of the store layer, one JSON object a line. */
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* bench-store: figures of the store layer. */
+#include "bench/common/options.h"
 #include "bench/store/bench.h"
 
-static const char usage[] =
-	"usage: bench/run store [--json] [options]\n\n"
-	"Starts an etcd of its own, with fsync, in a fresh directory; prints one JSON\n"
-	"object a line on stdout and its progress on stderr.\n\n"
-	"  --only PART     put, pairs, tls, placement, watch, replay, range, rest, soak\n"
-	"                  (soak only runs when asked for)\n"
-	"  --seconds S     of each timed case (default 3)\n"
-	"  --pods N        distinct pods of the placement case (default 200000)\n"
-	"  --nodes N       (default 5000)\n"
-	"  --events N      of the soak (default 10000000)\n"
-	"  --dir DIR       where etcd's data goes (default TMPDIR or /tmp)\n";
+/* X(PART, name) */
+#define PART_MAP(X)               \
+	X(ALL, "all")             \
+	X(PUT, "put")             \
+	X(PAIRS, "pairs")         \
+	X(TLS, "tls")             \
+	X(PLACEMENT, "placement") \
+	X(WATCH, "watch")         \
+	X(REPLAY, "replay")       \
+	X(RANGE, "range")         \
+	X(REST, "rest")           \
+	X(SOAK, "soak")
 
-static bool wanted(const struct bench_opts *opts, const char *part)
+#define PART_ENUM(part, name) PART_##part,
+enum part { PART_MAP(PART_ENUM) PARTS };
+#define PART_NAME(part, name) name,
+static const char *const part_names[PARTS + 1] = {PART_MAP(PART_NAME)};
+
+void bench_open(struct bench *bench, const struct bench_opts *opts, bool tls)
 {
-	bool run = opts->only == NULL ? strcmp(part, "soak") != 0
-	                              : strcmp(opts->only, part) == 0;
+	*bench = (struct bench){.opts = opts};
+	live_open(&bench->live, &(struct live_opts){.dir = opts->dir, .tls = tls});
+}
+
+void bench_close(struct bench *bench)
+{
+	live_close(&bench->live);
+}
+
+static bool wanted(const struct bench_opts *opts, enum part part)
+{
+	bool run = opts->only == PART_ALL ? part != PART_SOAK : opts->only == part;
 
 	if (run)
-		(void)fprintf(stderr, "# %s\n", part);
+		bench_say("%s", part_names[part]);
 	return run;
 }
 
-static void run_part(const struct bench_opts *opts, const char *part,
+static void run_part(const struct bench_opts *opts, enum part part,
                      void (*fn)(struct bench *bench))
 {
 	struct bench bench;
@@ -37,7 +49,7 @@ static void run_part(const struct bench_opts *opts, const char *part,
 		return;
 	bench_open(&bench, opts, false);
 	fn(&bench);
-	bench_emit_server(&bench, part);
+	bench_emit_server(&bench, part_names[part]);
 	bench_close(&bench);
 }
 
@@ -51,7 +63,7 @@ static void run_tls(const struct bench_opts *opts)
 {
 	struct bench bench;
 
-	if (!wanted(opts, "tls"))
+	if (!wanted(opts, PART_TLS))
 		return;
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned tls = 0; tls < 2; tls++) {
@@ -62,77 +74,50 @@ static void run_tls(const struct bench_opts *opts)
 		}
 }
 
-static void parse(struct bench_opts *opts, int argc, char **argv)
+static void run(const struct bench_opts *opts)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"only", required_argument, NULL, 'o'},
-		{"seconds", required_argument, NULL, 's'},
-		{"pods", required_argument, NULL, 'p'},
-		{"nodes", required_argument, NULL, 'n'},
-		{"events", required_argument, NULL, 'e'},
-		{"dir", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int opt;
+	struct bench bench;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			break; /* it is what comes anyway */
-		case 'o':
-			opts->only = optarg;
-			break;
-		case 's':
-			opts->seconds = strtod(optarg, NULL);
-			break;
-		case 'p':
-			opts->pods = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		case 'n':
-			opts->nodes = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		case 'e':
-			opts->events = strtoull(optarg, NULL, 10);
-			break;
-		case 'd':
-			opts->dir = optarg;
-			break;
-		default:
-			(void)fputs(usage, opt == 'h' ? stdout : stderr);
-			exit(opt == 'h' ? 0 : 2);
-		}
-	}
-	if (opts->seconds < 0.1 || opts->pods < 256 || opts->nodes < 1024) {
-		(void)fputs(
-			"bench: want --seconds of 0.1, --pods of 256, --nodes of 1024 at "
-			"least\n",
-			stderr);
-		exit(2);
-	}
+	bench_open(&bench, opts, false);
+	live_environment(&bench.live, NULL);
+	bench_close(&bench);
+	if (wanted(opts, PART_PUT))
+		bench_puts(opts);
+	run_part(opts, PART_PAIRS, plain_pairs);
+	run_tls(opts);
+	if (wanted(opts, PART_PLACEMENT))
+		bench_placement(opts);
+	run_part(opts, PART_WATCH, bench_watch);
+	run_part(opts, PART_REPLAY, bench_replay);
+	run_part(opts, PART_RANGE, bench_ranges);
+	run_part(opts, PART_REST, bench_rest);
+	run_part(opts, PART_SOAK, bench_soak);
 }
 
 int main(int argc, char **argv)
 {
 	struct bench_opts opts = {
 		.seconds = 3, .pods = 200000, .nodes = 5000, .events = 10000000};
-	struct bench bench;
+	const struct bench_option options[] = {
+		{"only", BENCH_WORD, &opts.only, "PART",
+	         "one part; soak only runs when asked for", .words = part_names},
+		{"seconds", BENCH_REAL, &opts.seconds, "S", "of each timed case",
+	         .low = 0.1},
+		{"pods", BENCH_COUNT, &opts.pods, NULL,
+	         "distinct pods of the placement case", .low = 256},
+		{"nodes", BENCH_COUNT, &opts.nodes, NULL, "", .low = 1024},
+		{"events", BENCH_SEED, &opts.events, NULL, "of the soak", .low = 0},
+		{"dir", BENCH_TEXT, &opts.dir, "DIR",
+	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	};
+	const struct bench_usage usage = {
+		.name = "store",
+		.about = "The store layer on an etcd of its own, with fsync.\n",
+		.options = options,
+		.count = sizeof options / sizeof options[0],
+	};
 
-	parse(&opts, argc, argv);
-	bench_open(&bench, &opts, false);
-	bench_environment(&bench);
-	bench_close(&bench);
-	if (wanted(&opts, "put"))
-		bench_puts(&opts);
-	run_part(&opts, "pairs", plain_pairs);
-	run_tls(&opts);
-	if (wanted(&opts, "placement"))
-		bench_placement(&opts);
-	run_part(&opts, "watch", bench_watch);
-	run_part(&opts, "replay", bench_replay);
-	run_part(&opts, "range", bench_ranges);
-	run_part(&opts, "rest", bench_rest);
-	run_part(&opts, "soak", bench_soak);
-	return 0;
+	bench_options(&usage, argc, argv);
+	run(&opts);
+	return BENCH_OK;
 }

@@ -39,7 +39,7 @@ static void puts_case(struct bench *bench, unsigned inflight)
 {
 	static struct puts puts;
 	struct samples latency;
-	struct pump pump = {.bench = bench,
+	struct pump pump = {.live = &bench->live,
 	                    .inflight = inflight,
 	                    .seconds = bench->opts->seconds,
 	                    .next = next_put,
@@ -53,7 +53,7 @@ static void puts_case(struct bench *bench, unsigned inflight)
 	(void)snprintf(fields, sizeof fields, "\"op\":\"put\",\"inflight\":%u", inflight);
 	bench_emit(fields, "puts_per_s", (double)pump.calls / pump.measure.wall_s, "1/s");
 	samples_emit(&latency, fields, "");
-	bench_emit_cpu(fields, &pump.measure);
+	measure_emit(&pump.measure, fields);
 	samples_done(&latency);
 }
 
@@ -87,8 +87,9 @@ static bool next_pairs(void *ctx, unsigned slot, struct kv_req *req)
 {
 	struct pairs *p = ctx;
 	struct kv_compare *compares =
-		pl_arena_alloc(&p->bench->arena, p->pairs * sizeof *compares);
-	struct kv_req *puts = pl_arena_alloc(&p->bench->arena, p->pairs * sizeof *puts);
+		pl_arena_alloc(&p->bench->live.arena, p->pairs * sizeof *compares);
+	struct kv_req *puts =
+		pl_arena_alloc(&p->bench->live.arena, p->pairs * sizeof *puts);
 
 	for (unsigned i = 0; i < p->pairs; i++) {
 		struct pl_span key = pl_span_str(p->key[slot * PAIRS_MAX + i]);
@@ -117,7 +118,7 @@ static double pairs_case(struct bench *bench, struct pairs *p, unsigned inflight
                          const char *label)
 {
 	struct samples latency;
-	struct pump pump = {.bench = bench,
+	struct pump pump = {.live = &bench->live,
 	                    .inflight = inflight,
 	                    .seconds = bench->opts->seconds,
 	                    .next = next_pairs,
@@ -141,7 +142,7 @@ static double pairs_case(struct bench *bench, struct pairs *p, unsigned inflight
 	               inflight, label);
 	bench_emit(fields, "pairs_per_s", rate, "1/s");
 	samples_emit(&latency, fields, "");
-	bench_emit_cpu(fields, &pump.measure);
+	measure_emit(&pump.measure, fields);
 	samples_done(&latency);
 	return rate;
 }

@@ -42,7 +42,7 @@ struct placement {
 
 static struct pl_span spec_key(struct placement *p, unsigned pod, const char *leaf)
 {
-	char *at = pl_arena_alloc(&p->bench->arena, KEY_SIZE);
+	char *at = pl_arena_alloc(&p->bench->live.arena, KEY_SIZE);
 	int len = snprintf(at, KEY_SIZE, "/schedules/%04u/ns-%u/pod-%07u/%s", PARTITION,
 	                   p->run, pod, leaf);
 
@@ -51,7 +51,7 @@ static struct pl_span spec_key(struct placement *p, unsigned pod, const char *le
 
 static struct pl_span alloc_key(struct placement *p, unsigned node)
 {
-	char *at = pl_arena_alloc(&p->bench->arena, KEY_SIZE);
+	char *at = pl_arena_alloc(&p->bench->live.arena, KEY_SIZE);
 	int len = snprintf(at, KEY_SIZE, "/alloc/%04u/cluster-a/node-%06u", PARTITION,
 	                   node);
 
@@ -76,8 +76,8 @@ static bool next_submission(void *ctx, unsigned slot, struct kv_req *req)
 	struct placement *p = ctx;
 	unsigned count = take_pods(p, slot);
 	struct kv_compare *compares =
-		pl_arena_zalloc(&p->bench->arena, count, sizeof *compares);
-	struct kv_req *puts = pl_arena_zalloc(&p->bench->arena, count, sizeof *puts);
+		pl_arena_zalloc(&p->bench->live.arena, count, sizeof *compares);
+	struct kv_req *puts = pl_arena_zalloc(&p->bench->live.arena, count, sizeof *puts);
 
 	for (unsigned i = 0; i < count; i++) {
 		struct pl_span key = spec_key(p, p->first_pod[slot] + i, "spec");
@@ -137,8 +137,9 @@ static bool next_placement(void *ctx, unsigned slot, struct kv_req *req)
 	unsigned count = take_pods(p, slot);
 	size_t compare_count = (size_t)count * 3 + 1, put_count = (size_t)count * 2;
 	struct kv_compare *compares =
-		pl_arena_zalloc(&p->bench->arena, compare_count, sizeof *compares);
-	struct kv_req *puts = pl_arena_zalloc(&p->bench->arena, put_count, sizeof *puts);
+		pl_arena_zalloc(&p->bench->live.arena, compare_count, sizeof *compares);
+	struct kv_req *puts =
+		pl_arena_zalloc(&p->bench->live.arena, put_count, sizeof *puts);
 
 	p->first_node[slot] = p->next_node[slot];
 	p->next_node[slot] += count;
@@ -168,7 +169,7 @@ static void placed(void *ctx, unsigned slot, const struct kv_result *result)
 static void run_half(struct placement *p, bool placing, const char *fields)
 {
 	struct samples latency;
-	struct pump pump = {.bench = p->bench,
+	struct pump pump = {.live = &p->bench->live,
 	                    .inflight = INFLIGHT,
 	                    .next = placing ? next_placement : next_submission,
 	                    .answered = placing ? placed : submitted,
@@ -181,7 +182,7 @@ static void run_half(struct placement *p, bool placing, const char *fields)
 	bench_emit(fields, placing ? "placements_per_s" : "pods_per_s",
 	           p->bench->opts->pods / pump.measure.wall_s, "1/s");
 	samples_emit(&latency, fields, "");
-	bench_emit_cpu(fields, &pump.measure);
+	measure_emit(&pump.measure, fields);
 	samples_done(&latency);
 }
 
@@ -190,12 +191,12 @@ static void create_node_locks(struct placement *p)
 	struct kv_req put = kv_op_put(pl_span_str(owner_key), PL_SPAN_LIT("shard-1"));
 	struct kv_result result;
 
-	bench_call(p->bench, &put, &result);
+	live_call(&p->bench->live, &put, &result);
 	p->epoch = result.header.revision;
 	for (unsigned node = 0; node < p->bench->opts->nodes; node++) {
-		pl_arena_reset(&p->bench->arena);
+		pl_arena_reset(&p->bench->live.arena);
 		put = kv_op_put(alloc_key(p, node), pl_span(filler, p->alloc_size));
-		bench_call(p->bench, &put, &result);
+		live_call(&p->bench->live, &put, &result);
 		p->alloc_rev[node] = result.header.revision;
 	}
 }

@@ -15,16 +15,16 @@ static void load(struct bench *bench, unsigned from, unsigned to)
 		struct kv_req *puts, req;
 		unsigned count = to - from < LOAD_BATCH ? to - from : LOAD_BATCH;
 
-		pl_arena_reset(&bench->arena);
-		puts = pl_arena_zalloc(&bench->arena, count, sizeof *puts);
+		pl_arena_reset(&bench->live.arena);
+		puts = pl_arena_zalloc(&bench->live.arena, count, sizeof *puts);
 		for (unsigned i = 0; i < count; i++)
 			puts[i] = kv_op_put(
-				pl_span_str(pl_arena_printf(&bench->arena, "/range/%08u",
-			                                    from + i)),
+				pl_span_str(pl_arena_printf(&bench->live.arena,
+			                                    "/range/%08u", from + i)),
 				pl_span(value, sizeof value));
 		req = (struct kv_req){.op = KV_TXN,
 		                      .txn = {.then = puts, .then_count = count}};
-		bench_call(bench, &req, NULL);
+		live_call(&bench->live, &req, NULL);
 		from += count;
 	}
 }
@@ -66,7 +66,7 @@ static void page_here(void *ctx, unsigned slot, const struct kv_result *result)
 static void range_case(struct bench *bench, unsigned keys)
 {
 	struct walk walk = {.bench = bench, .from = "/range/", .more = true};
-	struct pump pump = {.bench = bench,
+	struct pump pump = {.live = &bench->live,
 	                    .inflight = 1,
 	                    .next = next_page,
 	                    .answered = page_here,
@@ -80,7 +80,7 @@ static void range_case(struct bench *bench, unsigned keys)
 	(void)snprintf(fields, sizeof fields, "\"op\":\"range\",\"keys\":%u,\"page\":%d",
 	               keys, PAGE);
 	bench_emit(fields, "range_keys_per_s", keys / pump.measure.wall_s, "1/s");
-	bench_emit_cpu(fields, &pump.measure);
+	measure_emit(&pump.measure, fields);
 }
 
 void bench_ranges(struct bench *bench)

@@ -109,7 +109,7 @@ static _Noreturn void watcher_main(const struct bench *bench, struct watcher_pag
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)uv_loop_init(&watcher.loop);
-	kv = bench_client(bench, &watcher.loop);
+	kv = live_client(&bench->live, &watcher.loop);
 	bench_check(kv_watch(kv, &req, on_note, &watcher, NULL, &err), &err, "watch");
 	page->cpu_ns = pl_clock_cpu_ns();
 	(void)uv_run(&watcher.loop, UV_RUN_DEFAULT);
@@ -178,11 +178,11 @@ static void run_ms(struct bench *bench, uint64_t ms)
 	struct pl_timer timer;
 	bool over = false;
 
-	bench_check(pl_timer_init(&timer, kv_timers(bench->kv), on_time, &over), NULL,
-	            "timer");
+	bench_check(pl_timer_init(&timer, kv_timers(bench->live.kv), on_time, &over),
+	            NULL, "timer");
 	pl_timer_set(&timer, pl_clock_ms() + ms);
 	while (!over)
-		(void)uv_run(&bench->loop, UV_RUN_ONCE);
+		(void)uv_run(&bench->live.loop, UV_RUN_ONCE);
 	pl_timer_done(&timer);
 }
 
@@ -201,7 +201,7 @@ static bool next_flood(void *ctx, unsigned slot, struct kv_req *req)
 {
 	struct flood *flood = ctx;
 	struct kv_req *puts =
-		pl_arena_alloc(&flood->bench->arena, flood->pairs * sizeof *puts);
+		pl_arena_alloc(&flood->bench->live.arena, flood->pairs * sizeof *puts);
 	uint64_t now = pl_clock_ns();
 
 	if (flood->left < flood->pairs)
@@ -242,7 +242,7 @@ static struct flood *flood_new(struct bench *bench, unsigned pairs)
 
 static uint64_t flood_run(struct flood *flood, double seconds, struct measure *measure)
 {
-	struct pump pump = {.bench = flood->bench,
+	struct pump pump = {.live = &flood->bench->live,
 	                    .inflight = FLOOD_INFLIGHT,
 	                    .seconds = seconds,
 	                    .next = next_flood,
@@ -307,7 +307,7 @@ static void watch_case(struct bench *bench, unsigned pairs, unsigned watchers)
 	               "\"op\":\"watch\",\"watchers\":%u,\"pairs\":%u,\"inflight\":%d",
 	               watchers, pairs, FLOOD_INFLIGHT);
 	emit_watchers(&w, &m, written, fields);
-	bench_emit_cpu(fields, &m);
+	measure_emit(&m, fields);
 	watchers_stop(&w);
 	free(flood);
 }
@@ -333,14 +333,14 @@ void bench_replay(struct bench *bench)
 	double wall_s;
 	const char *fields = "\"op\":\"replay\",\"events\":250000";
 
-	bench_call(bench, &status, &result);
+	live_call(&bench->live, &status, &result);
 	flood->left = EVENTS;
 	(void)flood_run(flood, 0, &m);
 	start = pl_clock_ns();
-	measure_start(&m, bench);
+	measure_start(&m, &bench->live);
 	watchers_start(&w, bench, 1, result.header.revision + 1);
 	watchers_wait(bench, &w, flood->revision);
-	measure_end(&m, bench);
+	measure_end(&m, &bench->live);
 	wall_s = (double)(pl_clock_ns() - start) / 1e9;
 	bench_emit(fields, "total_s", wall_s, "s");
 	bench_emit(fields, "watch_events_per_s", (double)w.page[0]->events / wall_s,
@@ -360,9 +360,9 @@ void bench_rest(struct bench *bench)
 	struct measure m;
 
 	watchers_start(&w, bench, 1, 0);
-	measure_start(&m, bench);
+	measure_start(&m, &bench->live);
 	run_ms(bench, 10000);
-	measure_end(&m, bench);
+	measure_end(&m, &bench->live);
 	bench_emit("\"op\":\"rest\",\"seconds\":10", "client_cpu_s", m.client_s, "s");
 	watchers_stop(&w);
 }
@@ -371,7 +371,7 @@ static void compact_at(struct bench *bench, int64_t revision)
 {
 	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = revision}};
 
-	bench_call(bench, &req, NULL);
+	live_call(&bench->live, &req, NULL);
 }
 
 void bench_soak(struct bench *bench)

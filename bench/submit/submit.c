@@ -4,31 +4,27 @@
  *	check_s              reading and checking all of it, before the first is written
  *	pods_per_s           from the first transaction to the last answer
  *	ceiling_pods_per_s   transactions of the same shape and size from a client that
- *does nothing else, on the same etcd, right before ceiling_ratio        the one by the
- *other again_pods_per_s     the same once more, when all is there already
+ *	                     does nothing else, on the same etcd, right before
+ *	ceiling_ratio        the one by the other
+ *	again_pods_per_s     the same once more, when all is there already
  *
  * ndjson: as many Pods, a line each; deployment: one object of as many replicas.
  */
 #include "coord/submit/submit.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/store/bench.h"
+#include "bench/common/options.h"
+#include "bench/common/report.h"
+#include "bench/live/pump.h"
 #include "coord/cli/intake.h"
 #include "shardsched/ledger/book.h"
 #include "store/base/clock.h"
 
 enum { INFLIGHT = 8, PARTITIONS = 64, FIELDS = 160, SPEC_MAX = 4096 };
-
-static const char usage[] =
-	"usage: bench/run submit [--json] [options]\n\n"
-	"  --pods N        (default 100000)\n"
-	"  --source NAME   ndjson, deployment (default both)\n"
-	"  --dir DIR       where etcd's data goes (default TMPDIR or /tmp)\n";
 
 static const char container[] =
 	"{\"containers\":[{\"name\":\"app\",\"image\":\"registry.example.com/shop/web:1.7\","
@@ -36,8 +32,8 @@ static const char container[] =
 	"\"tolerations\":[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\"}]}";
 
 struct run {
-	struct bench bench;
-	struct bench_opts opts;
+	struct live live;
+	uint32_t pods;
 	const char *source;
 	char path[64], fields[FIELDS];
 	struct files files;
@@ -65,7 +61,7 @@ static void write_input(struct run *run)
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (file == NULL)
 		bench_check(PL_IO, NULL, run->path);
-	for (unsigned i = 0; lines && i < run->opts.pods; i++)
+	for (unsigned i = 0; lines && i < run->pods; i++)
 		(void)fprintf(file,
 		              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"
 		              "\"name\":\"web-%07u\",\"namespace\":\"bench\",\"labels\":{"
@@ -78,7 +74,7 @@ static void write_input(struct run *run)
 			"\"namespace\":\"bench\"},\"spec\":{\"replicas\":%u,\"selector\":{"
 			"\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{"
 			"\"labels\":{\"app\":\"web\"}},\"spec\":%s}}}\n",
-			run->opts.pods, container);
+			run->pods, container);
 	if (fclose(file) != 0)
 		bench_check(PL_IO, NULL, run->path);
 }
@@ -93,7 +89,7 @@ static void read_input(struct run *run)
 	bench_check(files_add(&run->files, run->path, &err), &err, "the input");
 	bench_check(intake_open(&run->intake, &opts, &err), &err, "the input");
 	bench_check(intake_check(&run->intake, &err), &err, "check the input");
-	if (run->intake.pods != run->opts.pods)
+	if (run->intake.pods != run->pods)
 		bench_check(PL_INVALID, NULL, "as many pods as wanted");
 	bench_emit(run->fields, "check_s", (double)(pl_clock_ns() - start) / 1e9, "s");
 	/* One of them is what the ceiling writes. */
@@ -120,8 +116,8 @@ static bool next_plain(void *ctx, unsigned slot, struct kv_req *req)
 	struct run *run = ctx;
 	unsigned count = 0;
 
-	book_begin(&run->book, &run->bench.arena, kv_limits(run->bench.kv));
-	while (run->sent + count < run->opts.pods && count < SUBMIT_BATCH_MAX) {
+	book_begin(&run->book, &run->live.arena, kv_limits(run->live.kv));
+	while (run->sent + count < run->pods && count < SUBMIT_BATCH_MAX) {
 		struct book_pod pod = {.partition = (run->sent + count) % PARTITIONS,
 		                       .space = PL_SPAN_LIT("ceiling")};
 		char name[32];
@@ -150,7 +146,7 @@ static void answered(void *ctx, unsigned slot, const struct kv_result *result)
 
 static double run_ceiling(struct run *run)
 {
-	struct pump pump = {.bench = &run->bench,
+	struct pump pump = {.live = &run->live,
 	                    .inflight = INFLIGHT,
 	                    .next = next_plain,
 	                    .answered = answered,
@@ -158,7 +154,7 @@ static double run_ceiling(struct run *run)
 	double rate;
 
 	pump_run(&pump);
-	rate = run->opts.pods / pump.measure.wall_s;
+	rate = run->pods / pump.measure.wall_s;
 	bench_emit(run->fields, "ceiling_pods_per_s", rate, "1/s");
 	return rate;
 }
@@ -198,15 +194,15 @@ static double run_submission(struct run *run, struct measure *measure)
 
 	rewind_input(run);
 	run->over = false;
-	measure_start(measure, &run->bench);
-	bench_check(submit_open(run->bench.kv, &opts, &submit, &err), &err, "submit");
+	measure_start(measure, &run->live);
+	bench_check(submit_open(run->live.kv, &opts, &submit, &err), &err, "submit");
 	while (!run->over)
-		(void)uv_run(&run->bench.loop, UV_RUN_ONCE);
-	measure_end(measure, &run->bench);
-	return run->opts.pods / measure->wall_s;
+		(void)uv_run(&run->live.loop, UV_RUN_ONCE);
+	measure_end(measure, &run->live);
+	return run->pods / measure->wall_s;
 }
 
-static void run_source(struct run *run)
+static void run_source(struct run *run, const char *dir)
 {
 	struct measure measure;
 	double ceiling, rate;
@@ -215,72 +211,63 @@ static void run_source(struct run *run)
 		run->fields, FIELDS,
 		"\"op\":\"submit\",\"pods\":%u,\"source\":\"%s\",\"partitions\":%d,"
 		"\"inflight\":%d",
-		run->opts.pods, run->source, PARTITIONS, INFLIGHT);
-	(void)fprintf(stderr, "# %s\n", run->source);
-	bench_open(&run->bench, &run->opts, false);
-	bench_environment(&run->bench);
+		run->pods, run->source, PARTITIONS, INFLIGHT);
+	bench_say("%s", run->source);
+	live_open(&run->live, &(struct live_opts){.dir = dir});
+	live_environment(&run->live, NULL);
 	write_input(run);
 	read_input(run);
 	ceiling = run_ceiling(run);
 	rate = run_submission(run, &measure);
-	if (run->counts.submitted != run->opts.pods)
+	if (run->counts.submitted != run->pods)
 		bench_check(PL_INVALID, NULL, "every pod is submitted");
 	bench_emit(run->fields, "pods_per_s", rate, "1/s");
 	bench_emit(run->fields, "ceiling_ratio", rate / ceiling, "");
 	bench_emit(run->fields, "transactions", (double)run->counts.transactions, "");
-	bench_emit_cpu(run->fields, &measure);
+	measure_emit(&measure, run->fields);
 	rate = run_submission(run, &measure);
-	if (run->counts.unchanged != run->opts.pods)
+	if (run->counts.unchanged != run->pods)
 		bench_check(PL_INVALID, NULL, "every pod is there already");
 	bench_emit(run->fields, "again_pods_per_s", rate, "1/s");
 	intake_close(&run->intake);
 	files_done(&run->files);
 	(void)unlink(run->path);
-	bench_close(&run->bench);
+	live_close(&run->live);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"pods", required_argument, NULL, 'p'},
-		{"source", required_argument, NULL, 's'},
-		{"dir", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+	static const char *const sources[] = {"both", "ndjson", "deployment", NULL};
+	const char *dir = NULL;
+	unsigned only = 0;
+	uint32_t pods = 100000;
+	const struct bench_option options[] = {
+		{"pods", BENCH_COUNT, &pods, NULL, "", .low = 1000,
+	         .high = EXPAND_PODS_MAX},
+		{"source", BENCH_WORD, &only, "NAME", "what they are read from",
+	         .words = sources},
+		{"dir", BENCH_TEXT, &dir, "DIR",
+	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
 	};
-	static const char *const sources[] = {"ndjson", "deployment"};
-	const char *only = NULL;
-	struct bench_opts opts = {.pods = 100000};
-	int opt;
+	const struct bench_usage usage = {
+		.name = "submit",
+		.about =
+			"Pods of a file into an etcd of its own, with fsync, as placet submit does it.\n",
+		.options = options,
+		.count = sizeof options / sizeof options[0],
+	};
 
-	bench_name = "submit";
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == 'p')
-			opts.pods = (unsigned)strtoul(optarg, NULL, 10);
-		else if (opt == 's')
-			only = optarg;
-		else if (opt == 'd')
-			opts.dir = optarg;
-		else if (opt != 'j') {
-			(void)fputs(usage, opt == 'h' ? stdout : stderr);
-			return opt == 'h' ? 0 : 2;
-		}
-	}
-	if (opts.pods < 1000 || opts.pods > EXPAND_PODS_MAX) {
-		(void)fputs("bench: want --pods of 1000 to 2000000\n", stderr);
-		return 2;
-	}
-	for (unsigned i = 0; i < 2; i++) {
+	bench_options(&usage, argc, argv);
+	for (unsigned i = 1; sources[i] != NULL; i++) {
 		struct run *run;
 
-		if (only != NULL && strcmp(only, sources[i]) != 0)
+		if (only != 0 && only != i)
 			continue;
 		run = bench_alloc(1, sizeof *run);
-		run->opts = opts;
+		run->pods = pods;
 		run->source = sources[i];
-		run_source(run);
+		run_source(run, dir);
 		free(run);
 	}
-	return 0;
+	return BENCH_OK;
 }

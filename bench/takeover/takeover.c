@@ -9,20 +9,16 @@
  * the way of both. What is measured is decided by the lease's TTL in the first case,
  * so it stands in the case.
  */
-#include <getopt.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
+#include "bench/common/options.h"
+#include "bench/common/report.h"
+#include "bench/live/live.h"
 #include "coord/config/config_edit.h"
 #include "coord/daemon/crew.h"
 #include "store/base/clock.h"
 #include "store/base/timers.h"
-#include "store/etcd/etcd.h"
-#include "store/etcd/launch.h"
 
 enum {
 	PROCESSES = 3,
@@ -35,32 +31,28 @@ static const char *const names[PROCESSES + 1] = {"a", "b", "c", "d"};
 static const unsigned shards_of[PROCESSES + 1] = {3, 3, 2, 1};
 
 struct takeover {
-	unsigned partitions, ttl_s, rounds;
+	uint32_t partitions, ttl_s, rounds;
 	const char *dir;
-	uv_loop_t loop;
-	struct etcd_launch *launch;
-	struct kv *kv;
+	struct live live;
 	struct crew_view view;
 	struct crew_process process[PROCESSES + 1];
 };
 
-static void check(enum pl_code code, const struct pl_err *err, const char *what)
+static void fields_of(const struct takeover *t, struct bench_fields *fields)
 {
-	if (code == PL_OK)
-		return;
-	(void)fprintf(stderr, "bench: %s: %s\n", what,
-	              err == NULL ? pl_code_name(code) : err->msg);
-	exit(1);
+	bench_field(fields,
+	            "\"shards\":%d,\"processes\":%d,\"partitions\":%u,\"ttl_s\":%u",
+	            SHARDS, PROCESSES, t->partitions, t->ttl_s);
 }
 
 static void emit(const struct takeover *t, const char *op, const char *metric,
                  double value, const char *unit)
 {
-	(void)printf("{\"bench\":\"takeover\",\"case\":{\"op\":\"%s\",\"shards\":%d,"
-	             "\"processes\":%d,\"partitions\":%u,\"ttl_s\":%u},"
-	             "\"metric\":\"%s\",\"value\":%.6g,\"unit\":\"%s\"}\n",
-	             op, SHARDS, PROCESSES, t->partitions, t->ttl_s, metric, value, unit);
-	(void)fflush(stdout);
+	struct bench_fields fields = {.len = 0};
+
+	bench_field(&fields, "\"op\":\"%s\"", op);
+	fields_of(t, &fields);
+	bench_emit(fields.at, metric, value, unit);
 }
 
 static void on_time(void *ctx)
@@ -75,13 +67,14 @@ static bool run_until(struct takeover *t, bool (*holds)(const struct takeover *t
 	struct pl_timer timer = {0};
 	bool over = false;
 
-	check(pl_timer_init(&timer, kv_timers(t->kv), on_time, &over), NULL, "timer");
-	pl_timer_set(&timer, kv_now_ms(t->kv) + within_ms);
+	bench_check(pl_timer_init(&timer, kv_timers(t->live.kv), on_time, &over), NULL,
+	            "timer");
+	pl_timer_set(&timer, kv_now_ms(t->live.kv) + within_ms);
 	while (!over && (holds == NULL || !holds(t)))
-		(void)uv_run(&t->loop, UV_RUN_ONCE);
+		(void)uv_run(&t->live.loop, UV_RUN_ONCE);
 	pl_timer_done(&timer);
 	if (t->view.wrong[0] != 0)
-		check(PL_PROTO, NULL, t->view.wrong);
+		bench_check(PL_PROTO, NULL, t->view.wrong);
 	return !over;
 }
 
@@ -89,7 +82,7 @@ static void wait_for(struct takeover *t, bool (*holds)(const struct takeover *t)
                      const char *what)
 {
 	if (!run_until(t, holds, WAIT_MAX_MS))
-		check(PL_TIMEOUT, NULL, what);
+		bench_check(PL_TIMEOUT, NULL, what);
 }
 
 static bool all_owned(const struct takeover *t)
@@ -131,7 +124,7 @@ static void start(struct takeover *t, unsigned which)
 {
 	char log[CREW_PATH_SIZE], shards[16], ttl[16], partitions[16];
 	const char *const args[] = {"--etcd",
-	                            etcd_launch_endpoints(t->launch),
+	                            etcd_launch_endpoints(t->live.launch),
 	                            "--name",
 	                            names[which],
 	                            "--shards",
@@ -143,12 +136,13 @@ static void start(struct takeover *t, unsigned which)
 	                            NULL};
 	struct pl_err err = {0};
 
-	(void)snprintf(log, sizeof log, "%s/placetd-%s.log", etcd_launch_dir(t->launch),
-	               names[which]);
+	(void)snprintf(log, sizeof log, "%s/placetd-%s.log",
+	               etcd_launch_dir(t->live.launch), names[which]);
 	(void)snprintf(shards, sizeof shards, "%u", shards_of[which]);
 	(void)snprintf(ttl, sizeof ttl, "%us", t->ttl_s);
 	(void)snprintf(partitions, sizeof partitions, "%u", t->partitions);
-	check(crew_start(&t->process[which], log, args, &err), &err, "start placetd");
+	bench_check(crew_start(&t->process[which], log, args, &err), &err,
+	            "start placetd");
 }
 
 /* -- the cases -------------------------------------------------------------------- */
@@ -166,8 +160,8 @@ static void kill_one(struct takeover *t, unsigned which)
 	/* Until its lease is gone they are still written as its own. */
 	while (crew_owns_with(&t->view, names[which]) != 0 || !all_owned(t)) {
 		if (pl_clock_ns() - since > (uint64_t)WAIT_MAX_MS * 1000000)
-			check(PL_TIMEOUT, NULL, "take-over");
-		(void)uv_run(&t->loop, UV_RUN_ONCE);
+			bench_check(PL_TIMEOUT, NULL, "take-over");
+		(void)uv_run(&t->live.loop, UV_RUN_ONCE);
 	}
 	emit(t, "kill", "takeover_s", (double)(pl_clock_ns() - since) / 1e9, "s");
 	emit(t, "kill", "partitions_lost", lost, "partitions");
@@ -177,7 +171,7 @@ static void kill_one(struct takeover *t, unsigned which)
 static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 {
 	(void)version;
-	check(err == NULL ? PL_OK : err->code, err, "configure");
+	bench_check(err == NULL ? PL_OK : err->code, err, "configure");
 	*(bool *)ctx = true;
 }
 
@@ -192,10 +186,10 @@ static void configure(struct takeover *t, const char *json)
 	struct pl_err err = {0};
 	bool done = false;
 
-	check(config_edit_start(t->kv, &opts, on_edited, &done, NULL, &err), &err,
-	      "configure");
+	bench_check(config_edit_start(t->live.kv, &opts, on_edited, &done, NULL, &err),
+	            &err, "configure");
 	while (!done)
-		(void)uv_run(&t->loop, UV_RUN_ONCE);
+		(void)uv_run(&t->live.loop, UV_RUN_ONCE);
 }
 
 static bool b0_has_none(const struct takeover *t)
@@ -231,119 +225,57 @@ static void join_one(struct takeover *t)
 	emit(t, "join", "join_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
 	crew_signal(&t->process[PROCESSES], SIGTERM);
 	if (crew_wait(&t->process[PROCESSES]) != 0)
-		check(PL_IO, NULL, "graceful stop");
+		bench_check(PL_IO, NULL, "graceful stop");
 }
 
 /* -- the frame --------------------------------------------------------------------- */
 
-static void environment(const struct takeover *t)
-{
-	struct utsname host;
-
-	(void)uname(&host);
-	(void)printf("{\"bench\":\"takeover\",\"case\":{\"cores\":%ld,\"kernel\":\"%s\","
-	             "\"libuv\":\"%s\",\"build\":\"%s\",\"shards\":%d,\"processes\":%d,"
-	             "\"partitions\":%u,\"ttl_s\":%u},\"metric\":\"environment\","
-	             "\"value\":1,\"unit\":\"\"}\n",
-	             sysconf(_SC_NPROCESSORS_ONLN), host.release, uv_version_string(),
-#ifdef __OPTIMIZE__
-	             "optimized",
-#else
-	             "debug",
-#endif
-	             SHARDS, PROCESSES, t->partitions, t->ttl_s);
-	(void)fflush(stdout);
-}
-
 static void up(struct takeover *t)
 {
-	struct etcd_launch_opts launch = {.members = 1, .dir = t->dir};
-	struct etcd_opts opts = {0};
+	struct bench_fields fields = {.len = 0};
 	struct pl_err err = {0};
 
-	(void)uv_loop_init(&t->loop);
-	check(etcd_launch_start_wait(&t->loop, &launch, &t->launch, &err), &err,
-	      "start etcd");
-	opts.endpoints = etcd_launch_endpoints(t->launch);
-	check(etcd_open(&t->loop, &opts, &t->kv, &err), &err, "open the client");
-	check(crew_view_open(&t->view, t->kv, t->partitions, &err), &err, "watch");
+	live_open(&t->live, &(struct live_opts){.dir = t->dir});
+	fields_of(t, &fields);
+	live_environment(&t->live, fields.at);
+	bench_check(crew_view_open(&t->view, t->live.kv, t->partitions, &err), &err,
+	            "watch");
 	for (unsigned i = 0; i < PROCESSES; i++)
 		start(t, i);
 }
 
-static void on_closed(void *ctx)
-{
-	*(bool *)ctx = true;
-}
-
 static void down(struct takeover *t)
 {
-	bool closed = false;
-
 	for (unsigned i = 0; i < PROCESSES; i++)
 		crew_signal(&t->process[i], SIGTERM);
 	for (unsigned i = 0; i < PROCESSES; i++)
 		if (crew_wait(&t->process[i]) != 0)
-			check(PL_IO, NULL, "graceful stop");
-	kv_close(t->kv, on_closed, &closed);
-	while (!closed)
-		(void)uv_run(&t->loop, UV_RUN_ONCE);
-	etcd_launch_stop_wait(t->launch);
-	(void)uv_run(&t->loop, UV_RUN_DEFAULT);
-	(void)uv_loop_close(&t->loop);
-}
-
-static const char usage[] =
-	"usage: bench/run takeover [--json] [options]\n\n"
-	"8 shards in 3 processes over an etcd of their own: how long their partitions are\n"
-	"without an owner when a process is killed, a shard drained, a ninth one comes.\n\n"
-	"  --ttl SECONDS   of the leases (default 5)\n"
-	"  --partitions N  (default 256)\n"
-	"  --rounds N      of kills and drains (default 3)\n"
-	"  --dir DIR       where etcd's data goes (default TMPDIR or /tmp)\n";
-
-static void parse(struct takeover *t, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"ttl", required_argument, NULL, 't'},
-		{"partitions", required_argument, NULL, 'p'},
-		{"rounds", required_argument, NULL, 'r'},
-		{"dir", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == 't')
-			t->ttl_s = (unsigned)strtoul(optarg, NULL, 10);
-		else if (opt == 'p')
-			t->partitions = (unsigned)strtoul(optarg, NULL, 10);
-		else if (opt == 'r')
-			t->rounds = (unsigned)strtoul(optarg, NULL, 10);
-		else if (opt == 'd')
-			t->dir = optarg;
-		else if (opt != 'j') {
-			(void)fputs(usage, opt == 'h' ? stdout : stderr);
-			exit(opt == 'h' ? 0 : 2);
-		}
-	}
-	if (t->ttl_s < 2 || t->ttl_s > 600 || t->partitions < SHARDS ||
-	    t->partitions > KEYS_PARTITIONS_MAX || t->rounds == 0) {
-		(void)fputs("bench: want --ttl of 2 to 600, --partitions of 8 to 4096, "
-		            "--rounds of 1 at least\n",
-		            stderr);
-		exit(2);
-	}
+			bench_check(PL_IO, NULL, "graceful stop");
+	live_close(&t->live);
 }
 
 int main(int argc, char **argv)
 {
 	static struct takeover t = {.partitions = 256, .ttl_s = 5, .rounds = 3};
+	const struct bench_option options[] = {
+		{"ttl", BENCH_COUNT, &t.ttl_s, "SECONDS", "of the leases", .low = 2,
+	         .high = 600},
+		{"partitions", BENCH_COUNT, &t.partitions, NULL, "", .low = SHARDS,
+	         .high = KEYS_PARTITIONS_MAX},
+		{"rounds", BENCH_COUNT, &t.rounds, NULL, "of kills and drains", .low = 1},
+		{"dir", BENCH_TEXT, &t.dir, "DIR",
+	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	};
+	const struct bench_usage usage = {
+		.name = "takeover",
+		.about =
+			"8 shards in 3 processes over an etcd of their own: how long their partitions are\n"
+			"without an owner when a process is killed, a shard drained, a ninth one comes.\n",
+		.options = options,
+		.count = sizeof options / sizeof options[0],
+	};
 
-	parse(&t, argc, argv);
-	environment(&t);
+	bench_options(&usage, argc, argv);
 	up(&t);
 	for (unsigned i = 0; i < t.rounds; i++)
 		kill_one(&t, i % PROCESSES);
@@ -351,5 +283,5 @@ int main(int argc, char **argv)
 		drain_one(&t);
 	join_one(&t);
 	down(&t);
-	return 0;
+	return BENCH_OK;
 }

@@ -1,0 +1,57 @@
+/*
+ * What all benches have in common: how they tell a figure, the time, and the machine, and
+ * how they end when something went wrong. One JSON object a line on stdout, all else on
+ * stderr.
+ */
+#ifndef BENCH_COMMON_REPORT_H
+#define BENCH_COMMON_REPORT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "store/base/err.h"
+
+enum { BENCH_FIELDS_SIZE = 512 };
+
+/* Statuses, besides 0 and those of getopt's: */
+enum bench_exit {
+	BENCH_OK = 0,
+	BENCH_FAILED = 1,
+	BENCH_USAGE = 2,
+	BENCH_INCOMPLETE = 3, /* it ran, but not everything was placed */
+};
+
+/* As in "bench": set once, by main. */
+extern const char *bench_name;
+
+/* Ends the program with a message when something fails: a bench that went wrong has no
+ * figures. */
+void bench_check(enum pl_code code, const struct pl_err *err, const char *what);
+_Noreturn void bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A line on stderr, for whoever looks. */
+PL_PRINTF(1, 2) void bench_say(const char *fmt, ...);
+
+/* Zeroed; never NULL. Freed by free(). */
+__attribute__((returns_nonnull)) void *bench_alloc(size_t count, size_t size);
+
+/* The inside of "case", as "\"op\":\"put\",\"inflight\":4": built piece by piece. */
+struct bench_fields {
+	char at[BENCH_FIELDS_SIZE];
+	size_t len;
+};
+PL_PRINTF(2, 3) void bench_field(struct bench_fields *fields, const char *fmt, ...);
+
+void bench_emit(const char *fields, const char *metric, double value, const char *unit);
+/* "metric":"environment": cores, kernel, libraries, build; and what more is to be said,
+ * as fields. */
+void bench_environment(const char *more);
+
+double bench_now_s(void);
+/* User and system; 0: our own, with all threads. 0 of one that is gone. */
+double bench_cpu_s(pid_t pid);
+/* The most memory that it ever had, in bytes; 0: not known. */
+double bench_rss_max(pid_t pid);
+
+#endif
