@@ -9,7 +9,7 @@
 #include "bench/common/report.h"
 #include "store/base/num.h"
 
-enum { OPT_FIRST = 1000, OPT_JSON = 'j', OPT_HELP = 'h', HELP_COLUMN = 20 };
+enum { OPT_FIRST = 1000, OPT_JSON = 'j', OPT_HELP = 'h', HELP_COLUMN = 22 };
 
 void bench_refuse(const char *fmt, ...)
 {

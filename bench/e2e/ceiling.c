@@ -1,91 +1,62 @@
 /*
  * The ceiling: a fresh etcd with the same nodes and pods, and one client that does
- * nothing but send transactions as large as the shards' were: states, allocs, fences.
+ * nothing but send transactions as large as the shards' were: states, allocs, groups,
+ * fences.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/report.h"
 #include "bench/e2e/e2e.h"
+#include "bench/live/fill.h"
 #include "coord/writes/writes.h"
 #include "shardsched/ledger/book.h"
+#include "shardsched/ledger/home.h"
 #include "store/keys/partition.h"
-#include "store/kv/calls.h"
 
-enum { PAGE_KEYS = 5000, KEY_SIZE = 32 };
+enum { INFLIGHT = 4, GROUPS_MAX = 64 };
 
 struct ceiling {
-	const struct e2e_opts *opts;
-	struct e2e_store store;
-	uint32_t pods, nodes, fences; /* in a transaction */
-	uint32_t inflight;
-	int64_t *spec_rev, *alloc_rev; /* by pod, by node */
-	int64_t *owner_rev;            /* by partition */
+	const struct race_opts *opts;
+	struct live live;
+	uint32_t pods, nodes, groups, fences; /* in a transaction */
+	int64_t *spec_rev, *alloc_rev;        /* by pod, by node */
+	uint32_t *home;                       /* by pod: its partition */
+	int64_t *owner_rev;                   /* by partition */
+	int64_t group_rev[INFLIGHT];          /* each slot has groups of its own */
 	uint32_t next_pod, next_node;
-	uint32_t first_node[WRITES_SLOTS_MAX];
-	struct book book[WRITES_SLOTS_MAX];
-	char *state, *alloc; /* values */
-	size_t state_len, alloc_len;
+	uint32_t first_node[INFLIGHT];
+	struct book book[INFLIGHT];
+	char *state, *alloc, *group; /* values */
+	size_t state_len, alloc_len, group_len;
 	bool done;
 };
 
-static void *room(size_t count, size_t size)
-{
-	void *at = calloc(count == 0 ? 1 : count, size);
-
-	e2e_check(at == NULL ? PL_NOMEM : PL_OK, NULL, "ceiling");
-	return at;
-}
-
 /* -- what stands there -------------------------------------------------------------- */
 
-struct listing {
-	struct ceiling *c;
-	struct keys_text from;
-	bool more;
-};
-
-static void take_page(void *ctx, const struct kv_result *result)
+static void take_key(void *ctx, const struct kv_record *record)
 {
-	struct listing *listing = ctx;
-	const struct kv_get_result *get = &result->get;
+	struct ceiling *c = ctx;
+	const struct load *load = &c->opts->load;
+	bool is_pointer = false;
 	struct keys_id id;
-	uint32_t number;
+	uint32_t number, at;
 
-	listing->more = get->more;
-	for (size_t i = 0; i < get->count; i++) {
-		const struct kv_record *record = &get->records[i];
-
-		e2e_check(keys_parse(record->key, &id, NULL), NULL, "a key");
-		if (id.kind == KEYS_ALLOC && crowd_node_of(id.name, &number))
-			listing->c->alloc_rev[number] = record->mod_revision;
-		else if (id.kind == KEYS_SPEC && crowd_pod_of(id.name, &number))
-			listing->c->spec_rev[number] = record->mod_revision;
-		memcpy(listing->from.at, record->key.at, record->key.len);
-		listing->from.at[record->key.len] = 0;
-		listing->from.len = record->key.len + 1;
-	}
-}
-
-static void list(struct ceiling *c, const char *prefix, const char *end)
-{
-	struct listing listing = {.c = c, .from = {.len = strlen(prefix)}};
-
-	memcpy(listing.from.at, prefix, listing.from.len);
-	do {
-		struct kv_req req =
-			kv_op_get((struct kv_keys){.kind = KV_RANGE,
-		                                   .from = keys_span(&listing.from),
-		                                   .to = pl_span_str(end)});
-
-		req.get.limit = PAGE_KEYS;
-		req.get.keys_only = true;
-		store_call(&c->store, &req, take_page, &listing);
-	} while (listing.more);
-}
-
-static void take_revision(void *ctx, const struct kv_result *result)
-{
-	*(int64_t *)ctx = result->header.revision;
+	bench_check(keys_parse(record->key, &id, NULL), NULL, "a key");
+	if (id.kind == KEYS_ALLOC && load_node_of(id.name, &number) &&
+	    number < load->nodes)
+		c->alloc_rev[number] = record->mod_revision;
+	if (id.kind != KEYS_SPEC || !load_pod_of(id.name, &number) ||
+	    number >= load->pods)
+		return;
+	if (record->value.len > 0)
+		bench_check(pointer_parse(record->value, &is_pointer, &at, NULL), NULL,
+		            "a pointer");
+	if (is_pointer)
+		return;
+	c->spec_rev[number] = record->mod_revision;
+	c->home[number] = id.partition;
 }
 
 static struct keys_text owner_key(uint32_t partition)
@@ -93,54 +64,71 @@ static struct keys_text owner_key(uint32_t partition)
 	struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
 	struct keys_text key;
 
-	e2e_check(keys_build(&id, &key, NULL), NULL, "a key");
+	bench_check(keys_build(&id, &key, NULL), NULL, "a key");
 	return key;
 }
 
 static void put_owners(struct ceiling *c)
 {
-	for (uint32_t p = 0; p < c->opts->crowd.partitions; p++) {
+	for (uint32_t p = 0; p < c->opts->load.partitions; p++) {
 		struct keys_text key = owner_key(p);
 		struct kv_req put = kv_op_put(
 			keys_span(&key), PL_SPAN_LIT("{\"v\":1,\"shard\":\"east-0\"}"));
+		struct kv_result result;
 
-		store_call(&c->store, &put, take_revision, &c->owner_rev[p]);
+		pl_arena_reset(&c->live.arena);
+		live_call(&c->live, &put, &result);
+		c->owner_rev[p] = result.header.revision;
 	}
+}
+
+static void fill(struct ceiling *c, enum fill_what what)
+{
+	const struct fill_opts opts = {.load = c->opts->load, .what = what};
+	struct child child;
+
+	fill_run(&c->live, &opts, &child);
+	child_done(&child);
 }
 
 /* -- the transactions --------------------------------------------------------------- */
 
 static bool add_pod(struct ceiling *c, struct book *book, uint32_t number)
 {
-	char space[CROWD_NAME_SIZE], name[CROWD_NAME_SIZE];
+	struct load_object object;
 	struct book_decided decided = {.spec_rev = c->spec_rev[number],
 	                               .state = pl_span(c->state, c->state_len)};
 
-	crowd_pod_space(number, space);
-	crowd_pod_name(number, name);
-	decided.pod.space = pl_span_str(space);
-	decided.pod.name = pl_span_str(name);
-	e2e_check(partition_of_pod(decided.pod.space, decided.pod.name,
-	                           c->opts->crowd.partitions, &decided.pod.partition,
-	                           NULL),
-	          NULL, "a pod");
+	load_pod(&c->opts->load, number, &object);
+	decided.pod = (struct book_pod){.partition = c->home[number],
+	                                .space = pl_span_str(object.scope),
+	                                .name = pl_span_str(object.name)};
 	return book_put_state(book, &decided);
 }
 
 static bool add_node(struct ceiling *c, struct book *book, uint32_t number)
 {
-	char cluster[CROWD_NAME_SIZE], name[CROWD_NAME_SIZE];
+	struct load_object object;
 	struct book_node node;
 
-	crowd_node_cluster(number, cluster);
-	crowd_node_name(number, name);
-	node.cluster = pl_span_str(cluster);
-	node.name = pl_span_str(name);
-	e2e_check(partition_of_node(node.cluster, node.name, c->opts->crowd.partitions,
-	                            &node.partition, NULL),
-	          NULL, "a node");
+	load_node(&c->opts->load, number, &object);
+	node.cluster = pl_span_str(object.scope);
+	node.name = pl_span_str(object.name);
+	bench_check(partition_of_node(node.cluster, node.name, c->opts->load.partitions,
+	                              &node.partition, NULL),
+	            NULL, "a node");
 	return book_put_alloc(book, &node, c->alloc_rev[number],
 	                      pl_span(c->alloc, c->alloc_len));
+}
+
+static bool add_group(struct ceiling *c, struct book *book, struct pl_arena *arena,
+                      unsigned slot, uint32_t number)
+{
+	char key[64];
+	int len = snprintf(key, sizeof key, "/groups/bench/term-%u-%u", slot, number);
+
+	return book_put(book, pl_arena_dup(arena, pl_span(key, (size_t)len)),
+	                c->group_rev[slot], pl_span(c->group, c->group_len));
 }
 
 /* What the guard adds. */
@@ -151,7 +139,7 @@ static void add_fences(struct ceiling *c, struct pl_arena *arena, struct kv_req 
 		pl_arena_zalloc(arena, had + (size_t)c->fences * 2, sizeof *all);
 
 	if (all == NULL) {
-		e2e_check(PL_NOMEM, NULL, "fences");
+		bench_check(PL_NOMEM, NULL, "fences");
 		return;
 	}
 	memcpy(all, req->txn.compares, had * sizeof *all);
@@ -170,21 +158,23 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 {
 	struct ceiling *c = ctx;
 	struct book *book = &c->book[slot];
-	uint32_t left = c->opts->crowd.pods - c->next_pod;
+	uint32_t left = c->opts->load.pods - c->next_pod;
 	uint32_t pods = left < c->pods ? left : c->pods;
 	bool fits = true;
 
 	if (pods == 0)
 		return false;
-	book_begin(book, arena, kv_limits(c->store.kv));
+	book_begin(book, arena, kv_limits(c->live.kv));
 	for (uint32_t i = 0; i < pods && fits; i++)
 		fits = add_pod(c, book, c->next_pod + i);
 	c->first_node[slot] = c->next_node;
 	for (uint32_t i = 0; i < c->nodes && fits; i++)
-		fits = add_node(c, book, (c->next_node + i) % c->opts->crowd.nodes);
-	e2e_check(fits ? PL_OK : PL_LIMIT, NULL, "a transaction of the ceiling");
+		fits = add_node(c, book, (c->next_node + i) % c->opts->load.nodes);
+	for (uint32_t i = 0; i < c->groups && fits; i++)
+		fits = add_group(c, book, arena, slot, i);
+	bench_check(fits ? PL_OK : PL_LIMIT, NULL, "a transaction of the ceiling");
 	c->next_pod += pods;
-	c->next_node = (c->next_node + c->nodes) % c->opts->crowd.nodes;
+	c->next_node = (c->next_node + c->nodes) % c->opts->load.nodes;
 	book_req(book, req);
 	add_fences(c, arena, req);
 	return true;
@@ -196,77 +186,111 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 	struct ceiling *c = ctx;
 
 	(void)again;
-	e2e_check(result->txn.succeeded ? PL_OK : PL_CONFLICT, NULL,
-	          "a placement that must succeed");
+	bench_check(result->txn.succeeded ? PL_OK : PL_CONFLICT, NULL,
+	            "a placement that must succeed");
+	c->group_rev[slot] = result->header.revision;
 	for (uint32_t i = 0; i < c->nodes; i++)
-		c->alloc_rev[(c->first_node[slot] + i) % c->opts->crowd.nodes] =
+		c->alloc_rev[(c->first_node[slot] + i) % c->opts->load.nodes] =
 			result->header.revision;
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
 {
-	e2e_check(err == NULL ? PL_OK : err->code, err, "ceiling");
+	bench_check(err == NULL ? PL_OK : err->code, err, "ceiling");
 	((struct ceiling *)ctx)->done = true;
 }
 
-static void set_sizes(struct ceiling *c, const struct e2e_sizes *sizes)
+static uint32_t rounded(uint64_t sum, uint64_t count)
 {
-	uint32_t nodes = c->opts->crowd.nodes;
-
-	c->inflight = sizes->inflight;
-	c->pods = sizes->pods < 1 ? 1 : (uint32_t)(sizes->pods + 0.5);
-	c->nodes = sizes->nodes < 1 ? 1 : (uint32_t)(sizes->nodes + 0.5);
-	c->fences = sizes->fences < 1 ? 1 : (uint32_t)(sizes->fences + 0.5);
-	/* A node is in one transaction at a time. */
-	if (c->nodes * c->inflight > nodes)
-		c->nodes = nodes / c->inflight;
-	c->state_len = (size_t)sizes->state_bytes;
-	c->alloc_len = (size_t)sizes->alloc_bytes;
-	c->state = room(c->state_len, 1);
-	c->alloc = room(c->alloc_len, 1);
-	memset(c->state, 's', c->state_len);
-	memset(c->alloc, 'a', c->alloc_len);
+	return count == 0 ? 0 : (uint32_t)((sum + count / 2) / count);
 }
 
-double ceiling_run(const struct e2e_opts *opts, const struct e2e_sizes *sizes)
+static char *value_of(size_t len, char what)
 {
-	static struct ceiling c;
-	struct writes_opts writes = {.slots = sizes->inflight,
+	char *at = bench_alloc(len + 1, 1);
+
+	memset(at, what, len);
+	return at;
+}
+
+static void set_sizes(struct ceiling *c, const struct history *h)
+{
+	uint32_t nodes = c->opts->load.nodes;
+
+	c->pods = rounded(h->pods, h->txns);
+	c->nodes = rounded(h->allocs, h->txns);
+	c->groups = rounded(h->groups, h->txns);
+	c->fences = rounded(h->fences, h->txns);
+	c->pods = c->pods == 0 ? 1 : c->pods;
+	c->nodes = c->nodes == 0 ? 1 : c->nodes;
+	c->fences = c->fences == 0 ? 1 : c->fences;
+	if (c->groups > GROUPS_MAX)
+		c->groups = GROUPS_MAX;
+	/* A node is in one transaction at a time. */
+	if (c->nodes * INFLIGHT > nodes)
+		c->nodes = nodes / INFLIGHT;
+	c->state_len = rounded(h->state_bytes, h->pods);
+	c->alloc_len = rounded(h->alloc_bytes, h->allocs);
+	c->group_len = rounded(h->group_bytes, h->groups);
+	c->state = value_of(c->state_len, 's');
+	c->alloc = value_of(c->alloc_len, 'a');
+	c->group = value_of(c->group_len, 'g');
+}
+
+static void prepare(struct ceiling *c)
+{
+	const struct load *load = &c->opts->load;
+	bool keys_only = !load_has_groups(load);
+
+	c->spec_rev = bench_alloc(load->pods, sizeof *c->spec_rev);
+	c->home = bench_alloc(load->pods, sizeof *c->home);
+	c->alloc_rev = bench_alloc(load->nodes, sizeof *c->alloc_rev);
+	c->owner_rev = bench_alloc(load->partitions, sizeof *c->owner_rev);
+	live_open(&c->live, &(struct live_opts){.dir = c->opts->dir});
+	fill(c, FILL_NODES);
+	fill(c, FILL_PODS);
+	put_owners(c);
+	live_each(&c->live, "/alloc/", true, take_key, c);
+	live_each(&c->live, "/schedules/", keys_only, take_key, c);
+}
+
+static void finish(struct ceiling *c)
+{
+	live_close(&c->live);
+	free(c->spec_rev);
+	free(c->home);
+	free(c->alloc_rev);
+	free(c->owner_rev);
+	free(c->state);
+	free(c->alloc);
+	free(c->group);
+	free(c);
+}
+
+double ceiling_run(const struct race_opts *opts, const struct history *history,
+                   const char *fields)
+{
+	struct ceiling *c = bench_alloc(1, sizeof *c);
+	struct writes_opts writes = {.slots = INFLIGHT,
 	                             .next = on_next,
 	                             .answer = on_answer,
 	                             .done = on_done,
-	                             .ctx = &c};
+	                             .ctx = c};
 	struct writes *out = NULL;
+	struct meter used;
 	struct pl_err err = {0};
-	double since, etcd_s, client_s;
-	pid_t etcd;
 
-	c = (struct ceiling){.opts = opts};
-	set_sizes(&c, sizes);
-	c.spec_rev = room(opts->crowd.pods, sizeof *c.spec_rev);
-	c.alloc_rev = room(opts->crowd.nodes, sizeof *c.alloc_rev);
-	c.owner_rev = room(opts->crowd.partitions, sizeof *c.owner_rev);
-	store_up(&c.store, opts);
-	store_write(&c.store, &opts->crowd, CROWD_PART_NODES);
-	store_write(&c.store, &opts->crowd, CROWD_PART_PODS);
-	put_owners(&c);
-	list(&c, "/alloc/", "/alloc0");
-	list(&c, "/schedules/", "/schedules0");
-	etcd = etcd_launch_pid(c.store.launch, 0);
-	etcd_s = e2e_cpu_s(etcd);
-	client_s = e2e_cpu_s(0);
-	since = e2e_now_s();
-	e2e_check(writes_open(c.store.kv, &writes, &out, &err), &err, "ceiling");
-	while (!c.done)
-		(void)uv_run(&c.store.loop, UV_RUN_ONCE);
-	since = e2e_now_s() - since;
-	e2e_emit(opts, "ceiling_etcd_cpu_s", e2e_cpu_s(etcd) - etcd_s, "s");
-	e2e_emit(opts, "ceiling_client_cpu_s", e2e_cpu_s(0) - client_s, "s");
-	store_down(&c.store);
-	free(c.spec_rev);
-	free(c.alloc_rev);
-	free(c.owner_rev);
-	free(c.state);
-	free(c.alloc);
-	return opts->crowd.pods / since;
+	bench_say("the ceiling");
+	c->opts = opts;
+	set_sizes(c, history);
+	prepare(c);
+	meter_start(&used, &c->live);
+	bench_check(writes_open(c->live.kv, &writes, &out, &err), &err, "ceiling");
+	while (!c->done)
+		(void)uv_run(&c->live.loop, UV_RUN_ONCE);
+	meter_end(&used, &c->live);
+	bench_emit(fields, "ceiling_etcd_cpu_s", used.server_s, "s");
+	bench_emit(fields, "ceiling_client_cpu_s", used.client_s, "s");
+	finish(c);
+	return opts->load.pods / used.wall_s;
 }

@@ -220,21 +220,21 @@ void live_environment(struct live *live, const char *more)
 
 /* -- what was used ------------------------------------------------------------- */
 
-void measure_start(struct measure *m, const struct live *live)
+void meter_start(struct meter *m, const struct live *live)
 {
 	m->client_ns = pl_clock_cpu_ns();
 	m->server_at_s = bench_cpu_s(etcd_launch_pid(live->launch, 0));
 	m->start_ns = pl_clock_ns();
 }
 
-void measure_end(struct measure *m, const struct live *live)
+void meter_end(struct meter *m, const struct live *live)
 {
 	m->wall_s = (double)(pl_clock_ns() - m->start_ns) / 1e9;
 	m->client_s = (double)(pl_clock_cpu_ns() - m->client_ns) / 1e9;
 	m->server_s = bench_cpu_s(etcd_launch_pid(live->launch, 0)) - m->server_at_s;
 }
 
-void measure_emit(const struct measure *m, const char *fields)
+void meter_emit(const struct meter *m, const char *fields)
 {
 	bench_emit(fields, "client_cpu_s", m->client_s, "s");
 	bench_emit(fields, "server_cpu_s", m->server_s, "s");

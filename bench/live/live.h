@@ -50,14 +50,14 @@ void live_environment(struct live *live, const char *more);
 
 /* -- what was used meanwhile ------------------------------------------------ */
 
-struct measure {
+struct meter {
 	uint64_t start_ns, client_ns;
 	double server_at_s;
 	double wall_s, client_s, server_s;
 };
 
-void measure_start(struct measure *m, const struct live *live);
-void measure_end(struct measure *m, const struct live *live);
-void measure_emit(const struct measure *m, const char *fields);
+void meter_start(struct meter *m, const struct live *live);
+void meter_end(struct meter *m, const struct live *live);
+void meter_emit(const struct meter *m, const char *fields);
 
 #endif

@@ -61,13 +61,13 @@ void pump_run(struct pump *pump)
 	struct slot *slots = bench_alloc(pump->inflight, sizeof *slots);
 
 	pump->calls = 0;
-	measure_start(&pump->measure, pump->live);
+	meter_start(&pump->measure, pump->live);
 	for (unsigned i = 0; i < pump->inflight; i++) {
 		slots[i] = (struct slot){.pump = pump, .number = i};
 		slot_send(&slots[i]);
 	}
 	while (any_busy(slots, pump->inflight))
 		(void)uv_run(&pump->live->loop, UV_RUN_ONCE);
-	measure_end(&pump->measure, pump->live);
+	meter_end(&pump->measure, pump->live);
 	free(slots);
 }

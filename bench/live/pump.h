@@ -17,7 +17,7 @@ struct pump {
 	/* results */
 	uint64_t calls;
 	struct samples *latency;
-	struct measure measure;
+	struct meter measure;
 };
 
 void pump_run(struct pump *pump);

@@ -53,7 +53,7 @@ static void puts_case(struct bench *bench, unsigned inflight)
 	(void)snprintf(fields, sizeof fields, "\"op\":\"put\",\"inflight\":%u", inflight);
 	bench_emit(fields, "puts_per_s", (double)pump.calls / pump.measure.wall_s, "1/s");
 	samples_emit(&latency, fields, "");
-	measure_emit(&pump.measure, fields);
+	meter_emit(&pump.measure, fields);
 	samples_done(&latency);
 }
 
@@ -142,7 +142,7 @@ static double pairs_case(struct bench *bench, struct pairs *p, unsigned inflight
 	               inflight, label);
 	bench_emit(fields, "pairs_per_s", rate, "1/s");
 	samples_emit(&latency, fields, "");
-	measure_emit(&pump.measure, fields);
+	meter_emit(&pump.measure, fields);
 	samples_done(&latency);
 	return rate;
 }

@@ -182,7 +182,7 @@ static void run_half(struct placement *p, bool placing, const char *fields)
 	bench_emit(fields, placing ? "placements_per_s" : "pods_per_s",
 	           p->bench->opts->pods / pump.measure.wall_s, "1/s");
 	samples_emit(&latency, fields, "");
-	measure_emit(&pump.measure, fields);
+	meter_emit(&pump.measure, fields);
 	samples_done(&latency);
 }
 

@@ -80,7 +80,7 @@ static void range_case(struct bench *bench, unsigned keys)
 	(void)snprintf(fields, sizeof fields, "\"op\":\"range\",\"keys\":%u,\"page\":%d",
 	               keys, PAGE);
 	bench_emit(fields, "range_keys_per_s", keys / pump.measure.wall_s, "1/s");
-	measure_emit(&pump.measure, fields);
+	meter_emit(&pump.measure, fields);
 }
 
 void bench_ranges(struct bench *bench)

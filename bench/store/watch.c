@@ -240,7 +240,7 @@ static struct flood *flood_new(struct bench *bench, unsigned pairs)
 	return flood;
 }
 
-static uint64_t flood_run(struct flood *flood, double seconds, struct measure *measure)
+static uint64_t flood_run(struct flood *flood, double seconds, struct meter *measure)
 {
 	struct pump pump = {.live = &flood->bench->live,
 	                    .inflight = FLOOD_INFLIGHT,
@@ -270,7 +270,7 @@ static double lag_at(const struct watchers *w, double share)
 	return LAG_MS_MAX;
 }
 
-static void emit_watchers(const struct watchers *w, const struct measure *m,
+static void emit_watchers(const struct watchers *w, const struct meter *m,
                           uint64_t written, const char *fields)
 {
 	uint64_t events = 0, cpu_ns = 0, lost = 0;
@@ -294,7 +294,7 @@ static void watch_case(struct bench *bench, unsigned pairs, unsigned watchers)
 {
 	struct flood *flood = flood_new(bench, pairs);
 	struct watchers w;
-	struct measure m;
+	struct meter m;
 	char fields[128];
 	uint64_t written;
 
@@ -307,7 +307,7 @@ static void watch_case(struct bench *bench, unsigned pairs, unsigned watchers)
 	               "\"op\":\"watch\",\"watchers\":%u,\"pairs\":%u,\"inflight\":%d",
 	               watchers, pairs, FLOOD_INFLIGHT);
 	emit_watchers(&w, &m, written, fields);
-	measure_emit(&m, fields);
+	meter_emit(&m, fields);
 	watchers_stop(&w);
 	free(flood);
 }
@@ -328,7 +328,7 @@ void bench_replay(struct bench *bench)
 	struct kv_req status = kv_op_get(kv_key(PL_SPAN_LIT("/bench/w/0/000")));
 	struct kv_result result;
 	struct watchers w;
-	struct measure m;
+	struct meter m;
 	uint64_t start;
 	double wall_s;
 	const char *fields = "\"op\":\"replay\",\"events\":250000";
@@ -337,10 +337,10 @@ void bench_replay(struct bench *bench)
 	flood->left = EVENTS;
 	(void)flood_run(flood, 0, &m);
 	start = pl_clock_ns();
-	measure_start(&m, &bench->live);
+	meter_start(&m, &bench->live);
 	watchers_start(&w, bench, 1, result.header.revision + 1);
 	watchers_wait(bench, &w, flood->revision);
-	measure_end(&m, &bench->live);
+	meter_end(&m, &bench->live);
 	wall_s = (double)(pl_clock_ns() - start) / 1e9;
 	bench_emit(fields, "total_s", wall_s, "s");
 	bench_emit(fields, "watch_events_per_s", (double)w.page[0]->events / wall_s,
@@ -357,12 +357,12 @@ void bench_replay(struct bench *bench)
 void bench_rest(struct bench *bench)
 {
 	struct watchers w;
-	struct measure m;
+	struct meter m;
 
 	watchers_start(&w, bench, 1, 0);
-	measure_start(&m, &bench->live);
+	meter_start(&m, &bench->live);
 	run_ms(bench, 10000);
-	measure_end(&m, &bench->live);
+	meter_end(&m, &bench->live);
 	bench_emit("\"op\":\"rest\",\"seconds\":10", "client_cpu_s", m.client_s, "s");
 	watchers_stop(&w);
 }
@@ -379,7 +379,7 @@ void bench_soak(struct bench *bench)
 	enum { STEPS = 10 };
 	struct flood *flood = flood_new(bench, 128);
 	struct watchers w;
-	struct measure m;
+	struct meter m;
 	char fields[128];
 
 	watchers_start(&w, bench, 1, 0);

@@ -185,7 +185,7 @@ static void on_done(void *ctx, const struct submit_counts *counts,
 	run->over = true;
 }
 
-static double run_submission(struct run *run, struct measure *measure)
+static double run_submission(struct run *run, struct meter *measure)
 {
 	struct submit_opts opts = {
 		.slots = INFLIGHT, .next = on_next, .done = on_done, .ctx = run};
@@ -194,17 +194,17 @@ static double run_submission(struct run *run, struct measure *measure)
 
 	rewind_input(run);
 	run->over = false;
-	measure_start(measure, &run->live);
+	meter_start(measure, &run->live);
 	bench_check(submit_open(run->live.kv, &opts, &submit, &err), &err, "submit");
 	while (!run->over)
 		(void)uv_run(&run->live.loop, UV_RUN_ONCE);
-	measure_end(measure, &run->live);
+	meter_end(measure, &run->live);
 	return run->pods / measure->wall_s;
 }
 
 static void run_source(struct run *run, const char *dir)
 {
-	struct measure measure;
+	struct meter measure;
 	double ceiling, rate;
 
 	(void)snprintf(
@@ -224,7 +224,7 @@ static void run_source(struct run *run, const char *dir)
 	bench_emit(run->fields, "pods_per_s", rate, "1/s");
 	bench_emit(run->fields, "ceiling_ratio", rate / ceiling, "");
 	bench_emit(run->fields, "transactions", (double)run->counts.transactions, "");
-	measure_emit(&measure, run->fields);
+	meter_emit(&measure, run->fields);
 	rate = run_submission(run, &measure);
 	if (run->counts.unchanged != run->pods)
 		bench_check(PL_INVALID, NULL, "every pod is there already");

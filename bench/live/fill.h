@@ -1,0 +1,30 @@
+/*
+ * A load into the store, as anybody would put it there, in a process of its own: nodes
+ * through coord/nodes, pods through coord/submit.
+ */
+#ifndef BENCH_LIVE_FILL_H
+#define BENCH_LIVE_FILL_H
+
+#include "bench/live/child.h"
+#include "bench/live/live.h"
+#include "bench/live/load.h"
+
+enum fill_what { FILL_NODES, FILL_PODS };
+
+struct fill_opts {
+	struct load load;
+	enum fill_what what;
+	uint32_t first, count; /* of pods; count 0: all */
+};
+
+struct fill_result {
+	double wall_s;
+	uint64_t txns; /* of pods */
+};
+
+/* Its progress is told on stderr. live and opts must last until it is over. */
+void fill_start(struct child *child, struct live *live, const struct fill_opts *opts);
+/* To its end. */
+void fill_run(struct live *live, const struct fill_opts *opts, struct child *ended);
+
+#endif

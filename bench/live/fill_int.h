@@ -1,0 +1,31 @@
+#ifndef BENCH_LIVE_FILL_INT_H
+#define BENCH_LIVE_FILL_INT_H
+
+#include "bench/live/fill.h"
+#include "shardsched/ledger/home.h"
+#include "shardsched/model/model.h"
+
+struct filler {
+	const struct fill_opts *opts;
+	struct fill_result *result;
+	uv_loop_t loop;
+	struct kv *kv;
+	struct pl_arena arena;
+	struct model model;
+	struct load_object object; /* the one at hand */
+	uint32_t next, end;
+	uint64_t told;
+	double say_s;
+	bool over;
+};
+
+void filler_say(struct filler *f, const char *what, uint64_t count, uint64_t of);
+void filler_on_done(void *ctx, const struct pl_err *err);
+void filler_run(struct filler *f);
+/* Of the pod at hand. */
+void filler_home(struct filler *f, struct home *out);
+
+/* before.c: nodes, with the pods that stand on them. */
+void fill_before(struct filler *f);
+
+#endif

@@ -1,0 +1,40 @@
+/* Processes of placetd that share some shards, and what they say of themselves. */
+#ifndef BENCH_LIVE_FLEET_H
+#define BENCH_LIVE_FLEET_H
+
+#include "bench/live/live.h"
+#include "coord/daemon/crew.h"
+
+enum { FLEET_PROCESSES_MAX = 16, FLEET_SHARDS_MAX = 256 };
+
+struct fleet_opts {
+	uint32_t shards, processes, partitions;
+	uint32_t ttl_s;     /* 0: placetd's own */
+	const char *prefix; /* of the processes' names; NULL: p */
+};
+
+/* What the shards' logs say at the end, summed up. */
+struct fleet_work {
+	double decided, placed, txns, txns_failed, txns_unknown, txns_fenced;
+	double conflicts, taken_back, garbled;
+};
+
+struct fleet {
+	struct fleet_opts opts;
+	struct crew_process process[FLEET_PROCESSES_MAX];
+	double rss_max[FLEET_PROCESSES_MAX],
+		cpu_s[FLEET_PROCESSES_MAX]; /* as last seen */
+};
+
+/* Shards and processes that can not be: wrong usage. */
+void fleet_check(const struct fleet_opts *opts);
+void fleet_start(struct fleet *fleet, const struct live *live,
+                 const struct fleet_opts *opts);
+/* CPU and memory of each, and the sum of the CPU. */
+double fleet_look(struct fleet *fleet);
+void fleet_emit(const struct fleet *fleet, const char *fields);
+/* Gracefully; reads the logs. sum may be NULL. */
+void fleet_stop(struct fleet *fleet, struct fleet_work *sum);
+void fleet_kill(struct fleet *fleet);
+
+#endif

@@ -1,0 +1,24 @@
+/* What was written in a run, read from the store's history afterwards, so that nobody
+ * watches it meanwhile. */
+#ifndef BENCH_LIVE_HISTORY_H
+#define BENCH_LIVE_HISTORY_H
+
+#include "bench/live/live.h"
+
+struct history {
+	/* Transactions that bound pods, and what was in them. */
+	uint64_t txns, pods, allocs, groups, fences;
+	uint64_t state_bytes, alloc_bytes, group_bytes;
+	/* All that was put or deleted, whoever did it. */
+	uint64_t puts, bytes;
+};
+
+/* So that the janitors leave it there. */
+struct history_pin;
+struct history_pin *history_keep(struct live *live);
+void history_release(struct live *live, struct history_pin *pin);
+
+void history_read(struct live *live, int64_t from, int64_t until, struct history *out);
+void history_emit(const struct history *history, const char *fields);
+
+#endif

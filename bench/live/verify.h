@@ -1,0 +1,15 @@
+/* What stands in the store at the end: is it right, and what was not placed. */
+#ifndef BENCH_LIVE_VERIFY_H
+#define BENCH_LIVE_VERIFY_H
+
+#include "bench/live/live.h"
+#include "bench/live/load.h"
+
+/* As placet fsck. Violations are told on stderr and as fsck_violations. */
+uint64_t verify_fsck(struct live *live, uint32_t partitions, const char *fields);
+
+/* Pods of the load that have no place, by reason: unplaced, a line each. Gives how many.
+ */
+uint32_t verify_unplaced(struct live *live, const struct load *load, const char *fields);
+
+#endif
