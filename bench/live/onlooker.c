@@ -131,8 +131,12 @@ static struct kv_watch *watch(struct onlooker *t, const char *prefix, int64_t fr
 void onlooker_open(struct onlooker *onlooker, struct live *live, uint32_t pods,
                    unsigned wants)
 {
-	int64_t from = live_revision(live) + 1;
+	onlooker_open_at(onlooker, live, pods, wants, live_revision(live) + 1);
+}
 
+void onlooker_open_at(struct onlooker *onlooker, struct live *live, uint32_t pods,
+                      unsigned wants, int64_t from)
+{
 	*onlooker =
 		(struct onlooker){.live = live, .pods = pods, .moved_s = bench_now_s()};
 	onlooker->is_bound = bench_alloc(pods, sizeof *onlooker->is_bound);

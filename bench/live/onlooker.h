@@ -37,7 +37,9 @@ enum {
 	ONLOOKER_TIMES = 1 << 1,      /* of each pod */
 };
 
-/* From now on. */
+/* From that revision on; 0: from now. */
+void onlooker_open_at(struct onlooker *onlooker, struct live *live, uint32_t pods,
+                      unsigned wants, int64_t from);
 void onlooker_open(struct onlooker *onlooker, struct live *live, uint32_t pods,
                    unsigned wants);
 void onlooker_close(struct onlooker *onlooker);

@@ -24,7 +24,6 @@ enum {
 	PROCESSES = 3,
 	SHARDS = 8,
 	WAIT_MAX_MS = 120000,
-	REST_MS = 3000, /* without a move: settled */
 };
 
 static const char *const names[PROCESSES + 1] = {"a", "b", "c", "d"};
@@ -32,6 +31,7 @@ static const unsigned shards_of[PROCESSES + 1] = {3, 3, 2, 1};
 
 struct takeover {
 	uint32_t partitions, ttl_s, rounds;
+	uint32_t rest_ms; /* without a move: settled */
 	const char *dir;
 	struct live live;
 	struct crew_view view;
@@ -116,7 +116,7 @@ static void settle(struct takeover *t)
 	wait_for(t, all_active, "wait for all shards");
 	do {
 		moves = t->view.moves;
-		(void)run_until(t, NULL, REST_MS);
+		(void)run_until(t, NULL, t->rest_ms);
 	} while (t->view.moves != moves || !all_active(t));
 }
 
@@ -256,13 +256,16 @@ static void down(struct takeover *t)
 
 int main(int argc, char **argv)
 {
-	static struct takeover t = {.partitions = 256, .ttl_s = 5, .rounds = 3};
+	static struct takeover t = {
+		.partitions = 256, .ttl_s = 5, .rounds = 3, .rest_ms = 3000};
 	const struct bench_option options[] = {
 		{"ttl", BENCH_COUNT, &t.ttl_s, "SECONDS", "of the leases", .low = 2,
 	         .high = 600},
 		{"partitions", BENCH_COUNT, &t.partitions, NULL, "", .low = SHARDS,
 	         .high = KEYS_PARTITIONS_MAX},
 		{"rounds", BENCH_COUNT, &t.rounds, NULL, "of kills and drains", .low = 1},
+		{"rest", BENCH_COUNT, &t.rest_ms, "MS",
+	         "settled: nothing has moved for so long", .low = 1},
 		{"dir", BENCH_TEXT, &t.dir, "DIR",
 	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
 	};
