@@ -25,8 +25,8 @@ struct ceiling {
 	uint32_t *home;                       /* by pod: its partition */
 	int64_t *owner_rev;                   /* by partition */
 	int64_t group_rev[INFLIGHT];          /* each slot has groups of its own */
-	uint32_t next_pod, next_node;
-	uint32_t first_node[INFLIGHT];
+	uint32_t next_pod;
+	uint32_t next_node[INFLIGHT], first_node[INFLIGHT]; /* each has its own */
 	struct book book[INFLIGHT];
 	char *state, *alloc, *group; /* values */
 	size_t state_len, alloc_len, group_len;
@@ -154,6 +154,14 @@ static void add_fences(struct ceiling *c, struct pl_arena *arena, struct kv_req 
 	req->txn.compare_count = had;
 }
 
+/* A node is in one transaction at a time: slot s has nodes s, s + INFLIGHT, ... */
+static uint32_t node_at(const struct ceiling *c, unsigned slot, uint32_t i)
+{
+	uint32_t each = c->opts->load.nodes / INFLIGHT;
+
+	return (c->first_node[slot] + i) % each * INFLIGHT + slot;
+}
+
 static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
 {
 	struct ceiling *c = ctx;
@@ -167,14 +175,14 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 	book_begin(book, arena, kv_limits(c->live.kv));
 	for (uint32_t i = 0; i < pods && fits; i++)
 		fits = add_pod(c, book, c->next_pod + i);
-	c->first_node[slot] = c->next_node;
+	c->first_node[slot] = c->next_node[slot];
 	for (uint32_t i = 0; i < c->nodes && fits; i++)
-		fits = add_node(c, book, (c->next_node + i) % c->opts->load.nodes);
+		fits = add_node(c, book, node_at(c, slot, i));
 	for (uint32_t i = 0; i < c->groups && fits; i++)
 		fits = add_group(c, book, arena, slot, i);
 	bench_check(fits ? PL_OK : PL_LIMIT, NULL, "a transaction of the ceiling");
 	c->next_pod += pods;
-	c->next_node = (c->next_node + c->nodes) % c->opts->load.nodes;
+	c->next_node[slot] += c->nodes;
 	book_req(book, req);
 	add_fences(c, arena, req);
 	return true;
@@ -190,8 +198,7 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 	            "a placement that must succeed");
 	c->group_rev[slot] = result->header.revision;
 	for (uint32_t i = 0; i < c->nodes; i++)
-		c->alloc_rev[(c->first_node[slot] + i) % c->opts->load.nodes] =
-			result->header.revision;
+		c->alloc_rev[node_at(c, slot, i)] = result->header.revision;
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
@@ -226,7 +233,6 @@ static void set_sizes(struct ceiling *c, const struct history *h)
 	c->fences = c->fences == 0 ? 1 : c->fences;
 	if (c->groups > GROUPS_MAX)
 		c->groups = GROUPS_MAX;
-	/* A node is in one transaction at a time. */
 	if (c->nodes * INFLIGHT > nodes)
 		c->nodes = nodes / INFLIGHT;
 	c->state_len = rounded(h->state_bytes, h->pods);
