@@ -7,6 +7,9 @@
 #ifndef TESTS_SIM_CHECK_H
 #define TESTS_SIM_CHECK_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "store/base/compiler.h"
 #include "tests/sim/truth.h"
 
@@ -30,6 +33,7 @@ enum obs_what {
 	OBS_WRITE,   /* partition, text: below /schedules/<p>/ */
 	OBS_LEADER,  /* role, leader */
 	OBS_SHARD,   /* member: a record came, changed or went */
+	OBS_STOCK,   /* revision, whose: what stock.h says was touched */
 	OBS_COMPACT, /* revision */
 	OBS_RESTORED,
 	/* of the run */
@@ -46,6 +50,7 @@ struct obs {
 	uint32_t partition;
 	int64_t epoch;
 	int64_t revision;
+	int64_t whose; /* depot.h */
 	const struct truth_owner *owner, *before;
 	const struct truth_leader *leader;
 	const struct truth_member *member;
@@ -62,6 +67,12 @@ struct check {
 
 extern const struct check check_acting, check_fence, check_epoch, check_settle, check_gap,
 	check_moves, check_lease, check_pin, check_stuck;
+
+/* Of nodes and pods; without any they have nothing to do. */
+extern const struct check check_room, check_place, check_rules, check_fsck, check_flow;
+
+/* Whether everything is placed that has to be; why not, otherwise (check_flow.c). */
+bool flow_is_done(struct world *world, char *why, size_t size);
 
 /* Ends the run. */
 PL_PRINTF(3, 4)

@@ -11,7 +11,13 @@
 #include "coord/assign/assign.h"
 #include "tests/sim/proc.h"
 
-enum { STEADY_MS = 2500, BOUND_MS = 60000, PEACE_MS = 15000, WHY_SIZE = 200 };
+enum {
+	STEADY_MS = 2500,
+	BOUND_MS = 60000,
+	FLOW_BOUND_MS = 90000,
+	PEACE_MS = 15000,
+	WHY_SIZE = 200
+};
 
 struct state {
 	uint64_t good_ms; /* since then; 0: it is not */
@@ -157,9 +163,15 @@ static bool is_good(struct world *world, struct state *state)
 		PL_UNREACHABLE("assign");
 	good = members_good(world, state, assign) && owners_good(world, state, assign) &&
 	       roles_good(world, state) && config_good(world, state) &&
-	       leases_good(world, state);
+	       leases_good(world, state) &&
+	       (!world->calm || flow_is_done(world, state->why, sizeof state->why));
 	assign_free(assign);
 	return good;
+}
+
+static int bound_ms(const struct world *world)
+{
+	return world->stock == NULL ? BOUND_MS : FLOW_BOUND_MS;
 }
 
 static void tick(struct world *world, struct state *state)
@@ -172,9 +184,9 @@ static void tick(struct world *world, struct state *state)
 		    now - world->change_ms > PEACE_MS)
 			check_fail(world, "settle", "%s, %d s after one change in peace",
 			           state->why, PEACE_MS / 1000);
-		if (world->calm && now - world->calm_ms > BOUND_MS)
+		if (world->calm && now - world->calm_ms > (uint64_t)bound_ms(world))
 			check_fail(world, "settle", "%s, %d s after the last fault",
-			           state->why, BOUND_MS / 1000);
+			           state->why, bound_ms(world) / 1000);
 		return;
 	}
 	if (state->good_ms == 0)

@@ -66,6 +66,45 @@
 	X(COMPACTED, "compactions by the janitor", 1)                 \
 	X(SWEPT, "keys removed by the janitor", 1)                    \
 	X(SETTLED, "settlings", 1)                                    \
+	X(OPENED, "partitions whose pods are placed", 1)              \
+	X(DECIDED, "decisions that found a node", 1)                  \
+	X(PLACED, "placements that stand", 1)                         \
+	X(CONFLICT, "placements decided again after a conflict", 1)   \
+	X(ECHO, "echoes of own commits", 1)                           \
+	X(TXN_FAILED, "commits that a compare refused", 1)            \
+	X(TXN_UNKNOWN, "commits with an unknown outcome", 1)          \
+	X(TXN_FENCED, "commits fenced", 1)                            \
+	X(BOUND_BASIC, "pods bound: basic", 1)                        \
+	X(BOUND_NODEAFFINITY, "pods bound: node affinity", 1)         \
+	X(BOUND_SELECTOR, "pods bound: node selector", 1)             \
+	X(BOUND_TOLERATES, "pods bound: tolerations", 1)              \
+	X(BOUND_PORT, "pods bound: host ports", 1)                    \
+	X(BOUND_SPREAD_ZONE, "pods bound: zone spread", 1)            \
+	X(BOUND_SPREAD_HOST, "pods bound: host spread", 1)            \
+	X(BOUND_AFFINITY, "pods bound: zone affinity", 1)             \
+	X(BOUND_ANTI_HOST, "pods bound: host anti-affinity", 1)       \
+	X(BOUND_ANTI_ZONE, "pods bound: zone anti-affinity", 1)       \
+	X(BOUND_STATEFUL, "pods bound: statefulsets", 1)              \
+	X(BOUND_GANG, "pods bound: gangs", 0)                         \
+	X(BOUND_FILL, "pods bound: low priority", 1)                  \
+	X(BOUND_HIGH, "pods bound: high priority", 1)                 \
+	X(SUBMITTED, "pods submitted", 1)                             \
+	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)       \
+	X(EDITED, "waiting pods edited", 1)                           \
+	X(REMOVED, "waiting pods removed", 1)                         \
+	X(TERMINATING, "placed pods asked to end", 1)                 \
+	X(NODE_CREATED, "nodes created", 1)                           \
+	X(NODE_CHANGED, "nodes changed", 1)                           \
+	X(NODE_DELETED, "nodes deleted", 1)                           \
+	X(NODE_REFUSED, "changes of nodes refused", 1)                \
+	X(SPOIL_ALLOC, "allocs spoilt by hand", 1)                    \
+	X(SPOIL_STATE, "states spoilt by hand", 1)                    \
+	X(SPOIL_SPEC, "specs spoilt by hand", 1)                      \
+	X(STRAY, "keys that mean nothing", 1)                         \
+	X(FSCK_FOUND, "findings of fsck", 1)                          \
+	X(FSCK_CLEAN, "fsck runs without any", 1)                     \
+	X(MENDED, "repairs by fsck", 1)                               \
+	X(SET_ASIDE, "keys set aside as garbage", 1)                  \
 	X(EXCUSED, "overlaps that a broken clock or a restored store explains", 0)
 
 #define COVER_ENUM(name, text, wanted) COVER_##name,

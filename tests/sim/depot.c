@@ -33,12 +33,28 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 
 static void serve(struct depot_job *job)
 {
+	struct depot *depot = job->depot;
+	int64_t whose = job->whose, before = memkv_revision(depot->mem), after;
 	struct pl_err err = {0};
+	enum pl_code code;
 
-	job->depot->served++;
-	if (kv_start(job->depot->kv, &job->req, UINT64_MAX / 4, on_done, job, NULL,
-	             &err) != PL_OK)
+	depot->served++;
+	code = kv_start(depot->kv, &job->req, UINT64_MAX / 4, on_done, job, NULL, &err);
+	after = memkv_revision(depot->mem);
+	if (after > before) {
+		depot->wrote[after % DEPOT_WROTE].revision = after;
+		depot->wrote[after % DEPOT_WROTE].whose = whose;
+	}
+	if (code != PL_OK)
 		job->done(job, NULL, &err);
+}
+
+int64_t depot_whose(const struct depot *depot, int64_t revision)
+{
+	int64_t at = revision % DEPOT_WROTE;
+
+	return depot->wrote[at].revision == revision ? depot->wrote[at].whose
+	                                             : DEPOT_NOBODY;
 }
 
 static bool grows(const struct kv_req *req)
@@ -133,6 +149,7 @@ void depot_restore(struct depot *depot, const struct memkv_snapshot *snapshot)
 	depot_run(depot);
 	code = memkv_restore(depot->mem, snapshot, NULL);
 	PL_ASSERT(code == PL_OK);
+	memset(depot->wrote, 0, sizeof depot->wrote);
 	while (!pl_list_empty(&depot->parked)) {
 		struct pl_list *link = depot->parked.next;
 

@@ -15,13 +15,17 @@
 #include "tests/sim/agenda.h"
 #include "tests/sim/story.h"
 
+/* Whose a revision is: not of one of these, of nobody who was asked through here. */
+enum { DEPOT_NOBODY = 0, DEPOT_CLERK = -1, DEPOT_WROTE = 4096 };
+
 /* Embedded in the call that it is about. */
 struct depot_job {
 	struct pl_list link;
 	struct depot *depot;
 	struct kv_req req; /* borrowed until done */
 	bool writes;
-	bool deaf; /* it will be served, and the answer lost */
+	int64_t whose; /* pid of a process, or DEPOT_CLERK */
+	bool deaf;     /* it will be served, and the answer lost */
 	/* Exactly once, perhaps before depot_ask() returns. Both are borrowed. */
 	void (*done)(struct depot_job *job, const struct kv_result *result,
 	             const struct pl_err *err);
@@ -40,6 +44,9 @@ struct depot {
 	uint64_t slow_ms; /* everything takes up to so much longer */
 	bool closed;
 	uint64_t served, refused, lost; /* for the coverage */
+	struct {
+		int64_t revision, whose;
+	} wrote[DEPOT_WROTE]; /* the last revisions */
 	/* Told of each compaction that was done. */
 	void (*compacted)(void *ctx, int64_t revision);
 	void *ctx;
@@ -48,6 +55,9 @@ struct depot {
 void depot_init(struct depot *depot, struct agenda *agenda, struct story *story,
                 uint64_t seed, uint64_t expiry_delay_ms);
 void depot_done(struct depot *depot); /* nothing may be asked any more */
+
+/* Who made that revision, one of the last. */
+int64_t depot_whose(const struct depot *depot, int64_t revision);
 
 void depot_ask(struct depot *depot, struct depot_job *job);
 

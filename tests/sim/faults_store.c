@@ -1,5 +1,6 @@
 /* What befalls the store. */
 #include "store/kv/calls.h"
+#include "tests/sim/clerk.h"
 #include "tests/sim/nemesis_int.h"
 
 static void on_quick(void *ctx)
@@ -115,6 +116,8 @@ static void do_restore(struct nemesis *nemesis)
 	truth_restored(&world->truth);
 	PROC_EACH (proc, world)
 		simkv_break(proc->sim, true);
+	if (world->clerk != NULL)
+		clerk_break(world->clerk, true);
 	nemesis->untold = true;
 	if (world_chance(world, 9, 10))
 		agenda_set(&world->agenda, &nemesis->told,

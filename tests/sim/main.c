@@ -52,7 +52,8 @@ struct run {
 	struct job job[JOBS_MAX];
 };
 
-static struct run run = {.count = 1, .from = 1, .jobs = 1, .opts = {.profile = "all"}};
+static struct run run = {
+	.count = 1, .from = 1, .jobs = 1, .opts = {.wish = {.profile = "all"}}};
 
 /* -- one seed in this process -------------------------------------------- */
 
@@ -100,7 +101,7 @@ static bool leaks(void)
 /* Of the processor, so that a busy machine makes no difference. */
 static void limit_time(void)
 {
-	struct itimerval limit = {.it_value = {.tv_sec = STUCK_S + run.opts.shards}};
+	struct itimerval limit = {.it_value = {.tv_sec = STUCK_S + run.opts.wish.shards}};
 
 	(void)setitimer(ITIMER_PROF, &limit, NULL);
 }
@@ -312,11 +313,16 @@ static void show_end(uint64_t seed)
 	for (unsigned i = count > LINES_SHOWN ? count - LINES_SHOWN : 0; i < count; i++)
 		(void)fputs(lines[i % LINES_SHOWN], stdout);
 	(void)printf("== all of it: tests/sim/run --seed %" PRIu64 " --profile %s", seed,
-	             run.opts.profile);
-	if (run.opts.shards != 0)
-		(void)printf(" --shards %u", run.opts.shards);
-	if (run.opts.partitions != 0)
-		(void)printf(" --partitions %u", run.opts.partitions);
+	             run.opts.wish.profile);
+	if (run.opts.wish.shards != 0)
+		(void)printf(" --shards %u", run.opts.wish.shards);
+	if (run.opts.wish.partitions != 0)
+		(void)printf(" --partitions %u", run.opts.wish.partitions);
+	if (run.opts.wish.nodes != 0)
+		(void)printf(" --nodes %u", run.opts.wish.nodes);
+	if (run.opts.wish.work != PLAN_WORK_DRAWN)
+		(void)printf(" --work %s",
+		             run.opts.wish.work == PLAN_WORK_FULL ? "full" : "none");
 	(void)putchar('\n');
 }
 
@@ -329,7 +335,10 @@ static void usage(void)
 		"usage: tests/sim/run --seeds N [--from M] [--jobs J] [options]\n"
 		"       tests/sim/run --seed N [--wire] [options]\n"
 		"options: --profile P   %s\n"
-		"         --shards S --partitions P   (drawn from the seed)\n"
+		"         --work W       none: shards coordinate only; full: they place "
+		"pods,\n"
+		"                        too; else a quarter of the seeds do\n"
+		"         --shards S --partitions P --nodes N   (drawn from the seed)\n"
 		"         --need-cover   fails when some fault or state never came\n"
 		"         --until-failed end with the first seed that fails\n"
 		"         --quiet        no table of what came\n"
@@ -348,6 +357,13 @@ static uint64_t number(const char *text)
 	return value;
 }
 
+static enum plan_work work_of(const char *word)
+{
+	if (strcmp(word, "none") != 0 && strcmp(word, "full") != 0)
+		usage();
+	return word[0] == 'n' ? PLAN_WORK_NONE : PLAN_WORK_FULL;
+}
+
 static void options(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -358,6 +374,8 @@ static void options(int argc, char **argv)
 		{"profile", required_argument, NULL, 'p'},
 		{"shards", required_argument, NULL, 'h'},
 		{"partitions", required_argument, NULL, 'a'},
+		{"nodes", required_argument, NULL, 'o'},
+		{"work", required_argument, NULL, 'k'},
 		{"wire", no_argument, NULL, 'w'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"need-cover", no_argument, NULL, 'c'},
@@ -375,11 +393,15 @@ static void options(int argc, char **argv)
 		else if (what == 'j')
 			run.jobs = (unsigned)number(optarg);
 		else if (what == 'p')
-			run.opts.profile = optarg;
+			run.opts.wish.profile = optarg;
 		else if (what == 'h')
-			run.opts.shards = (unsigned)number(optarg);
+			run.opts.wish.shards = (unsigned)number(optarg);
 		else if (what == 'a')
-			run.opts.partitions = (unsigned)number(optarg);
+			run.opts.wish.partitions = (unsigned)number(optarg);
+		else if (what == 'o')
+			run.opts.wish.nodes = (unsigned)number(optarg);
+		else if (what == 'k')
+			run.opts.wish.work = work_of(optarg);
 		else if (what == 'w')
 			run.opts.story.wire = true;
 		else if (what == 'q')

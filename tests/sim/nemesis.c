@@ -2,6 +2,7 @@
 
 #include "store/base/alloc.h"
 #include "tests/sim/nemesis_int.h"
+#include "tests/sim/spoil.h"
 
 static enum fault draw(struct nemesis *nemesis)
 {
@@ -34,6 +35,14 @@ static void by_hand(struct nemesis *nemesis, enum fault fault)
 		hands_garble_owner(nemesis->hands);
 	if (fault == FAULT_PIN)
 		hands_pin(nemesis->hands);
+	if (fault == FAULT_SPOIL_ALLOC)
+		spoil_alloc(nemesis->world);
+	if (fault == FAULT_SPOIL_STATE)
+		spoil_state(nemesis->world);
+	if (fault == FAULT_SPOIL_SPEC)
+		spoil_spec(nemesis->world);
+	if (fault == FAULT_STRAY)
+		spoil_stray(nemesis->world);
 }
 
 static void on_next(void *ctx)
@@ -98,6 +107,8 @@ void nemesis_calm(struct world *world)
 			agenda_set(&world->agenda, &nemesis->ret[i].item,
 			           nemesis_now(nemesis) + nemesis_below(nemesis, 100));
 	hands_calm(nemesis->hands);
+	if (world->stock != NULL)
+		spoil_calm(world);
 }
 
 void nemesis_open(struct world *world)

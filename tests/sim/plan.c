@@ -4,7 +4,12 @@
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 
-enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32 };
+enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32, PODS_A_NODE = 5 };
+
+/* Of what only a world with nodes and pods has. */
+#define SPOILS                                                                     \
+	(BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) | \
+	 BIT(FAULT_STRAY))
 
 struct profile {
 	const char *name;
@@ -36,7 +41,9 @@ static const struct profile profiles[] = {
          NETWORK_BAD, false, false},
 	{"hands",
          BIT(FAULT_EVICT) | BIT(FAULT_DRAIN) | BIT(FAULT_CONFIG) | BIT(FAULT_CONFIG_BAD) |
-                 BIT(FAULT_HAND_DELETE) | BIT(FAULT_HAND_GARBLE) | BIT(FAULT_PIN),
+                 BIT(FAULT_HAND_DELETE) | BIT(FAULT_HAND_GARBLE) | BIT(FAULT_PIN) |
+                 BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) |
+                 BIT(FAULT_STRAY),
          true, NETWORK_BAD, false, false},
 };
 
@@ -66,6 +73,10 @@ const char *const plan_fault_names[FAULT_COUNT] = {
 	[FAULT_HAND_DELETE] = "delete by hand",
 	[FAULT_HAND_GARBLE] = "garble by hand",
 	[FAULT_PIN] = "pin",
+	[FAULT_SPOIL_ALLOC] = "spoil allocs",
+	[FAULT_SPOIL_STATE] = "spoil states",
+	[FAULT_SPOIL_SPEC] = "spoil specs",
+	[FAULT_STRAY] = "stray keys",
 };
 
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
@@ -98,6 +109,8 @@ static void draw_faults(struct plan *plan, const struct profile *profile,
 			drawn = drawn && pl_rng_chance(rng, 1, 2);
 		if ((profile->faults & BIT(i)) == 0 || !drawn)
 			weight = 0;
+		if ((SPOILS & BIT(i)) != 0 && plan->scene.nodes == 0)
+			weight = 0;
 		plan->weight[i] = weight;
 		plan->weights += weight;
 	}
@@ -127,28 +140,74 @@ static void draw_link(struct simlink *link, unsigned network, struct pl_rng *rng
 	link->busy_in_1000 = maybe(rng, 30);
 }
 
-bool plan_draw(struct plan *plan, const char *name, uint64_t seed, unsigned shards,
-               unsigned partitions)
+/* A quarter of the seeds place pods as well. */
+static bool is_full(const struct plan_wish *wish, const struct profile *profile,
+                    uint64_t seed)
+{
+	if (wish->work != PLAN_WORK_DRAWN)
+		return wish->work == PLAN_WORK_FULL;
+	return seed / 2 % 4 == 1 && !profile->one_at_a_time && !profile->lose_tenth;
+}
+
+/* Most worlds are small, so that there are many; none is smaller than this. */
+static void draw_scene(struct plan *plan, const struct plan_wish *wish,
+                       struct pl_rng *rng)
+{
+	static const unsigned most[] = {SCENE_NODES_MIN, SCENE_NODES_MIN, 100, 300};
+	unsigned nodes = (unsigned)pl_rng_between(rng, SCENE_NODES_MIN,
+	                                          most[pl_rng_below(rng, 64) / 20]);
+
+	if (wish->nodes != 0)
+		nodes = wish->nodes;
+	plan->scene = (struct scene){
+		.clusters = (unsigned)pl_rng_between(rng, SCENE_CLUSTERS_MIN, 5),
+		.nodes = nodes,
+		.pods = nodes * PODS_A_NODE,
+		.extra = nodes / 4};
+	plan->shards = (unsigned)pl_rng_between(rng, SCENE_SHARDS_MIN, 6);
+	plan->partitions = (unsigned)pl_rng_between(rng, 4, 16);
+	plan->faults_ms = pl_rng_between(rng, 12000, 40000);
+	plan->clerk_ms = pl_rng_between(rng, 30, 400);
+	plan->batch = pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 32) : 0;
+	plan->turn_pods =
+		pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 16) : 0;
+}
+
+static void draw_size(struct plan *plan, const struct plan_wish *wish, bool full,
+                      struct pl_rng *rng)
+{
+	plan->shards = (unsigned)pl_rng_between(rng, 2, 8);
+	plan->partitions = (unsigned)pl_rng_between(rng, 4, 32);
+	plan->faults_ms = pl_rng_between(rng, 20000, 90000);
+	if (full)
+		draw_scene(plan, wish, rng);
+	if (wish->shards != 0) {
+		plan->shards = wish->shards;
+		plan->partitions = wish->shards * 4 < 4096 ? wish->shards * 4 : 4096;
+	}
+	if (wish->partitions != 0)
+		plan->partitions = wish->partitions;
+}
+
+/* The largest request goes in when half of it is free. */
+static size_t room_bytes(const struct plan *plan)
+{
+	return plan->scene.nodes == 0 ? 16384 : 262144;
+}
+
+bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed)
 {
 	const struct profile *profile =
-		strcmp(name, "all") == 0 ? turn(seed) : find(name);
+		strcmp(wish->profile, "all") == 0 ? turn(seed) : find(wish->profile);
 	struct pl_rng rng;
 
 	if (profile == NULL)
 		return false;
 	pl_rng_init(&rng, seed);
 	*plan = (struct plan){0};
-	plan->shards = (unsigned)pl_rng_between(&rng, 2, 8);
-	plan->partitions = (unsigned)pl_rng_between(&rng, 4, 32);
-	if (shards != 0) {
-		plan->shards = shards;
-		plan->partitions = shards * 4 < 4096 ? shards * 4 : 4096;
-	}
-	if (partitions != 0)
-		plan->partitions = partitions;
+	draw_size(plan, wish, is_full(wish, profile, seed), &rng);
 	plan->ttl_s = (int64_t)pl_rng_between(&rng, 3, 8);
 	plan->expiry_delay_ms = maybe(&rng, 1000);
-	plan->faults_ms = pl_rng_between(&rng, 20000, 90000);
 	plan->gap_ms = pl_rng_between(&rng, 300, 4000);
 	plan->drift_max_ppm = maybe(&rng, 20000);
 	plan->work_ms = pl_rng_between(&rng, 30, 200);
@@ -158,7 +217,7 @@ bool plan_draw(struct plan *plan, const char *name, uint64_t seed, unsigned shar
 	plan->refresh_ms = plan->shards > MANY_SHARDS ? 10000 : 1000;
 	plan->linger_in_100 = profile->network == 0 ? 0 : maybe(&rng, 60);
 	plan->stray_in_1000 = 5;
-	plan->room_bytes = pl_rng_chance(&rng, 1, 4) ? 16384 : 0;
+	plan->room_bytes = pl_rng_chance(&rng, 1, 4) ? room_bytes(plan) : 0;
 	plan->lose_tenth = profile->lose_tenth;
 	plan->one_at_a_time = profile->one_at_a_time;
 	draw_faults(plan, profile, &rng);

@@ -7,6 +7,7 @@
 #define TESTS_SIM_PLAN_H
 
 #include "store/base/rng.h"
+#include "tests/sim/scene.h"
 #include "tests/sim/simkv.h"
 
 enum fault {
@@ -32,6 +33,10 @@ enum fault {
 	FAULT_HAND_DELETE,
 	FAULT_HAND_GARBLE,
 	FAULT_PIN,
+	FAULT_SPOIL_ALLOC, /* by hand, where pods are placed: deleted, garbled */
+	FAULT_SPOIL_STATE,
+	FAULT_SPOIL_SPEC,
+	FAULT_STRAY, /* keys that mean nothing */
 	FAULT_COUNT,
 };
 
@@ -50,6 +55,9 @@ struct plan {
 	uint32_t linger_in_100; /* work that takes its time when it is to end */
 	uint32_t stray_in_1000; /* writes of partitions that are not owned */
 	size_t room_bytes;
+	struct scene scene; /* no nodes: shards coordinate, and place nothing */
+	uint64_t clerk_ms;  /* between two things that a client wants, about */
+	uint32_t batch, turn_pods;
 	bool lose_tenth;    /* of the shards at once, when all are up, for good */
 	bool one_at_a_time; /* each change is left to settle: moves and gaps count */
 };
@@ -57,8 +65,17 @@ struct plan {
 extern const char *const plan_fault_names[FAULT_COUNT];
 extern const char *const plan_profiles; /* for the help text */
 
-/* shards, partitions 0: drawn. False: no such profile. */
-bool plan_draw(struct plan *plan, const char *profile, uint64_t seed, unsigned shards,
-               unsigned partitions);
+/* What shards do: only coordinate, or place pods as well. */
+enum plan_work { PLAN_WORK_DRAWN, PLAN_WORK_NONE, PLAN_WORK_FULL };
+
+struct plan_wish {
+	const char *profile;
+	enum plan_work work;
+	unsigned shards, partitions; /* 0: drawn */
+	unsigned nodes;              /* 0: drawn; five pods each */
+};
+
+/* False: no such profile. */
+bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed);
 
 #endif

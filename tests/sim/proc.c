@@ -39,6 +39,8 @@ static void on_reap(void *ctx)
 		shard_abandon(proc->shard);
 		return;
 	}
+	if (proc->work != NULL)
+		return; /* comes back when that is closed */
 	if (!proc->kv_closing) {
 		proc->kv_closing = true;
 		simkv_resume(proc->sim);
@@ -105,6 +107,7 @@ static struct simkv *kv_for(struct proc *proc)
 	                  .ppm = drift},
 		.link = world->calm ? calm : plan->link,
 		.seed = pl_rng_next(&world->rng),
+		.whose = proc->pid,
 		.room_bytes = plan->room_bytes,
 		.counts = &world->counts});
 }
@@ -132,6 +135,8 @@ static void open_shard(struct proc *proc)
 	if (shard_open(simkv_kv(proc->sim), &opts, proc_on_note, &proc->shard, &err) !=
 	    PL_OK)
 		PL_UNREACHABLE(err.msg);
+	if (world->stock != NULL)
+		proc_real_open(proc);
 }
 
 struct proc *proc_start(struct world *world, const struct proc_opts *opts)

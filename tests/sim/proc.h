@@ -8,13 +8,14 @@
 #define TESTS_SIM_PROC_H
 
 #include "coord/shard/shard.h"
+#include "coord/work/work.h"
 #include "tests/sim/world.h"
 
-enum hold_state { HOLD_NONE, HOLD_OWNED, HOLD_ENDING };
+enum tenure_state { HOLD_NONE, HOLD_OWNED, HOLD_ENDING };
 
 /* What the worker knows of a partition. */
-struct hold {
-	enum hold_state state;
+struct tenure {
+	enum tenure_state state;
 	int64_t epoch;
 	unsigned inflight;
 	uint64_t quiet_ms; /* ENDING: not before that, on the local clock */
@@ -33,8 +34,9 @@ struct proc {
 	char boot_text[16];
 	struct simkv *sim;
 	struct shard *shard; /* NULL: not any more */
+	struct work *work;   /* what it really does; NULL: work.c stands in for it */
 	uint32_t partitions; /* of hold; 0: not known yet */
-	struct hold *hold;
+	struct tenure *hold;
 	int64_t lease;
 	enum member_state state;
 	bool ghost, leaving, refused, twin;
@@ -48,7 +50,7 @@ struct proc {
 	uint64_t config[CONFIG_NAME_COUNT];
 	bool config_refused[CONFIG_NAME_COUNT];
 	char leads[TRUTH_ROLES_MAX][TRUTH_ROLE_SIZE]; /* empty: free */
-	struct pl_timer work;
+	struct pl_timer busy;
 	struct agenda_item reap;
 	/* What will undo what was done to it. */
 	struct agenda_item wake, heal, turn;
@@ -93,6 +95,10 @@ unsigned proc_count(struct world *world);
 unsigned proc_active(struct world *world);
 
 void proc_on_note(void *ctx, const struct shard_note *note); /* proc_told.c */
+
+/* proc_real.c: coord/work, with the shard's core */
+void proc_real_open(struct proc *proc);
+void proc_real_close(struct proc *proc); /* the memory is reaped after that */
 
 /* work.c */
 void proc_work_start(struct proc *proc);

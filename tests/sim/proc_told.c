@@ -138,8 +138,11 @@ static void told_closed(struct proc *proc)
 		say(proc, COVER_COUNT, "is closed", NULL);
 		world_see(proc->world, &(struct obs){.what = OBS_CLOSED, .proc = proc});
 	}
-	pl_timer_done(&proc->work);
-	agenda_set(&proc->world->agenda, &proc->reap, proc->world->agenda.now_ms);
+	pl_timer_done(&proc->busy);
+	if (proc->work != NULL)
+		proc_real_close(proc);
+	else
+		agenda_set(&proc->world->agenda, &proc->reap, proc->world->agenda.now_ms);
 }
 
 static void told_trouble(struct proc *proc, const struct shard_note *note)
@@ -281,6 +284,8 @@ void proc_on_note(void *ctx, const struct shard_note *note)
 {
 	struct proc *proc = ctx;
 
+	if (proc->work != NULL)
+		work_note(proc->work, note);
 	if (note->what == SHARD_CLOSED)
 		told_closed(proc);
 	else if (!proc->ghost && !told_work(proc, note))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "tests/sim/clerk.h"
 #include "tests/sim/nemesis.h"
 #include "tests/sim/proc.h"
 
@@ -55,6 +56,8 @@ static void phase_calm(struct world *world)
 	world->calm_ms = world->agenda.now_ms;
 	world_touch(world);
 	nemesis_calm(world);
+	if (world->clerk != NULL)
+		clerk_calm(world->clerk);
 	if (world->plan.lose_tenth)
 		lose_tenth(world);
 	world_see(world, &(struct obs){.what = OBS_CALM});
@@ -69,10 +72,12 @@ static void phase_leave(struct world *world)
 {
 	uint64_t until = world->agenda.now_ms + LEAVE_MAX_MS;
 
+	if (world->clerk != NULL)
+		clerk_leave(world->clerk);
 	PROC_EACH (proc, world)
 		if (proc_lives(proc) && !proc->leaving && !proc->refused)
 			proc_leave(proc);
-	while (!pl_list_empty(&world->procs)) {
+	while (!pl_list_empty(&world->procs) || !clerk_has_left(world->clerk)) {
 		world_run(world, world->agenda.now_ms + STEP_MS);
 		if (world->agenda.now_ms > until)
 			check_fail(world, "stuck", "not all have left, after %d s",
@@ -91,7 +96,7 @@ bool seed_run(const struct seed_opts *opts, struct seed_result *result)
 	struct world *world;
 	struct plan plan;
 
-	if (!plan_draw(&plan, opts->profile, opts->seed, opts->shards, opts->partitions))
+	if (!plan_draw(&plan, &opts->wish, opts->seed))
 		return false;
 	world = pl_calloc(1, sizeof *world);
 	PL_ASSERT(world != NULL);
@@ -102,6 +107,9 @@ bool seed_run(const struct seed_opts *opts, struct seed_result *result)
 	STORY(&world->story, "plan",
 	      "seed %" PRIu64 ": %u shards, %u partitions, TTL %" PRId64 " s", opts->seed,
 	      plan.shards, plan.partitions, plan.ttl_s);
+	if (plan.scene.nodes != 0)
+		STORY(&world->story, "plan", "%u nodes of %u clusters, %u pods",
+		      plan.scene.nodes, plan.scene.clusters, plan.scene.pods);
 	phase_faults(world);
 	phase_calm(world);
 	result->settled_ms = world->agenda.now_ms - world->calm_ms;

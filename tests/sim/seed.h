@@ -6,12 +6,12 @@
 #define TESTS_SIM_SEED_H
 
 #include "tests/sim/cover.h"
+#include "tests/sim/plan.h"
 #include "tests/sim/story.h"
 
 struct seed_opts {
 	uint64_t seed;
-	const char *profile;
-	unsigned shards, partitions; /* 0: drawn */
+	struct plan_wish wish;
 	struct story story;
 	/* A judge's finding. Does not come back. */
 	void (*failed)(void *ctx, const char *check, const char *text);

@@ -291,6 +291,7 @@ struct simkv *simkv_new(const struct simkv_opts *opts)
 	sim->depot = opts->depot;
 	sim->story = opts->story;
 	sim->name = opts->name;
+	sim->whose = opts->whose;
 	sim->counts = opts->counts;
 	sim->clock = opts->clock;
 	sim->link = opts->link;

@@ -47,6 +47,7 @@ struct simkv_opts {
 	struct simclock clock;
 	struct simlink link;
 	uint64_t seed;
+	int64_t whose;               /* its writes: depot.h */
 	size_t room_bytes;           /* 0: 8 MiB */
 	struct simkv_counts *counts; /* added to; borrowed */
 };

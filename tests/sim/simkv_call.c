@@ -222,6 +222,7 @@ static struct call *call_new(struct simkv *sim, const struct kv_req *req)
 	call->agenda = sim->agenda;
 	call->depot = sim->depot;
 	call->job.writes = kv_req_writes(req);
+	call->job.whose = sim->whose;
 	call->job.done = on_served;
 	pl_list_init(&call->job.link);
 	agenda_item_init(&call->wire, on_wire, call);

@@ -10,6 +10,7 @@ struct simkv {
 	struct depot *depot;
 	struct story *story;
 	const char *name;
+	int64_t whose;
 	struct simkv_counts *counts;
 	struct simclock clock;
 	struct simlink link;

@@ -140,7 +140,7 @@ static void tell_into(FILE *out, uint64_t seed)
 	T_TRUE(pid >= 0);
 	if (pid == 0) {
 		T_TRUE(seed_run(&(struct seed_opts){.seed = seed,
-		                                    .profile = "mixed",
+		                                    .wish = {.profile = "mixed"},
 		                                    .story = {.out = out, .wire = true},
 		                                    .failed = on_seed_failed},
 		                &result));

@@ -226,11 +226,29 @@ static void see_event(struct truth *truth, const struct kv_event *event)
 		see_table(truth, &id, event);
 	else if (id.kind == KEYS_CONFIG_CURRENT)
 		see_config(truth, &id, event);
+	else if (truth->world->stock != NULL &&
+	         (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC || id.kind == KEYS_SPEC ||
+	          id.kind == KEYS_STATE))
+		stock_event(truth->world->stock, &id, event);
 	else if ((id.kind == KEYS_STATE || id.kind == KEYS_SPEC) && !event->is_delete)
 		tell(truth, &(struct obs){.what = OBS_WRITE,
 		                          .partition = id.partition,
 		                          .text = event->record.value,
 		                          .revision = truth->revision});
+}
+
+/* A revision is judged as a whole. */
+static void end_revision(struct truth *truth)
+{
+	struct stock *stock = truth->world->stock;
+
+	if (stock == NULL || stock->touched_nodes + stock->touched_pods == 0)
+		return;
+	tell(truth,
+	     &(struct obs){.what = OBS_STOCK,
+	                   .revision = stock->revision,
+	                   .whose = depot_whose(&truth->world->depot, stock->revision)});
+	stock_end(stock);
 }
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
@@ -244,8 +262,14 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	if (note->what != KV_WATCH_EVENTS)
 		return;
 	truth->revision = note->revision;
-	for (size_t i = 0; i < note->count; i++)
+	for (size_t i = 0; i < note->count; i++) {
+		int64_t revision = note->events[i].record.mod_revision;
+
+		if (i > 0 && revision != note->events[i - 1].record.mod_revision)
+			end_revision(truth);
 		see_event(truth, &note->events[i]);
+	}
+	end_revision(truth);
 }
 
 /* -- beginning, restoring, end ------------------------------------------- */
@@ -259,6 +283,7 @@ static void on_list(void *ctx, const struct kv_result *result, const struct pl_e
 	truth->listing = true;
 	for (size_t i = 0; i < result->get.count; i++)
 		see_event(truth, &(struct kv_event){.record = result->get.records[i]});
+	end_revision(truth);
 	truth->listing = false;
 }
 
@@ -307,6 +332,8 @@ void truth_restored(struct truth *truth)
 	memset(truth->leader, 0, sizeof truth->leader);
 	memset(truth->pin, 0, sizeof truth->pin);
 	memset(truth->config, 0, sizeof truth->config);
+	if (truth->world->stock != NULL)
+		stock_reset(truth->world->stock);
 	follow(truth);
 	world_see(truth->world, &(struct obs){.what = OBS_RESTORED});
 }

@@ -3,6 +3,8 @@
  * decision, which is a guarded write with the epoch under which it was made.
  * Work in flight is not always done when a partition is to be handed over; and
  * now and then something writes that has no business there.
+ *
+ * It stands in for coord/work where there is nothing to place.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@ struct deed {
 
 static void look_for_quiet(struct proc *proc, uint32_t partition)
 {
-	struct hold *hold = &proc->hold[partition];
+	struct tenure *hold = &proc->hold[partition];
 
 	if (hold->state != HOLD_ENDING || hold->answered || hold->inflight != 0 ||
 	    simkv_local_ms(proc->sim) < hold->quiet_ms)
@@ -37,7 +39,7 @@ static void on_written(void *ctx, const struct kv_result *result,
 {
 	struct deed *deed = ctx;
 	struct proc *proc = deed->proc;
-	struct hold *hold = &proc->hold[deed->partition];
+	struct tenure *hold = &proc->hold[deed->partition];
 	uint32_t partition = deed->partition;
 	int64_t epoch = deed->epoch;
 	bool same = hold->epoch == deed->epoch && hold->state != HOLD_NONE;
@@ -143,7 +145,7 @@ static void on_work(void *ctx)
 
 	if (proc->ghost || proc->shard == NULL)
 		return;
-	pl_timer_set(&proc->work,
+	pl_timer_set(&proc->busy,
 	             simkv_local_ms(proc->sim) + 1 + world_below(proc->world, 2 * gap));
 	decide(proc);
 }
@@ -152,15 +154,18 @@ void proc_work_start(struct proc *proc)
 {
 	proc->hold = pl_calloc(proc->partitions, sizeof *proc->hold);
 	if (proc->hold == NULL ||
-	    pl_timer_init(&proc->work, kv_timers(simkv_kv(proc->sim)), on_work, proc) !=
+	    pl_timer_init(&proc->busy, kv_timers(simkv_kv(proc->sim)), on_work, proc) !=
 	            PL_OK)
 		PL_UNREACHABLE("no memory");
-	pl_timer_set(&proc->work, simkv_local_ms(proc->sim) + 1);
+	if (proc->work == NULL)
+		pl_timer_set(&proc->busy, simkv_local_ms(proc->sim) + 1);
 }
 
 void proc_work_owned(struct proc *proc, uint32_t partition, int64_t epoch)
 {
-	proc->hold[partition] = (struct hold){.state = HOLD_OWNED, .epoch = epoch};
+	proc->hold[partition] = (struct tenure){.state = HOLD_OWNED, .epoch = epoch};
+	if (proc->work != NULL)
+		return;
 	/* Some partitions are much more work than others. */
 	shard_load(proc->shard, partition,
 	           (uint32_t)(1 + (partition * 2654435761U >> 16) % LOAD_MAX));
@@ -170,11 +175,13 @@ void proc_work_end(struct proc *proc, uint32_t partition, int64_t epoch,
                    uint64_t deadline_ms)
 {
 	struct world *world = proc->world;
-	struct hold *hold = &proc->hold[partition];
+	struct tenure *hold = &proc->hold[partition];
 	uint64_t now = simkv_local_ms(proc->sim);
 
 	PL_ASSERT(hold->epoch == epoch && hold->state != HOLD_NONE);
 	hold->state = HOLD_ENDING;
+	if (proc->work != NULL)
+		return; /* it says itself when it is quiet */
 	hold->answered = false;
 	hold->quiet_ms = now;
 	if (world_chance(world, world->plan.linger_in_100, 100)) {
@@ -186,5 +193,5 @@ void proc_work_end(struct proc *proc, uint32_t partition, int64_t epoch,
 
 void proc_work_lost(struct proc *proc, uint32_t partition)
 {
-	proc->hold[partition] = (struct hold){0};
+	proc->hold[partition] = (struct tenure){0};
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "tests/sim/clerk.h"
 #include "tests/sim/nemesis.h"
 #include "tests/sim/proc.h"
 
@@ -12,7 +13,8 @@ enum { TICK_MS = 100, TEXT_SIZE = 512 };
 
 static const struct check *const checks[WORLD_CHECKS] = {
 	&check_acting, &check_fence, &check_epoch, &check_settle, &check_gap,
-	&check_moves,  &check_lease, &check_pin,   &check_stuck,
+	&check_moves,  &check_lease, &check_pin,   &check_stuck,  &check_room,
+	&check_place,  &check_rules, &check_fsck,  &check_flow,
 };
 
 void check_fail(struct world *world, const char *check, const char *fmt, ...)
@@ -107,12 +109,16 @@ void world_open(struct world *world, const struct plan *plan, uint64_t seed,
 	world->handmade = pl_calloc(plan->partitions, sizeof *world->handmade);
 	world->robbed = pl_calloc(plan->partitions, sizeof *world->robbed);
 	PL_ASSERT(world->handmade != NULL && world->robbed != NULL);
+	if (plan->scene.nodes != 0)
+		world->stock = stock_new(world, &plan->scene);
 	truth_open(&world->truth, world, plan->partitions,
 	           plan->shards + WORLD_SPARE_IDS);
 	world->checking = true;
 	agenda_item_init(&world->tick, on_tick, world);
 	agenda_set(&world->agenda, &world->tick, TICK_MS);
 	nemesis_open(world);
+	if (world->stock != NULL)
+		world->clerk = clerk_open(world);
 }
 
 void world_run(struct world *world, uint64_t until_ms)
@@ -156,6 +162,7 @@ void world_close(struct world *world)
 {
 	PL_ASSERT(pl_list_empty(&world->procs));
 	world->checking = false;
+	clerk_free(world->clerk);
 	agenda_stop(&world->agenda, &world->tick);
 	nemesis_close(world);
 	/* Requests that are still on their way, for as long as they may take. */
@@ -163,6 +170,7 @@ void world_close(struct world *world)
 	truth_close(&world->truth);
 	depot_done(&world->depot);
 	truth_free(&world->truth);
+	stock_free(world->stock);
 	free(world->handmade);
 	free(world->robbed);
 	for (unsigned i = 0; i < WORLD_CHECKS; i++) {

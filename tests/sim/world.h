@@ -9,10 +9,12 @@
 #include "tests/sim/cover.h"
 #include "tests/sim/depot.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/stock.h"
 #include "tests/sim/truth.h"
 
-enum { WORLD_CHECKS = 9, WORLD_SPARE_IDS = 64 };
+enum { WORLD_CHECKS = 14, WORLD_SPARE_IDS = 64 };
 
+struct clerk;
 struct nemesis;
 
 struct world {
@@ -29,6 +31,8 @@ struct world {
 	unsigned hosts;
 	int64_t pids;
 	struct nemesis *nemesis;
+	struct stock *stock; /* NULL: shards coordinate, and place nothing */
+	struct clerk *clerk; /* who brings nodes and pods; or NULL */
 	void *state[WORLD_CHECKS];
 	struct agenda_item tick;
 	bool checking;

@@ -1,0 +1,116 @@
+/*
+ * No pod that was accepted is lost. Nobody but who is asked to takes a pod away; and when
+ * the faults have stopped, every pod for which there is room is bound within a bound.
+ * What can not fit is told so, at once, with why.
+ */
+#include <inttypes.h>
+
+#include "tests/sim/clerk.h"
+#include "tests/sim/naive.h"
+#include "tests/sim/world.h"
+
+struct state {
+	uint64_t seen;
+};
+
+/* What is not placed by this shard, or by none, and says so. */
+static bool is_not_placed_yet(const struct stock_pod *pod)
+{
+	return strcmp(pod->reason, "rules.wide") == 0 ||
+	       strcmp(pod->reason, "gang.whole") == 0;
+}
+
+/* A shard sees its own nodes: one of these has to take it, or it has to wait. */
+static bool is_out_of_reach(const struct world *world, uint32_t i)
+{
+	const struct stock *stock = world->stock;
+	const struct truth_owner *owner = world->truth.owner;
+	uint16_t shard = owner[stock->pod[i].partition].shard;
+
+	for (uint32_t n = 0; n < stock->nodes; n++)
+		if (owner[stock->node[n].partition].shard == shard &&
+		    naive_refuses(stock, n, i) == NULL && naive_has_room(stock, n, i))
+			return false;
+	return true;
+}
+
+static bool is_served(const struct world *world, uint32_t i)
+{
+	const struct stock_pod *pod = &world->stock->pod[i];
+	enum scene_kind kind = scene_kind(i);
+
+	if (pod->phase == STOCK_BOUND)
+		return true;
+	if (pod->phase != STOCK_PENDING)
+		return false;
+	if (!scene_must_fit(kind))
+		return pod->reason[0] != 0;
+	return is_not_placed_yet(pod) || is_out_of_reach(world, i);
+}
+
+static const char *phase_text(enum stock_phase phase)
+{
+	static const char *const texts[] = {
+		[STOCK_NO_STATE] = "nothing",     [STOCK_PENDING] = "pending",
+		[STOCK_BOUND] = "bound",          [STOCK_TERMINATING] = "ending",
+		[STOCK_SUCCEEDED] = "succeeded",  [STOCK_FAILED] = "failed",
+		[STOCK_BAD_STATE] = "in no phase"};
+
+	return texts[phase];
+}
+
+/* From then on nothing is excused any more. */
+static void unspoil(struct stock *stock)
+{
+	for (uint32_t i = 0; i < stock->nodes; i++)
+		stock->node[i].spoilt = false;
+	for (uint32_t i = 0; i < stock->pods; i++)
+		stock->pod[i].spoilt = false;
+}
+
+bool flow_is_done(struct world *world, char *why, size_t size)
+{
+	struct stock *stock = world->stock;
+
+	if (stock == NULL)
+		return true;
+	if (!clerk_is_content(world->clerk, why, size))
+		return false;
+	unspoil(stock);
+	for (uint32_t i = 0; i < stock->pods; i++) {
+		const struct stock_pod *pod = &stock->pod[i];
+		enum scene_kind kind = scene_kind(i);
+
+		if (!clerk_wants_pod(world->clerk, i))
+			continue;
+		if (pod->has_spec && is_served(world, i))
+			continue;
+		(void)snprintf(why, size, "p-%u (%s) %s %s %s", i, scene_kind_text[kind],
+		               pod->has_spec ? "is" : "is not there, and",
+		               phase_text(pod->phase), pod->reason);
+		return false;
+	}
+	return true;
+}
+
+static void see(struct world *world, void *me, const struct obs *obs)
+{
+	const struct stock *stock = world->stock;
+	struct state *state = me;
+
+	if (obs->what != OBS_STOCK)
+		return;
+	state->seen++;
+	for (uint32_t k = 0; k < stock->touched_pods; k++) {
+		uint32_t i = stock->touched_pod[k];
+
+		if (stock->was_pod[i].has_spec && !stock->pod[i].has_spec &&
+		    !stock->pod[i].spoilt && !clerk_removes_pod(world->clerk, i))
+			check_fail(world, "flow",
+			           "p-%u (%s), @%" PRId64
+			           ": it is gone, and nobody wanted that",
+			           i, scene_kind_text[scene_kind(i)], obs->revision);
+	}
+}
+
+const struct check check_flow = {"flow", sizeof(struct state), see, NULL};

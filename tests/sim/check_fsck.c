@@ -1,0 +1,98 @@
+/*
+ * The whole store, every so often and in the end, by what placet fsck goes by: it finds
+ * nothing but what somebody has spoilt by hand.
+ */
+#include <inttypes.h>
+
+#include "coord/fsck/fsck_core.h"
+#include "store/kv/calls.h"
+#include "tests/sim/clerk.h"
+#include "tests/sim/world.h"
+
+enum { EVERY_MS = 5000, CALL_MS = 1000 };
+
+struct state {
+	uint64_t next_ms;
+	struct world *world;
+	struct fsck_core *core;
+	int64_t revision;
+};
+
+static bool is_spoilt(const struct world *world, struct pl_span key)
+{
+	const struct stock *stock = world->stock;
+	struct keys_id id;
+	uint32_t i;
+
+	if (keys_parse(key, &id, NULL) != PL_OK)
+		return true; /* nobody of ours could have written it */
+	if (id.kind == KEYS_OWNER)
+		return true; /* others judge that */
+	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC) {
+		i = scene_node_of(&stock->scene, id.scope, id.name);
+		return i == STOCK_NONE || stock->node[i].spoilt;
+	}
+	i = scene_pod_of(&stock->scene, id.scope, id.name);
+	return i == STOCK_NONE || stock->pod[i].spoilt;
+}
+
+static void on_found(void *ctx, const struct fsck_finding *finding)
+{
+	struct state *state = ctx;
+	struct world *world = state->world;
+
+	if (fsck_is_condition(finding->code) || is_spoilt(world, finding->key) ||
+	    (finding->other.len != 0 && is_spoilt(world, finding->other)))
+		return;
+	check_fail(world, "fsck", "@%" PRId64 ": %s " PL_SPAN_FMT ": %s", state->revision,
+	           fsck_code_word(finding->code), PL_SPAN_ARG(finding->key),
+	           finding->what);
+}
+
+static bool is_of_fsck(struct pl_span key)
+{
+	return pl_span_starts(key, PL_SPAN_LIT("/alloc/")) ||
+	       pl_span_starts(key, PL_SPAN_LIT("/nodes/")) ||
+	       pl_span_starts(key, PL_SPAN_LIT("/partitions/")) ||
+	       pl_span_starts(key, PL_SPAN_LIT("/schedules/"));
+}
+
+static void on_list(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct state *state = ctx;
+
+	PL_ASSERT(err == NULL);
+	state->revision = result->header.revision;
+	for (size_t i = 0; i < result->get.count; i++)
+		if (is_of_fsck(result->get.records[i].key) &&
+		    fsck_core_feed(state->core, &result->get.records[i], NULL) != PL_OK)
+			PL_UNREACHABLE("no memory");
+}
+
+static void look(struct world *world, struct state *state)
+{
+	if (fsck_core_new(world->plan.partitions, on_found, state, &state->core, NULL) !=
+	            PL_OK ||
+	    kv_get(world->truth.kv, &(struct kv_get){.keys = kv_all_keys()}, CALL_MS,
+	           on_list, state, NULL, NULL) != PL_OK)
+		PL_UNREACHABLE("no memory");
+	depot_run(&world->depot);
+	if (fsck_core_end(state->core, NULL) != PL_OK)
+		PL_UNREACHABLE("no memory");
+	fsck_core_free(state->core);
+}
+
+static void see(struct world *world, void *me, const struct obs *obs)
+{
+	struct state *state = me;
+
+	if (world->stock == NULL || (obs->what != OBS_TICK && obs->what != OBS_SETTLED))
+		return;
+	if (obs->what == OBS_TICK && world->agenda.now_ms < state->next_ms)
+		return;
+	state->world = world;
+	state->next_ms = world->agenda.now_ms + EVERY_MS;
+	look(world, state);
+}
+
+const struct check check_fsck = {"fsck", sizeof(struct state), see, NULL};

@@ -1,0 +1,197 @@
+/*
+ * What pods require of other pods, judged naively against everything that stands in the
+ * store at the revision of the commit, whoever owns it: spread, affinity, anti-affinity,
+ * and that a gang is there whole or not at all.
+ *
+ * Pods that end still take their place; where Kubernetes does not count them, both ways
+ * of counting are right.
+ */
+#include <inttypes.h>
+
+#include "shardsched/framework/reason.h"
+#include "tests/sim/world.h"
+
+struct state {
+	uint64_t seen;
+};
+
+/* As long as there is that reason, a shard that owns everything counts pods that are
+ * only decided, in transactions that may come later or not at all. */
+static const bool counts_are_late = REASON_RULES_WIDE != 0;
+
+/* Of its group, placed; but one. */
+static bool is_peer(const struct stock *stock, uint32_t group, uint32_t k, bool ending)
+{
+	const struct stock_pod *pod = &stock->pod[k];
+
+	return scene_group(k) == group && pod->node != STOCK_NONE &&
+	       (pod->phase == STOCK_BOUND || (ending && pod->phase == STOCK_TERMINATING));
+}
+
+/* Groups lie close together. */
+static void around(const struct stock *stock, uint32_t i, uint32_t *from, uint32_t *to)
+{
+	*from = i / SCENE_GROUP * SCENE_GROUP;
+	*to = *from + SCENE_GROUP < stock->pods ? *from + SCENE_GROUP : stock->pods;
+}
+
+static void check_anti(struct world *world, const struct obs *obs, uint32_t i, bool zone)
+{
+	const struct stock *stock = world->stock;
+	uint32_t from, to, here = stock->pod[i].node;
+
+	around(stock, i, &from, &to);
+	for (uint32_t k = from; k < to; k++) {
+		uint32_t there = stock->pod[k].node;
+
+		if (k == i || stock->pod[k].spoilt ||
+		    !is_peer(stock, scene_group(i), k, true))
+			continue;
+		if (zone ? scene_zone(here) == scene_zone(there) : here == there)
+			check_fail(world, "rules",
+			           "p-%u (%s), @%" PRId64 ": on n-%u, and p-%u on n-%u",
+			           i, scene_kind_text[scene_kind(i)], obs->revision, here,
+			           k, there);
+	}
+}
+
+static void check_affinity(struct world *world, const struct obs *obs, uint32_t i)
+{
+	const struct stock *stock = world->stock;
+	uint32_t from, to, elsewhere = 0, zone = scene_zone(stock->pod[i].node);
+
+	around(stock, i, &from, &to);
+	for (uint32_t k = from; k < to; k++) {
+		if (k == i || !is_peer(stock, scene_group(i), k, true))
+			continue;
+		if (scene_zone(stock->pod[k].node) == zone || stock->pod[k].spoilt)
+			return;
+		elsewhere += stock->pod[k].phase == STOCK_BOUND;
+	}
+	if (elsewhere > 0)
+		check_fail(world, "rules",
+		           "p-%u (%s), @%" PRId64
+		           ": in zone %u, where none of its group is, and %u elsewhere",
+		           i, scene_kind_text[scene_kind(i)], obs->revision, zone,
+		           elsewhere);
+}
+
+/* How many more there are than in the emptiest domain. */
+static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool ending)
+{
+	uint32_t count[SCENE_ZONES] = {0}, least = UINT32_MAX, here = 0, from, to;
+	uint32_t node = stock->pod[i].node;
+	bool has[SCENE_ZONES] = {0};
+
+	around(stock, i, &from, &to);
+	for (uint32_t k = from; k < to; k++) {
+		if (k != i && !is_peer(stock, scene_group(i), k, ending))
+			continue;
+		here += stock->pod[k].node == node;
+		count[scene_zone(stock->pod[k].node)]++;
+	}
+	for (uint32_t n = 0; n < stock->nodes; n++)
+		if (stock->node[n].has_node && !stock->node[n].bad_node)
+			has[scene_zone(n)] = true;
+	/* There are always hosts without any. */
+	if (!zone)
+		return here;
+	for (unsigned z = 0; z < SCENE_ZONES; z++)
+		if (has[z] && count[z] < least)
+			least = count[z];
+	return count[scene_zone(node)] - least;
+}
+
+static void check_spread(struct world *world, const struct obs *obs, uint32_t i,
+                         bool zone)
+{
+	if (skew(world->stock, i, zone, true) <= 1 ||
+	    skew(world->stock, i, zone, false) <= 1)
+		return;
+	check_fail(world, "rules", "p-%u (%s), @%" PRId64 ": skew %u on n-%u", i,
+	           scene_kind_text[scene_kind(i)], obs->revision,
+	           skew(world->stock, i, zone, false), world->stock->pod[i].node);
+}
+
+static void check_gang(struct world *world, const struct obs *obs, uint32_t i)
+{
+	const struct stock *stock = world->stock;
+	uint32_t from, to, count = 0;
+
+	around(stock, i, &from, &to);
+	for (uint32_t k = from; k < to; k++)
+		count += stock->pod[k].spoilt || is_peer(stock, scene_group(i), k, true);
+	if (count < SCENE_GANG_MIN)
+		check_fail(world, "rules",
+		           "p-%u (gang), @%" PRId64 ": %u of the gang are bound, of %d",
+		           i, obs->revision, count, SCENE_GANG_MIN);
+}
+
+/* Whether a neighbour was spoilt: then nobody knows how many there are. */
+static bool is_blurred(const struct stock *stock, uint32_t i)
+{
+	uint32_t from, to;
+
+	around(stock, i, &from, &to);
+	for (uint32_t k = from; k < to; k++)
+		if (stock->pod[k].spoilt)
+			return true;
+	return false;
+}
+
+static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
+{
+	bool blurred = is_blurred(world->stock, i);
+
+	switch (scene_kind(i)) {
+	case SCENE_ANTI_HOST:
+	case SCENE_STATEFUL:
+		check_anti(world, obs, i, false);
+		return;
+	case SCENE_ANTI_ZONE:
+		check_anti(world, obs, i, true);
+		return;
+	case SCENE_AFFINITY:
+		if (!counts_are_late)
+			check_affinity(world, obs, i);
+		return;
+	case SCENE_SPREAD_HOST:
+	case SCENE_SPREAD_ZONE:
+		if (!blurred && !counts_are_late)
+			check_spread(world, obs, i, scene_kind(i) == SCENE_SPREAD_ZONE);
+		return;
+	case SCENE_GANG:
+		check_gang(world, obs, i);
+		return;
+	case SCENE_BASIC:
+	case SCENE_NODEAFFINITY:
+	case SCENE_SELECTOR:
+	case SCENE_TOLERATES:
+	case SCENE_PORT:
+	case SCENE_FILL:
+	case SCENE_HIGH:
+	case SCENE_NEVER:
+	case SCENE_KINDS:
+		return;
+	}
+}
+
+static void see(struct world *world, void *me, const struct obs *obs)
+{
+	const struct stock *stock = world->stock;
+	struct state *state = me;
+
+	if (obs->what != OBS_STOCK || obs->whose <= 0)
+		return;
+	state->seen++;
+	for (uint32_t k = 0; k < stock->touched_pods; k++) {
+		uint32_t i = stock->touched_pod[k];
+
+		if (stock->pod[i].phase == STOCK_BOUND &&
+		    stock->was_pod[i].phase != STOCK_BOUND && !stock->pod[i].spoilt &&
+		    stock->pod[i].node != STOCK_NONE)
+			check_pod(world, obs, i);
+	}
+}
+
+const struct check check_rules = {"rules", sizeof(struct state), see, NULL};

@@ -1,0 +1,172 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "tests/sim/clerk_int.h"
+
+enum { REST_MS = 5000, ARENA_CHUNK = 1 << 14, ARENA_MAX = 4 << 20 };
+
+static void *room(uint32_t count, size_t size)
+{
+	void *at = pl_calloc(count, size);
+
+	PL_ASSERT(at != NULL);
+	return at;
+}
+
+static bool is_busy(const struct clerk *clerk)
+{
+	return clerk->submit != NULL || clerk->removal != NULL || clerk->change != NULL ||
+	       clerk->editing || clerk->fsck != NULL || clerk->mend != NULL;
+}
+
+static void on_closed(void *ctx)
+{
+	struct clerk *clerk = ctx;
+
+	clerk->closed = true;
+}
+
+static void go(struct clerk *clerk)
+{
+	if (!is_busy(clerk) && !clerk->closing) {
+		clerk->closing = true;
+		kv_close(clerk->kv, on_closed, clerk);
+	}
+}
+
+static void on_next(void *ctx)
+{
+	struct clerk *clerk = ctx;
+	struct world *world = clerk->world;
+	uint64_t gap = clerk->calm != CALM_NOT ? 50 : world->plan.clerk_ms;
+
+	if (clerk->calm == CALM_REST && clerk->content)
+		gap = REST_MS;
+	agenda_set(&world->agenda, &clerk->next,
+	           world->agenda.now_ms + 1 + world_below(world, 2 * gap));
+	if (clerk->leaving)
+		go(clerk);
+	else if (clerk->calm == CALM_NOT)
+		clerk_wish(clerk);
+	else if (!is_busy(clerk))
+		clerk_mend_step(clerk);
+}
+
+struct clerk *clerk_open(struct world *world)
+{
+	struct clerk *clerk = room(1, sizeof *clerk);
+	const struct scene *scene = &world->plan.scene;
+
+	clerk->world = world;
+	clerk->nodes = scene->nodes + scene->extra;
+	clerk->pods = scene->pods;
+	clerk->node = room(clerk->nodes, sizeof *clerk->node);
+	clerk->pod = room(clerk->pods, sizeof *clerk->pod);
+	clerk->submits.at = room(clerk->pods, sizeof *clerk->submits.at);
+	clerk->removes.at = room(clerk->pods, sizeof *clerk->removes.at);
+	clerk->changes.at = room(clerk->nodes, sizeof *clerk->changes.at);
+	for (uint32_t i = 0; i < clerk->nodes; i++)
+		clerk->node[i].what = scene_node_first(scene, i);
+	for (uint32_t i = 0; i < clerk->pods; i++)
+		clerk->pod[i].what = scene_pod_first(i);
+	model_init(&clerk->model);
+	pl_arena_init(&clerk->arena, ARENA_CHUNK, ARENA_MAX);
+	clerk->sim = simkv_new(&(struct simkv_opts){
+		.agenda = &world->agenda,
+		.depot = &world->depot,
+		.story = &world->story,
+		.name = "clerk",
+		.whose = DEPOT_CLERK,
+		.clock = {.true_ms = world->agenda.now_ms, .local_ms = 5000},
+		.link = world->plan.link,
+		.seed = pl_rng_next(&world->rng),
+		.counts = &world->counts});
+	clerk->kv = simkv_kv(clerk->sim);
+	agenda_item_init(&clerk->next, on_next, clerk);
+	agenda_set(&world->agenda, &clerk->next, world->agenda.now_ms + 1);
+	return clerk;
+}
+
+/* What was begun while nothing worked is given up, and everything is looked at anew. */
+void clerk_calm(struct clerk *clerk)
+{
+	*simkv_link(clerk->sim) =
+		(struct simlink){.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
+	clerk->calm = CALM_REST; /* what comes next is the check */
+	if (clerk->submit != NULL)
+		submit_cancel(clerk->submit);
+	if (clerk->removal != NULL)
+		remove_cancel(clerk->removal);
+	if (clerk->change != NULL)
+		nodes_cancel(clerk->change);
+}
+
+void clerk_leave(struct clerk *clerk)
+{
+	clerk->leaving = true;
+	if (clerk->fsck != NULL)
+		fsck_cancel(clerk->fsck);
+	if (clerk->mend != NULL)
+		mend_cancel(clerk->mend);
+	if (clerk->submit != NULL)
+		submit_cancel(clerk->submit);
+	if (clerk->change != NULL)
+		nodes_cancel(clerk->change);
+	agenda_set(&clerk->world->agenda, &clerk->next, clerk->world->agenda.now_ms);
+}
+
+bool clerk_has_left(const struct clerk *clerk)
+{
+	return clerk == NULL || clerk->closed;
+}
+
+void clerk_free(struct clerk *clerk)
+{
+	if (clerk == NULL)
+		return;
+	PL_ASSERT(clerk->closed);
+	agenda_stop(&clerk->world->agenda, &clerk->next);
+	simkv_free(clerk->sim);
+	pl_arena_done(&clerk->arena);
+	model_done(&clerk->model);
+	free(clerk->submits.at);
+	free(clerk->removes.at);
+	free(clerk->changes.at);
+	free(clerk->node);
+	free(clerk->pod);
+	free(clerk);
+}
+
+bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod)
+{
+	return clerk->pod[pod].wanted && !clerk->pod[pod].removed;
+}
+
+bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod)
+{
+	return clerk->pod[pod].removed;
+}
+
+void clerk_note(struct clerk *clerk, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(clerk->why, sizeof clerk->why, fmt, args);
+	va_end(args);
+}
+
+bool clerk_is_content(const struct clerk *clerk, char *why, size_t size)
+{
+	if (clerk->content)
+		return true;
+	(void)snprintf(why, size, "the clerk: %s", clerk->why);
+	return false;
+}
+
+void clerk_break(struct clerk *clerk, bool forget)
+{
+	simkv_break(clerk->sim, forget);
+}

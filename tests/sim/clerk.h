@@ -1,0 +1,30 @@
+/*
+ * Who wants things: a client on a host of its own, with its own network, that brings
+ * nodes and pods, changes and removes them by the product's own means (coord/submit,
+ * coord/nodes). When calm comes it checks and mends what people have spoilt
+ * (coord/fsck), gives room to everything, and submits what may have been lost.
+ */
+#ifndef TESTS_SIM_CLERK_H
+#define TESTS_SIM_CLERK_H
+
+#include "tests/sim/world.h"
+
+struct clerk;
+
+struct clerk *clerk_open(struct world *world);
+void clerk_calm(struct clerk *clerk);
+/* Nothing new; false, something goes on. NULL has left. */
+void clerk_leave(struct clerk *clerk);
+bool clerk_has_left(const struct clerk *clerk);
+void clerk_free(struct clerk *clerk); /* it has left; NULL does nothing */
+
+/* The pod is wanted: it was submitted, and not removed on purpose. */
+bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod);
+/* It was asked for its removal. */
+bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod);
+/* A check found nothing, since calm, and everything was mended and submitted. */
+bool clerk_is_content(const struct clerk *clerk, char *why, size_t size);
+/* The connection breaks. */
+void clerk_break(struct clerk *clerk, bool forget);
+
+#endif

@@ -1,0 +1,80 @@
+/* Shared by the parts of clerk.c; nobody else includes it. */
+#ifndef TESTS_SIM_CLERK_INT_H
+#define TESTS_SIM_CLERK_INT_H
+
+#include "coord/fsck/fsck.h"
+#include "coord/fsck/mend.h"
+#include "coord/nodes/nodes.h"
+#include "coord/submit/remove.h"
+#include "coord/submit/submit.h"
+#include "tests/sim/clerk.h"
+
+enum { CLERK_PATIENCE_MS = 8000, CLERK_CALL_MS = 1500, CLERK_WHY_SIZE = 160 };
+
+struct clerk_pod {
+	struct scene_pod what; /* as it was submitted last */
+	bool wanted, removed;
+};
+
+struct clerk_node {
+	struct scene_node what;
+	bool wanted;
+};
+
+/* Numbers of what an operation is about. */
+struct clerk_list {
+	uint32_t *at;
+	uint32_t count, next;
+};
+
+enum clerk_calm { CALM_NOT, CALM_FSCK, CALM_NODES, CALM_PODS, CALM_REST };
+
+struct clerk {
+	struct world *world;
+	struct simkv *sim;
+	struct kv *kv;
+	struct agenda_item next;
+	struct clerk_pod *pod;
+	struct clerk_node *node;
+	uint32_t nodes, pods;
+	uint32_t fresh; /* pods from here on were never submitted */
+
+	struct submit *submit; /* NULL: not at it; the others alike */
+	struct removal *removal;
+	struct nodes *change;
+	enum nodes_verb verb;
+	struct clerk_list submits, removes, changes;
+	char json[SCENE_JSON_SIZE], node_json[SCENE_JSON_SIZE];
+	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char space[SCENE_NAME_SIZE], pod_name[SCENE_NAME_SIZE];
+	char removed_space[SCENE_NAME_SIZE], removed_name[SCENE_NAME_SIZE];
+	struct model model;
+	struct pl_arena arena;
+	bool editing;
+	uint32_t edited;
+	struct scene_pod edit;
+
+	enum clerk_calm calm;
+	bool content;
+	char why[CLERK_WHY_SIZE];
+	struct fsck *fsck;
+	struct mend *mend;
+	unsigned findings;
+	bool leaving, closing, closed;
+};
+
+/* Why it is not content. */
+PL_PRINTF(2, 3) void clerk_note(struct clerk *clerk, const char *fmt, ...);
+
+/* clerk_wish.c: false, it goes on already */
+void clerk_submit(struct clerk *clerk);
+void clerk_remove(struct clerk *clerk);
+void clerk_change(struct clerk *clerk, enum nodes_verb verb);
+void clerk_edit(struct clerk *clerk, uint32_t pod);
+/* So many more, from there, that are not submitted yet. */
+void clerk_wish(struct clerk *clerk);
+
+/* clerk_mend.c: the next step; called when the last one has ended */
+void clerk_mend_step(struct clerk *clerk);
+
+#endif

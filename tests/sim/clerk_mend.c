@@ -1,0 +1,169 @@
+/*
+ * When all is calm: what was spoilt by hand is found and mended as people would do it,
+ * placet fsck --repair first; then there is room for everything, and everything that is
+ * wanted is submitted once more, since a restored store may have lost it.
+ *
+ *	check --> mend what can be derived --> nodes as wanted --> pods --> rest, and
+ *again
+ */
+#include <inttypes.h>
+
+#include "tests/sim/clerk_int.h"
+
+/* -- check, and mend ----------------------------------------------------------- */
+
+static void on_finding(void *ctx, const struct fsck_finding *finding)
+{
+	struct clerk *clerk = ctx;
+
+	if (fsck_is_condition(finding->code))
+		return;
+	clerk->findings++;
+	world_hit(clerk->world, COVER_FSCK_FOUND);
+	STORY(&clerk->world->story, "fsck", "%s " PL_SPAN_FMT ": %s",
+	      fsck_code_word(finding->code), PL_SPAN_ARG(finding->key), finding->what);
+	clerk_note(clerk, "%s %.*s: %.80s", fsck_code_word(finding->code),
+	           PL_SPAN_ARG(finding->key), finding->what);
+}
+
+static void on_mended(void *ctx, const struct mend_told *told)
+{
+	struct clerk *clerk = ctx;
+
+	if (told->outcome == MEND_DONE)
+		world_hit(clerk->world, COVER_MENDED);
+	STORY(&clerk->world->story, "fsck", "repairs " PL_SPAN_FMT "%s%s",
+	      PL_SPAN_ARG(told->key), told->outcome == MEND_REFUSED ? ": not, " : "",
+	      told->outcome == MEND_REFUSED ? told->why : "");
+}
+
+static void on_mend_done(void *ctx, const struct pl_err *err)
+{
+	struct clerk *clerk = ctx;
+
+	clerk->mend = NULL;
+	if (err != NULL)
+		clerk_note(clerk, "%s", err->msg);
+	fsck_free(clerk->fsck);
+	clerk->fsck = NULL;
+}
+
+static void mend(struct clerk *clerk, int64_t revision)
+{
+	struct mend_opts opts = {.core = fsck_core(clerk->fsck),
+	                         .partitions = clerk->world->plan.partitions,
+	                         .revision = revision,
+	                         .timeout_ms = CLERK_CALL_MS,
+	                         .patience_ms = CLERK_PATIENCE_MS,
+	                         .told = on_mended,
+	                         .done = on_mend_done,
+	                         .ctx = clerk};
+
+	if (mend_open(clerk->kv, &opts, &clerk->mend, NULL) != PL_OK)
+		PL_UNREACHABLE("no memory");
+}
+
+static void on_checked(void *ctx, int64_t revision, const struct pl_err *err)
+{
+	struct clerk *clerk = ctx;
+
+	if (err != NULL) {
+		clerk_note(clerk, "%s", err->msg);
+	} else if (clerk->findings > 0 && !clerk->leaving) {
+		mend(clerk, revision);
+		return;
+	} else if (clerk->findings == 0) {
+		world_hit(clerk->world, COVER_FSCK_CLEAN);
+	}
+	fsck_free(clerk->fsck);
+	clerk->fsck = NULL;
+}
+
+static void check(struct clerk *clerk)
+{
+	struct world *world = clerk->world;
+	struct fsck_opts opts = {.partitions = world->plan.partitions,
+	                         .by = PL_SPAN_LIT("the clerk"),
+	                         .wall_ms =
+	                                 (int64_t)(world->wall_ms + world->agenda.now_ms),
+	                         .seed = pl_rng_next(&world->rng) | 1,
+	                         .page_keys = 1 + (uint32_t)world_below(world, 2000),
+	                         .timeout_ms = CLERK_CALL_MS,
+	                         .patience_ms = CLERK_PATIENCE_MS,
+	                         .found = on_finding,
+	                         .done = on_checked,
+	                         .ctx = clerk};
+
+	clerk->findings = 0;
+	clerk->why[0] = 0;
+	if (fsck_open(clerk->kv, &opts, &clerk->fsck, NULL) != PL_OK)
+		PL_UNREACHABLE("no memory");
+}
+
+/* -- room for everything, and everything --------------------------------------- */
+
+static void all_nodes(struct clerk *clerk)
+{
+	clerk->changes.count = clerk->changes.next = 0;
+	for (uint32_t i = 0; i < clerk->nodes; i++) {
+		uint32_t version = clerk->node[i].what.version;
+
+		clerk->node[i].what = scene_node_first(&clerk->world->plan.scene, i);
+		clerk->node[i].what.version = version;
+		clerk->node[i].wanted = true;
+		clerk->changes.at[clerk->changes.count++] = i;
+	}
+	clerk_change(clerk, NODES_APPLY);
+}
+
+static void all_pods(struct clerk *clerk)
+{
+	const struct stock *stock = clerk->world->stock;
+
+	clerk->submits.count = clerk->submits.next = 0;
+	for (uint32_t i = 0; i < clerk->pods; i++) {
+		struct clerk_pod *pod = &clerk->pod[i];
+
+		/* The store went back to when it was asked to end. */
+		if (stock->pod[i].phase == STOCK_TERMINATING &&
+		    clerk->world->cover.count[COVER_RESTORE] > 0)
+			pod->removed = true;
+		if (!clerk_wants_pod(clerk, i))
+			continue;
+		/* It may have been edited, by whoever: what stands there is wanted. */
+		if (stock->pod[i].has_spec && !stock->pod[i].bad_spec)
+			pod->what = stock->pod[i].what;
+		clerk->submits.at[clerk->submits.count++] = i;
+	}
+	clerk_submit(clerk);
+}
+
+/* What was found then is mended, so it is looked at again. */
+static void rest(struct clerk *clerk)
+{
+	clerk->content = clerk->why[0] == 0;
+	clerk->calm = CALM_REST;
+}
+
+void clerk_mend_step(struct clerk *clerk)
+{
+	switch (clerk->calm) {
+	case CALM_NOT:
+		break;
+	case CALM_REST:
+		clerk->calm = CALM_FSCK;
+		check(clerk);
+		break;
+	case CALM_FSCK:
+		clerk->calm = CALM_NODES;
+		all_nodes(clerk);
+		break;
+	case CALM_NODES:
+		clerk->calm = CALM_PODS;
+		all_pods(clerk);
+		break;
+	case CALM_PODS:
+		rest(clerk);
+		break;
+	}
+}

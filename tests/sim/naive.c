@@ -1,0 +1,54 @@
+#include "tests/sim/naive.h"
+
+static bool shares(const struct stock *stock, uint32_t n, uint32_t i)
+{
+	const struct stock_node *node = &stock->node[n];
+
+	for (uint32_t k = 0; k < node->listed; k++) {
+		uint32_t other = node->list[k].pod;
+
+		if (other != i && other != STOCK_NONE &&
+		    scene_kind(other) == scene_kind(i) &&
+		    scene_group(other) == scene_group(i) &&
+		    stock_is_placed(&stock->pod[other]))
+			return true;
+	}
+	return false;
+}
+
+const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i)
+{
+	const struct stock_node *node = &stock->node[n];
+	enum scene_kind kind = scene_kind(i);
+
+	if (!node->has_node || !node->has_alloc || node->bad_node || node->bad_alloc)
+		return "it is not there";
+	if (node->what.cordoned)
+		return "it is cordoned";
+	if (node->what.tainted && kind != SCENE_TOLERATES)
+		return "its taint is not tolerated";
+	if (kind == SCENE_SELECTOR && !scene_is_ssd(n))
+		return "it has no such disk";
+	if ((kind == SCENE_FILL || kind == SCENE_HIGH) && !scene_is_tight(n))
+		return "it is not of that pool";
+	if (kind == SCENE_NODEAFFINITY && !scene_wants_zone(i, scene_zone(n)))
+		return "it is in another zone";
+	if (kind == SCENE_NEVER)
+		return "nothing is so large";
+	if (kind == SCENE_PORT && shares(stock, n, i))
+		return "the port is taken";
+	if ((kind == SCENE_ANTI_HOST || kind == SCENE_STATEFUL) && shares(stock, n, i))
+		return "one of its group is there";
+	return NULL;
+}
+
+bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i)
+{
+	const struct stock_node *node = &stock->node[n];
+	const struct scene_pod *pod = &stock->pod[i].what;
+	int64_t memory = node->what.memory_mib << 20;
+
+	return node->used.cpu_milli + pod->cpu_milli <= node->what.cpu_milli &&
+	       node->used.memory_bytes + (pod->memory_mib << 20) <= memory &&
+	       node->used.pods + 1 <= node->what.pods;
+}

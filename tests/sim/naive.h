@@ -1,0 +1,12 @@
+/* Where a pod may be, judged one node and one pod at a time. */
+#ifndef TESTS_SIM_NAIVE_H
+#define TESTS_SIM_NAIVE_H
+
+#include "tests/sim/stock.h"
+
+/* Why not; NULL: the node takes it, but for room. The pod itself, if it is there, does
+ * not count. */
+const char *naive_refuses(const struct stock *stock, uint32_t node, uint32_t pod);
+bool naive_has_room(const struct stock *stock, uint32_t node, uint32_t pod);
+
+#endif

@@ -1,0 +1,334 @@
+#include "tests/sim/scene.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SPACES = 3,
+	MORE_SIZE = 900,
+	NODE_CPU = 4000,
+	NODE_MIB = 8192,
+	NODE_PODS = 12,
+	EXTRA_CPU = 16000,
+	EXTRA_MIB = 32768,
+	EXTRA_PODS = 40,
+	NEVER_CPU = 900000,
+	PORT_FIRST = 8000,
+	PRIORITY_LOW = -10,
+	PRIORITY_HIGH = 1000,
+};
+
+#define SCENE_KIND_TEXT(kind, text) [SCENE_##kind] = (text),
+const char *const scene_kind_text[SCENE_KINDS] = {SCENE_KIND_MAP(SCENE_KIND_TEXT)};
+
+/* -- what follows from a number ------------------------------------------ */
+
+enum scene_kind scene_kind(uint32_t pod)
+{
+	return (enum scene_kind)(pod / SCENE_GROUP % SCENE_KINDS);
+}
+
+/* Three zones are asked for of four. */
+uint32_t scene_group(uint32_t pod)
+{
+	return scene_kind(pod) == SCENE_ANTI_ZONE ? 1000000 + pod / 3 : pod / SCENE_GROUP;
+}
+
+int32_t scene_priority(enum scene_kind kind)
+{
+	if (kind == SCENE_HIGH)
+		return PRIORITY_HIGH;
+	return kind == SCENE_FILL ? PRIORITY_LOW : 0;
+}
+
+bool scene_must_fit(enum scene_kind kind)
+{
+	return kind != SCENE_NEVER && kind != SCENE_FILL;
+}
+
+unsigned scene_zone(uint32_t node)
+{
+	return node % SCENE_ZONES;
+}
+
+bool scene_is_ssd(uint32_t node)
+{
+	return node % 3 == 0;
+}
+
+bool scene_is_tight(uint32_t node)
+{
+	return node % 20 == 7;
+}
+
+bool scene_wants_zone(uint32_t pod, unsigned zone)
+{
+	unsigned first = pod / SCENE_GROUP % SCENE_ZONES;
+
+	return zone == first || zone == (first + 1) % SCENE_ZONES;
+}
+
+struct scene_node scene_node_first(const struct scene *scene, uint32_t node)
+{
+	bool extra = node >= scene->nodes;
+
+	return (struct scene_node){.cpu_milli = extra ? EXTRA_CPU : NODE_CPU,
+	                           .memory_mib = extra ? EXTRA_MIB : NODE_MIB,
+	                           .pods = extra ? EXTRA_PODS : NODE_PODS,
+	                           .tainted = !extra && node % 15 == 4};
+}
+
+struct scene_pod scene_pod_first(uint32_t pod)
+{
+	static const int64_t cpu[] = {100, 250, 400, 700};
+	enum scene_kind kind = scene_kind(pod);
+	struct scene_pod what = {.cpu_milli = cpu[pod / SCENE_GROUP % 4],
+	                         .memory_mib = 128 + pod / SCENE_GROUP % 3 * 128};
+
+	if (kind == SCENE_NEVER)
+		what.cpu_milli = NEVER_CPU;
+	if (kind == SCENE_FILL)
+		what.cpu_milli = 1100;
+	if (kind == SCENE_HIGH)
+		what.cpu_milli = 300;
+	return what;
+}
+
+/* -- names ----------------------------------------------------------------- */
+
+void scene_node_cluster(const struct scene *scene, uint32_t node,
+                        char out[SCENE_NAME_SIZE])
+{
+	(void)snprintf(out, SCENE_NAME_SIZE, "c%u", node / SCENE_ZONES % scene->clusters);
+}
+
+void scene_node_name(uint32_t node, char out[SCENE_NAME_SIZE])
+{
+	(void)snprintf(out, SCENE_NAME_SIZE, "n-%u", node);
+}
+
+void scene_pod_space(uint32_t pod, char out[SCENE_NAME_SIZE])
+{
+	(void)snprintf(out, SCENE_NAME_SIZE, "ns%u", pod / SCENE_GROUP % SPACES);
+}
+
+void scene_pod_name(uint32_t pod, char out[SCENE_NAME_SIZE])
+{
+	(void)snprintf(out, SCENE_NAME_SIZE, "p-%u", pod);
+}
+
+static uint32_t number_of(struct pl_span name, char letter, uint32_t below)
+{
+	uint32_t number = 0;
+
+	if (name.len < 3 || name.len > 9 || name.at[0] != letter || name.at[1] != '-')
+		return UINT32_MAX;
+	for (size_t i = 2; i < name.len; i++) {
+		if (name.at[i] < '0' || name.at[i] > '9')
+			return UINT32_MAX;
+		number = number * 10 + (uint32_t)(name.at[i] - '0');
+	}
+	return number < below ? number : UINT32_MAX;
+}
+
+uint32_t scene_node_of(const struct scene *scene, struct pl_span cluster,
+                       struct pl_span name)
+{
+	uint32_t node = number_of(name, 'n', scene->nodes + scene->extra);
+	char want[SCENE_NAME_SIZE];
+
+	if (node == UINT32_MAX)
+		return node;
+	scene_node_cluster(scene, node, want);
+	return pl_span_eq(cluster, pl_span_str(want)) ? node : UINT32_MAX;
+}
+
+uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
+                      struct pl_span name)
+{
+	uint32_t pod = number_of(name, 'p', scene->pods);
+	char want[SCENE_NAME_SIZE];
+
+	if (pod == UINT32_MAX)
+		return pod;
+	scene_pod_space(pod, want);
+	return pl_span_eq(space, pl_span_str(want)) ? pod : UINT32_MAX;
+}
+
+/* -- JSON -------------------------------------------------------------------- */
+
+void scene_node_json(const struct scene *scene, uint32_t node,
+                     const struct scene_node *what, char out[SCENE_JSON_SIZE])
+{
+	static const char taint[] = ",\"taints\":[{\"key\":\"dedicated\",\"value\":"
+				    "\"batch\",\"effect\":\"NoSchedule\"}]";
+	char cluster[SCENE_NAME_SIZE];
+
+	scene_node_cluster(scene, node, cluster);
+	(void)snprintf(
+		out, SCENE_JSON_SIZE,
+		"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":"
+		"\"n-%u\",\"labels\":{\"kubernetes.io/hostname\":\"n-%u\","
+		"\"topology.kubernetes.io/zone\":\"z%u\",\"cluster\":\"%s\",\"disk\":"
+		"\"%s\",\"pool\":\"%s\"},\"annotations\":{\"sim\":\"%u %" PRId64
+		" %" PRId64 " %" PRId64 " %d\"}},\"spec\":{\"unschedulable\":%s%s},"
+		"\"status\":{\"allocatable\":{\"cpu\":\"%" PRId64
+		"m\",\"memory\":\"%" PRId64 "Mi\",\"pods\":\"%" PRId64 "\"}}}",
+		node, node, scene_zone(node), cluster, scene_is_ssd(node) ? "ssd" : "hdd",
+		scene_is_tight(node) ? "tight" : "wide", what->version, what->cpu_milli,
+		what->memory_mib, what->pods, what->tainted,
+		what->cordoned ? "true" : "false", what->tainted ? taint : "",
+		what->cpu_milli, what->memory_mib, what->pods);
+}
+
+#define SELECT "\"labelSelector\":{\"matchLabels\":{\"app\":\"g%u\"}},"
+#define ZONE "\"topology.kubernetes.io/zone\""
+#define HOST "\"kubernetes.io/hostname\""
+
+/* What of the spec makes its kind. */
+static void kind_json(uint32_t pod, char out[MORE_SIZE])
+{
+	uint32_t group = scene_group(pod);
+	unsigned zone = pod / SCENE_GROUP % SCENE_ZONES;
+	static const char anti[] =
+		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuring"
+		"SchedulingIgnoredDuringExecution\":[{" SELECT "\"topologyKey\":%s}]}},";
+	static const char spread[] =
+		"\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+		"\"whenUnsatisfiable\":\"DoNotSchedule\"," SELECT "\"topologyKey\":%s}],";
+
+	out[0] = 0;
+	switch (scene_kind(pod)) {
+	case SCENE_NODEAFFINITY:
+		(void)snprintf(
+			out, MORE_SIZE,
+			"\"affinity\":{\"nodeAffinity\":{\"requiredDuring"
+			"SchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":"
+			"[{\"matchExpressions\":[{\"key\":" ZONE
+			",\"operator\":\"In\",\"values\":[\"z%u\",\"z%u\"]}]}]}}},",
+			zone, (zone + 1) % SCENE_ZONES);
+		break;
+	case SCENE_SELECTOR:
+		(void)snprintf(out, MORE_SIZE, "\"nodeSelector\":{\"disk\":\"ssd\"},");
+		break;
+	case SCENE_FILL:
+	case SCENE_HIGH:
+		(void)snprintf(out, MORE_SIZE, "\"nodeSelector\":{\"pool\":\"tight\"},");
+		break;
+	case SCENE_TOLERATES:
+		(void)snprintf(out, MORE_SIZE,
+		               "\"tolerations\":[{\"key\":\"dedicated\",\"operator\":"
+		               "\"Exists\",\"effect\":\"NoSchedule\"}],");
+		break;
+	case SCENE_SPREAD_ZONE:
+		(void)snprintf(out, MORE_SIZE, spread, group, ZONE);
+		break;
+	case SCENE_SPREAD_HOST:
+		(void)snprintf(out, MORE_SIZE, spread, group, HOST);
+		break;
+	case SCENE_AFFINITY:
+		(void)snprintf(out, MORE_SIZE,
+		               "\"affinity\":{\"podAffinity\":{\"requiredDuring"
+		               "SchedulingIgnoredDuringExecution\":[{" SELECT
+		               "\"topologyKey\":" ZONE "}]}},",
+		               group);
+		break;
+	case SCENE_ANTI_HOST:
+	case SCENE_STATEFUL:
+		(void)snprintf(out, MORE_SIZE, anti, group, HOST);
+		break;
+	case SCENE_ANTI_ZONE:
+		(void)snprintf(out, MORE_SIZE, anti, group, ZONE);
+		break;
+	case SCENE_BASIC:
+	case SCENE_PORT:
+	case SCENE_GANG:
+	case SCENE_NEVER:
+	case SCENE_KINDS:
+		break;
+	}
+}
+
+void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_JSON_SIZE])
+{
+	enum scene_kind kind = scene_kind(pod);
+	uint32_t group = scene_group(pod);
+	char more[MORE_SIZE], space[SCENE_NAME_SIZE], gang[96] = "", port[96] = "";
+
+	scene_pod_space(pod, space);
+	kind_json(pod, more);
+	if (kind == SCENE_GANG)
+		(void)snprintf(
+			gang, sizeof gang,
+			",\"placet.io/gang\":\"g%u\",\"placet.io/gang-min\":\"%d\"",
+			group, SCENE_GANG_MIN);
+	if (kind == SCENE_PORT)
+		(void)snprintf(port, sizeof port,
+		               "\"ports\":[{\"containerPort\":80,\"hostPort\":%u}],",
+		               PORT_FIRST + group);
+	(void)snprintf(
+		out, SCENE_JSON_SIZE,
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-%u\","
+		"\"namespace\":\"%s\",\"uid\":\"u-%u-%u\",\"labels\":{\"app\":\"g%u\"},"
+		"\"annotations\":{\"sim\":\"%u %u %" PRId64 " %" PRId64 "\"%s},"
+		"\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\","
+		"\"name\":\"g%u\",\"uid\":\"o-%u\",\"controller\":true}]},"
+		"\"spec\":{%s\"priority\":%d,\"containers\":[{\"name\":\"main\",\"image\":"
+		"\"i\",%s\"resources\":{\"requests\":{\"cpu\":\"%" PRId64
+		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
+		pod, space, pod, what->life, group, what->life, what->version,
+		what->cpu_milli, what->memory_mib, gang,
+		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", group, group, more,
+		scene_priority(kind), port, what->cpu_milli, what->memory_mib);
+}
+
+static bool numbers(struct pl_span json, int64_t *out, unsigned count)
+{
+	static const char word[] = "\"sim\":\"";
+	const char *at = memmem(json.at, json.len, word, sizeof word - 1);
+	const char *end = (const char *)json.at + json.len;
+
+	if (at == NULL)
+		return false;
+	at += sizeof word - 1;
+	for (unsigned i = 0; i < count; i++) {
+		out[i] = 0;
+		if (at >= end || *at < '0' || *at > '9')
+			return false;
+		for (; at < end && *at >= '0' && *at <= '9'; at++)
+			out[i] = out[i] * 10 + (*at - '0');
+		at++;
+	}
+	return true;
+}
+
+bool scene_node_read(struct pl_span json, struct scene_node *out)
+{
+	static const char cordon[] = "\"unschedulable\":true";
+	int64_t number[5];
+
+	if (!numbers(json, number, 5))
+		return false;
+	*out = (struct scene_node){
+		.version = (uint32_t)number[0],
+		.cpu_milli = number[1],
+		.memory_mib = number[2],
+		.pods = number[3],
+		.tainted = number[4] != 0,
+		.cordoned = memmem(json.at, json.len, cordon, sizeof cordon - 1) != NULL};
+	return true;
+}
+
+bool scene_pod_read(struct pl_span json, struct scene_pod *out)
+{
+	int64_t number[4];
+
+	if (!numbers(json, number, 4))
+		return false;
+	*out = (struct scene_pod){.life = (uint32_t)number[0],
+	                          .version = (uint32_t)number[1],
+	                          .cpu_milli = number[2],
+	                          .memory_mib = number[3]};
+	return true;
+}

@@ -1,0 +1,106 @@
+/*
+ * What is to be placed where: nodes of several clusters and pods of every kind, by their
+ * numbers. The JSON of both carries in an annotation what judges need of it, so that
+ * they need not read it as the product does.
+ *
+ *	node n: n-<n> of cluster c<k>, in one of four zones
+ *	pod p:  p-<p> of namespace ns<k>; six in a row are a group of one kind
+ */
+#ifndef TESTS_SIM_SCENE_H
+#define TESTS_SIM_SCENE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "store/base/span.h"
+
+/* X(NAME, text): what a pod asks for. */
+#define SCENE_KIND_MAP(X)                       \
+	X(BASIC, "basic")                       \
+	X(NODEAFFINITY, "node affinity")        \
+	X(SELECTOR, "node selector")            \
+	X(TOLERATES, "tolerating")              \
+	X(PORT, "host port")                    \
+	X(SPREAD_ZONE, "zone spread")           \
+	X(SPREAD_HOST, "host spread")           \
+	X(AFFINITY, "zone affinity")            \
+	X(ANTI_HOST, "host anti-affinity")      \
+	X(ANTI_ZONE, "zone anti-affinity")      \
+	X(STATEFUL, "statefulset")              \
+	X(GANG, "gang")                         \
+	X(FILL, "low priority, in few places")  \
+	X(HIGH, "high priority, in few places") \
+	X(NEVER, "never fitting")
+
+#define SCENE_KIND_ENUM(kind, text) SCENE_##kind,
+enum scene_kind { SCENE_KIND_MAP(SCENE_KIND_ENUM) SCENE_KINDS };
+
+enum {
+	SCENE_GROUP = 6,
+	SCENE_ZONES = 4,
+	SCENE_GANG_MIN = 4,
+	SCENE_NAME_SIZE = 24,
+	SCENE_JSON_SIZE = 2048,
+	SCENE_NODES_MIN = 60,
+	SCENE_PODS_MIN = 300,
+	SCENE_CLUSTERS_MIN = 2,
+	SCENE_SHARDS_MIN = 3,
+};
+
+struct scene {
+	unsigned clusters, nodes, pods;
+	unsigned extra; /* nodes that come when all is calm: so all pods have room */
+};
+
+/* What of a node may be changed; and of a pod. */
+struct scene_node {
+	uint32_t version;
+	int64_t cpu_milli, memory_mib, pods;
+	bool tainted, cordoned;
+};
+
+struct scene_pod {
+	uint32_t life;    /* how often its name was used before */
+	uint32_t version; /* edits */
+	int64_t cpu_milli, memory_mib;
+};
+
+extern const char *const scene_kind_text[SCENE_KINDS];
+
+enum scene_kind scene_kind(uint32_t pod);
+/* Those of one group and kind are judged together. */
+uint32_t scene_group(uint32_t pod);
+int32_t scene_priority(enum scene_kind kind);
+/* It must be bound once there is room. */
+bool scene_must_fit(enum scene_kind kind);
+
+unsigned scene_zone(uint32_t node);
+bool scene_is_ssd(uint32_t node);
+bool scene_is_tight(uint32_t node); /* one of the few places */
+/* Of a pod with a zone affinity of nodes. */
+bool scene_wants_zone(uint32_t pod, unsigned zone);
+
+struct scene_node scene_node_first(const struct scene *scene, uint32_t node);
+struct scene_pod scene_pod_first(uint32_t pod);
+
+void scene_node_cluster(const struct scene *scene, uint32_t node,
+                        char out[SCENE_NAME_SIZE]);
+void scene_node_name(uint32_t node, char out[SCENE_NAME_SIZE]);
+void scene_pod_space(uint32_t pod, char out[SCENE_NAME_SIZE]);
+void scene_pod_name(uint32_t pod, char out[SCENE_NAME_SIZE]);
+/* UINT32_MAX: none of ours. */
+uint32_t scene_node_of(const struct scene *scene, struct pl_span cluster,
+                       struct pl_span name);
+uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
+                      struct pl_span name);
+
+void scene_node_json(const struct scene *scene, uint32_t node,
+                     const struct scene_node *what, char out[SCENE_JSON_SIZE]);
+void scene_pod_json(uint32_t pod, const struct scene_pod *what,
+                    char out[SCENE_JSON_SIZE]);
+/* What the JSON says of itself; false: it is none of ours. */
+bool scene_node_read(struct pl_span json, struct scene_node *out);
+bool scene_pod_read(struct pl_span json, struct scene_pod *out);
+
+#endif

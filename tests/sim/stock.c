@@ -1,0 +1,196 @@
+#include "tests/sim/stock.h"
+
+#include <stdlib.h>
+
+#include "shardsched/ledger/home.h"
+#include "store/base/alloc.h"
+#include "tests/sim/world.h"
+
+enum { ARENA_CHUNK = 1 << 16, ARENA_MAX = 16 << 20 };
+
+static void *room(uint32_t count, size_t size)
+{
+	void *at = pl_calloc(count, size);
+
+	PL_ASSERT(at != NULL);
+	return at;
+}
+
+struct stock *stock_new(struct world *world, const struct scene *scene)
+{
+	struct stock *stock = room(1, sizeof *stock);
+
+	stock->world = world;
+	stock->scene = *scene;
+	stock->nodes = scene->nodes + scene->extra;
+	stock->pods = scene->pods;
+	stock->node = room(stock->nodes, sizeof *stock->node);
+	stock->was_node = room(stock->nodes, sizeof *stock->node);
+	stock->touched_node = room(stock->nodes, sizeof *stock->touched_node);
+	stock->is_touched_node = room(stock->nodes, sizeof *stock->is_touched_node);
+	stock->pod = room(stock->pods, sizeof *stock->pod);
+	stock->was_pod = room(stock->pods, sizeof *stock->pod);
+	stock->touched_pod = room(stock->pods, sizeof *stock->touched_pod);
+	stock->is_touched_pod = room(stock->pods, sizeof *stock->is_touched_pod);
+	pl_arena_init(&stock->arena, ARENA_CHUNK, ARENA_MAX);
+	stock_reset(stock);
+	return stock;
+}
+
+void stock_free(struct stock *stock)
+{
+	if (stock == NULL)
+		return;
+	pl_arena_done(&stock->arena);
+	free(stock->node);
+	free(stock->was_node);
+	free(stock->touched_node);
+	free(stock->is_touched_node);
+	free(stock->pod);
+	free(stock->was_pod);
+	free(stock->touched_pod);
+	free(stock->is_touched_pod);
+	free(stock);
+}
+
+/* What people wrote by hand may be in what is read next, as it was saved. */
+void stock_reset(struct stock *stock)
+{
+	for (uint32_t i = 0; i < stock->nodes; i++)
+		stock->node[i] = (struct stock_node){.spoilt = stock->node[i].spoilt};
+	for (uint32_t i = 0; i < stock->pods; i++)
+		stock->pod[i] = (struct stock_pod){.node = STOCK_NONE,
+		                                   .spoilt = stock->pod[i].spoilt};
+	stock_end(stock);
+}
+
+static struct stock_node *touch_node(struct stock *stock, uint32_t i)
+{
+	if (!stock->is_touched_node[i]) {
+		stock->is_touched_node[i] = true;
+		stock->was_node[i] = stock->node[i];
+		stock->touched_node[stock->touched_nodes++] = i;
+	}
+	return &stock->node[i];
+}
+
+static struct stock_pod *touch_pod(struct stock *stock, uint32_t i)
+{
+	if (!stock->is_touched_pod[i]) {
+		stock->is_touched_pod[i] = true;
+		stock->was_pod[i] = stock->pod[i];
+		stock->touched_pod[stock->touched_pods++] = i;
+	}
+	return &stock->pod[i];
+}
+
+static void see_node(struct stock *stock, const struct keys_id *id,
+                     const struct kv_event *event)
+{
+	uint32_t i = scene_node_of(&stock->scene, id->scope, id->name);
+	struct stock_node *node;
+
+	if (i == STOCK_NONE) {
+		stock->strays++;
+		return;
+	}
+	node = touch_node(stock, i);
+	node->partition = id->partition;
+	if (id->kind == KEYS_NODE) {
+		node->has_node = !event->is_delete;
+		node->node_rev = event->is_delete ? 0 : event->record.mod_revision;
+		node->bad_node = node->has_node &&
+		                 !scene_node_read(event->record.value, &node->what);
+		return;
+	}
+	node->has_alloc = !event->is_delete;
+	node->alloc_rev = event->is_delete ? 0 : event->record.mod_revision;
+	node->bad_alloc =
+		node->has_alloc && !stock_read_alloc(stock, event->record.value, node);
+	if (!node->has_alloc || node->bad_alloc)
+		node->listed = 0;
+}
+
+static void see_spec(struct stock *stock, const struct keys_id *id,
+                     const struct kv_event *event, uint32_t i)
+{
+	struct stock_pod *pod = &stock->pod[i];
+	uint32_t at = 0;
+	bool pointer = false;
+
+	if (!event->is_delete &&
+	    pointer_parse(event->record.value, &pointer, &at, NULL) == PL_OK && pointer) {
+		pod->has_pointer = true;
+		if (!pod->has_spec)
+			pod->partition = at;
+		return;
+	}
+	/* Where the pointer was, or somebody's copy in another partition. */
+	if (pod->has_spec && pod->partition != id->partition) {
+		pod->has_pointer = false;
+		return;
+	}
+	if (!pod->has_spec && event->is_delete)
+		return;
+	pod = touch_pod(stock, i);
+	pod->partition = id->partition;
+	pod->has_spec = !event->is_delete;
+	pod->spec_rev = event->is_delete ? 0 : event->record.mod_revision;
+	pod->bad_spec = pod->has_spec && !scene_pod_read(event->record.value, &pod->what);
+	pod->since_ms = stock->world->agenda.now_ms;
+}
+
+static void see_state(struct stock *stock, const struct kv_event *event, uint32_t i)
+{
+	struct stock_pod *pod = touch_pod(stock, i);
+
+	if (event->is_delete) {
+		pod->phase = STOCK_NO_STATE;
+		pod->node = STOCK_NONE;
+		pod->state_rev = 0;
+		pod->reason[0] = 0;
+		return;
+	}
+	pod->state_rev = event->record.mod_revision;
+	pod->since_ms = stock->world->agenda.now_ms;
+	if (!stock_read_state(stock, event->record.value, pod)) {
+		pod->phase = STOCK_BAD_STATE;
+		pod->node = STOCK_NONE;
+	}
+}
+
+void stock_event(struct stock *stock, const struct keys_id *id,
+                 const struct kv_event *event)
+{
+	uint32_t i;
+
+	stock->revision = event->record.mod_revision;
+	if (id->kind == KEYS_NODE || id->kind == KEYS_ALLOC) {
+		see_node(stock, id, event);
+		return;
+	}
+	i = scene_pod_of(&stock->scene, id->scope, id->name);
+	if (i == STOCK_NONE)
+		stock->strays++;
+	else if (id->kind == KEYS_SPEC)
+		see_spec(stock, id, event, i);
+	else
+		see_state(stock, event, i);
+}
+
+void stock_end(struct stock *stock)
+{
+	for (uint32_t i = 0; i < stock->touched_nodes; i++)
+		stock->is_touched_node[stock->touched_node[i]] = false;
+	for (uint32_t i = 0; i < stock->touched_pods; i++)
+		stock->is_touched_pod[stock->touched_pod[i]] = false;
+	stock->touched_nodes = stock->touched_pods = 0;
+}
+
+bool stock_lists(const struct stock_node *node, uint32_t pod)
+{
+	for (uint32_t i = 0; i < node->listed; i++)
+		if (node->list[i].pod == pod)
+			return true;
+	return false;
+}

@@ -1,0 +1,109 @@
+/*
+ * Nodes, allocs and pods as the store really holds them, revision by revision, for the
+ * judges: read from the values by code of its own (stock_read.c), not by the product's.
+ *
+ * After each revision that changed something the judges are told what was touched
+ * (OBS_STOCK), how it was before, and whose transaction it was.
+ */
+#ifndef TESTS_SIM_STOCK_H
+#define TESTS_SIM_STOCK_H
+
+#include "store/base/arena.h"
+#include "store/keys/keys.h"
+#include "store/kv/kv.h"
+#include "tests/sim/scene.h"
+
+struct world;
+
+enum { STOCK_NONE = UINT32_MAX, STOCK_LISTED_MAX = 256, STOCK_WORD = 48 };
+
+struct stock_sum {
+	int64_t cpu_milli, memory_bytes, pods;
+};
+
+struct stock_listed {
+	uint32_t pod; /* STOCK_NONE: none of ours */
+	uint32_t partition;
+};
+
+struct stock_node {
+	bool has_node, has_alloc;
+	bool bad_node, bad_alloc; /* makes no sense */
+	uint32_t partition;
+	struct scene_node what;
+	int64_t node_rev, alloc_rev;
+	uint64_t generation;
+	struct stock_sum used, held; /* as the alloc says; by holds */
+	uint32_t holds;
+	uint32_t listed;
+	struct stock_listed list[STOCK_LISTED_MAX];
+	bool spoilt; /* somebody wrote here by hand, and it is not mended yet */
+};
+
+enum stock_phase {
+	STOCK_NO_STATE,
+	STOCK_PENDING,
+	STOCK_BOUND,
+	STOCK_TERMINATING,
+	STOCK_SUCCEEDED,
+	STOCK_FAILED,
+	STOCK_BAD_STATE,
+};
+
+struct stock_pod {
+	bool has_spec, bad_spec;
+	bool has_pointer; /* where its name falls */
+	struct scene_pod what;
+	uint32_t partition; /* of the spec */
+	enum stock_phase phase;
+	uint32_t node; /* of the state; STOCK_NONE */
+	uint32_t life; /* the state's uid says */
+	int64_t spec_rev, state_rev;
+	int64_t epoch;
+	uint16_t shard;
+	char reason[STOCK_WORD];
+	uint64_t since_ms; /* that it was bound, or came to be there */
+	bool spoilt;
+};
+
+struct stock {
+	struct world *world;
+	struct scene scene;
+	uint32_t nodes, pods; /* of the arrays */
+	struct stock_node *node;
+	struct stock_pod *pod;
+	struct pl_arena arena;
+	/* Of the revision that is being read: numbers, and how they were before. */
+	int64_t revision;
+	uint32_t touched_nodes, touched_pods, room_nodes, room_pods;
+	uint32_t *touched_node, *touched_pod;
+	struct stock_node *was_node;
+	struct stock_pod *was_pod;
+	bool *is_touched_node, *is_touched_pod;
+	bool group_touched;
+	uint64_t strays; /* keys that are none of ours */
+};
+
+struct stock *stock_new(struct world *world, const struct scene *scene);
+void stock_free(struct stock *stock);
+
+/* An event of a key of nodes and pods. */
+void stock_event(struct stock *stock, const struct keys_id *id,
+                 const struct kv_event *event);
+/* That was the whole revision: judges are told. */
+void stock_end(struct stock *stock);
+void stock_reset(struct stock *stock);
+
+/* A pod takes room on its node. */
+static inline bool stock_is_placed(const struct stock_pod *pod)
+{
+	return pod->phase == STOCK_BOUND || pod->phase == STOCK_TERMINATING;
+}
+
+bool stock_lists(const struct stock_node *node, uint32_t pod);
+
+/* stock_read.c: false, it makes no sense. */
+bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_node *out);
+bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_pod *out);
+
+#endif

@@ -1,0 +1,131 @@
+/* What allocs and states say, read for the judges. */
+#include <stdlib.h>
+
+#include "store/base/json.h"
+#include "tests/sim/world.h"
+
+/* "250m", "1500", as whole units of one thousandth when milli. */
+static int64_t amount(struct pl_json object, const char *name, bool milli)
+{
+	const char *text = NULL;
+	char *end;
+	long long number;
+
+	if (pl_json_string(object, name, PL_JSON_OPTIONAL, &text, NULL) != PL_OK ||
+	    text == NULL)
+		return 0;
+	number = strtoll(text, &end, 10);
+	if (!milli)
+		return *end == 0 ? number : -1;
+	return *end == 'm' ? number : number * 1000;
+}
+
+static struct stock_sum sum_of(struct pl_json used)
+{
+	return (struct stock_sum){.cpu_milli = amount(used, "cpu", true),
+	                          .memory_bytes = amount(used, "memory", false),
+	                          .pods = amount(used, "pods", false)};
+}
+
+static bool read_space(struct stock *stock, struct pl_json names, uint32_t partition,
+                       struct stock_node *out)
+{
+	PL_JSON_EACH (name, names) {
+		const char *text;
+
+		if (pl_json_as_string(name, &text, NULL) != PL_OK ||
+		    out->listed == STOCK_LISTED_MAX)
+			return false;
+		out->list[out->listed++] = (struct stock_listed){
+			.pod = scene_pod_of(&stock->scene,
+		                            pl_span_str(pl_json_key(names)),
+		                            pl_span_str(text)),
+			.partition = partition};
+	}
+	return true;
+}
+
+static void read_holds(struct pl_json holds, struct stock_node *out)
+{
+	PL_JSON_EACH (hold, holds) {
+		struct stock_sum sum = sum_of(pl_json_member(hold, "used"));
+
+		out->holds++;
+		out->held.cpu_milli += sum.cpu_milli;
+		out->held.memory_bytes += sum.memory_bytes;
+		out->held.pods += sum.pods;
+	}
+}
+
+bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_node *out)
+{
+	struct pl_json root;
+	int64_t v = 0, generation = 0;
+
+	pl_arena_reset(&stock->arena);
+	out->listed = out->holds = 0;
+	out->held = (struct stock_sum){0};
+	if (pl_json_parse(&stock->arena, value, NULL, &root, NULL) != PL_OK ||
+	    pl_json_int(root, "v", PL_JSON_REQUIRED, &v, NULL) != PL_OK || v != 1 ||
+	    pl_json_int(root, "generation", PL_JSON_REQUIRED, &generation, NULL) != PL_OK)
+		return false;
+	out->generation = (uint64_t)generation;
+	out->used = sum_of(pl_json_member(root, "used"));
+	PL_JSON_EACH (partition, pl_json_member(root, "pods")) {
+		PL_JSON_EACH (space, partition)
+			if (!read_space(
+				    stock, space,
+				    (uint32_t)strtoul(pl_json_key(partition), NULL, 10),
+				    out))
+				return false;
+	}
+	read_holds(pl_json_member(root, "holds"), out);
+	return true;
+}
+
+static enum stock_phase phase_of(const char *word)
+{
+	static const char *const words[] = {[STOCK_PENDING] = "Pending",
+	                                    [STOCK_BOUND] = "Bound",
+	                                    [STOCK_TERMINATING] = "Terminating",
+	                                    [STOCK_SUCCEEDED] = "Succeeded",
+	                                    [STOCK_FAILED] = "Failed"};
+
+	for (unsigned i = STOCK_PENDING; i <= STOCK_FAILED; i++)
+		if (strcmp(words[i], word) == 0)
+			return (enum stock_phase)i;
+	return STOCK_BAD_STATE;
+}
+
+bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_pod *out)
+{
+	const char *phase = NULL, *cluster = "", *node = "", *shard = "", *reason = "",
+		   *uid = "", *since = NULL;
+	struct pl_json root;
+	int64_t v = 0;
+
+	pl_arena_reset(&stock->arena);
+	out->phase = STOCK_BAD_STATE;
+	out->node = STOCK_NONE;
+	out->epoch = 0;
+	if (pl_json_parse(&stock->arena, value, NULL, &root, NULL) != PL_OK ||
+	    pl_json_int(root, "v", PL_JSON_REQUIRED, &v, NULL) != PL_OK || v != 1 ||
+	    pl_json_string(root, "phase", PL_JSON_REQUIRED, &phase, NULL) != PL_OK ||
+	    pl_json_string(root, "cluster", PL_JSON_OPTIONAL, &cluster, NULL) != PL_OK ||
+	    pl_json_string(root, "node", PL_JSON_OPTIONAL, &node, NULL) != PL_OK ||
+	    pl_json_string(root, "uid", PL_JSON_OPTIONAL, &uid, NULL) != PL_OK ||
+	    pl_json_string(root, "shard", PL_JSON_OPTIONAL, &shard, NULL) != PL_OK ||
+	    pl_json_string(root, "since", PL_JSON_REQUIRED, &since, NULL) != PL_OK ||
+	    pl_json_string(root, "reason", PL_JSON_OPTIONAL, &reason, NULL) != PL_OK ||
+	    pl_json_int(root, "epoch", PL_JSON_OPTIONAL, &out->epoch, NULL) != PL_OK)
+		return false;
+	out->phase = phase_of(phase);
+	out->shard = truth_shard_of(pl_span_str(shard), UINT16_MAX);
+	out->node = *node == 0 ? STOCK_NONE
+	                       : scene_node_of(&stock->scene, pl_span_str(cluster),
+	                                       pl_span_str(node));
+	(void)snprintf(out->reason, sizeof out->reason, "%s", reason);
+	uid = strrchr(uid, '-');
+	out->life = uid == NULL ? UINT32_MAX : (uint32_t)strtoul(uid + 1, NULL, 10);
+	return out->phase != STOCK_BAD_STATE;
+}
