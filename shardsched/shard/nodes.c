@@ -236,7 +236,7 @@ static void set_scope(struct sched *sched, struct sched_node *node, enum node_sc
 		node_give_back(sched, node);
 		node->moving = false;
 	}
-	node->scope = scope;
+	node->scope = (uint8_t)scope;
 	snapshot_node_set_scope(&sched->snapshot, node->slot, scope);
 	if (opens)
 		tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
