@@ -192,6 +192,82 @@ void sched_rewound(struct sched *sched)
 	}
 }
 
+bool sched_view_wanted(const struct sched *sched, enum sched_view view)
+{
+	(void)sched;
+	return view == SCHED_WHOLE && fake.view;
+}
+
+void sched_view_begin(struct sched *sched, enum sched_view view)
+{
+	(void)sched;
+	T_EQ(view, SCHED_WHOLE);
+	fake.view_begun++;
+}
+
+void sched_view_records(struct sched *sched, enum sched_view view,
+                        const struct kv_record *records, size_t count)
+{
+	(void)sched;
+	T_EQ(view, SCHED_WHOLE);
+	for (size_t i = 0; i < count; i++)
+		T_TRUE(pl_span_cmp(records[i].key, PL_SPAN_LIT("/alloc/")) >= 0 &&
+		       pl_span_cmp(records[i].key, PL_SPAN_LIT("/nodes0")) < 0);
+	fake.view_records += (unsigned)count;
+}
+
+void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
+{
+	(void)sched;
+	T_TRUE(view == SCHED_WHOLE && revision > 0);
+	fake.view_ended++;
+}
+
+void sched_view_events(struct sched *sched, enum sched_view view,
+                       const struct kv_event *events, size_t count, int64_t revision)
+{
+	(void)sched;
+	T_TRUE(view == SCHED_WHOLE && count > 0);
+	T_EQ(events[count - 1].record.mod_revision, revision);
+	fake.view_events += (unsigned)count;
+}
+
+void sched_view_lost(struct sched *sched, enum sched_view view)
+{
+	(void)sched;
+	T_EQ(view, SCHED_WHOLE);
+	fake.view_lost++;
+}
+
+void sched_view_closed(struct sched *sched, enum sched_view view)
+{
+	(void)sched;
+	T_EQ(view, SCHED_WHOLE);
+	fake.view_closed++;
+}
+
+void sched_visit_records(struct sched *sched, uint32_t partition,
+                         const struct kv_record *records, size_t count)
+{
+	struct keys_id id;
+
+	(void)sched;
+	for (size_t i = 0; i < count; i++) {
+		T_EQ(keys_parse(records[i].key, &id, NULL), PL_OK);
+		T_TRUE(id.kind == KEYS_NODE || id.kind == KEYS_ALLOC);
+		T_EQ(id.partition, partition);
+	}
+	fake.visit_records += (unsigned)count;
+}
+
+void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
+{
+	(void)sched;
+	(void)partition;
+	fake.visits++;
+	fake.visit_revision = revision;
+}
+
 void sched_set_limits(struct sched *sched, struct kv_limits limits)
 {
 	(void)sched;
@@ -245,6 +321,17 @@ bool sched_next(struct sched *sched, struct sched_action *out)
 		fake.relist = false;
 		*out = (struct sched_action){
 			.what = SCHED_RELIST, .partition = 0, .part = SCHED_SCHEDULES};
+		return true;
+	}
+	if (fake.view_anew) {
+		fake.view_anew = false;
+		*out = (struct sched_action){.what = SCHED_ANEW, .view = SCHED_WHOLE};
+		return true;
+	}
+	if (fake.visit > 0) {
+		*out = (struct sched_action){.what = SCHED_VISIT,
+		                             .partition = fake.visit - 1};
+		fake.visit = 0;
 		return true;
 	}
 	if (fake.garbled > 0) {

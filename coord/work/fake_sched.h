@@ -22,6 +22,13 @@ struct fake_switches {
 	unsigned quiesced;    /* partitions, likewise */
 	unsigned configured;  /* how often it was */
 	uint32_t batch;       /* as the last settings said */
+	bool view;            /* it is wanted */
+	bool view_anew;       /* asked once */
+	unsigned view_begun, view_ended, view_records, view_events;
+	unsigned view_lost, view_closed;
+	uint32_t visit; /* a partition to be visited, and one more; 0: none */
+	unsigned visits, visit_records;
+	int64_t visit_revision;
 	struct kv_limits limits;
 };
 

@@ -56,6 +56,8 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	work->opts.load_ms = opts->load_ms == 0 ? WORK_LOAD_MS : opts->load_ms;
 	pl_list_init(&work->feeds);
 	pl_list_init(&work->calls);
+	pl_list_init(&work->views);
+	pl_list_init(&work->visits);
 	work->waiter = (struct kv_waiter){.fn = turn_on_room, .ctx = work};
 	pl_list_init(&work->waiter.link);
 	work->config_due = true;
@@ -73,10 +75,26 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	return PL_OK;
 }
 
+void work_rewound(struct work *work, const struct feed *feed, const struct view *view)
+{
+	if (work->sched != NULL)
+		sched_rewound(work->sched);
+	views_stop(work, view);
+	visits_cancel(work);
+	parts_rewound(work, feed);
+}
+
+static void leave(struct work *work)
+{
+	parts_lose_all(work);
+	views_stop(work, NULL);
+	visits_cancel(work);
+}
+
 static void on_closed(struct work *work)
 {
 	work_held_drop(work);
-	parts_lose_all(work);
+	leave(work);
 	work->shard = NULL;
 	pl_timer_stop(&work->load);
 }
@@ -109,7 +127,7 @@ void work_note(struct work *work, const struct shard_note *note)
 		parts_lost(work, note->partition);
 		return;
 	case SHARD_REWOUND:
-		parts_rewound(work, NULL);
+		work_rewound(work, NULL, NULL);
 		return;
 	case SHARD_CLOSED:
 		on_closed(work);
@@ -138,7 +156,7 @@ void work_note(struct work *work, const struct shard_note *note)
 void work_close(struct work *work, work_closed_fn *closed, void *ctx)
 {
 	PL_ASSERT(!work->closing);
-	parts_lose_all(work);
+	leave(work);
 	work->closing = true;
 	work->closed = closed;
 	work->closed_ctx = ctx;

@@ -3,7 +3,7 @@
  * sched.h decides, and its transactions go through the shard's guarded kv.
  *
  *	shard.h --notes--> work_note() --> sched --calls--> shard_kv()
- *	kv --three relists a partition--> sched
+ *	kv --three relists a partition, views, visits--> sched
  *
  * A partition's nodes, allocs and schedules are three relists, not one a shard over all
  * partitions: what a shard owns is any set of partitions, comes and goes one by one, and
@@ -32,7 +32,7 @@ struct work_told {
 	enum work_what what;
 	uint32_t partition;
 	uint64_t took_ms; /* since it was owned */
-	const char *part; /* "sched", "nodes", "alloc", "schedules" */
+	const char *part; /* "sched", "nodes", "alloc", "schedules", "view" */
 	struct pl_span key;
 	const struct pl_err *err;
 };

@@ -40,7 +40,7 @@ static void tell_trouble(const struct feed *feed, const struct pl_err *err)
 static void on_lost(struct feed *feed, const struct pl_err *err)
 {
 	if (err->code == PL_REWOUND)
-		parts_rewound(feed->work, feed);
+		work_rewound(feed->work, feed, NULL);
 	tell_trouble(feed, err);
 }
 

@@ -55,6 +55,8 @@ struct work_rates {
 	uint64_t lag_ms; /* the longest since it was told */
 };
 
+struct view;
+
 struct work {
 	struct kv *kv;
 	struct shard *shard; /* NULL: closed */
@@ -65,9 +67,10 @@ struct work {
 	struct part *part;   /* of each partition */
 	uint32_t parts;      /* 0: not known yet */
 	uint32_t unadopted, unopened, quiescing, opened;
-	struct pl_list feeds, calls;
+	struct pl_list feeds, calls, views, visits;
+	struct view *view[SCHED_VIEWS]; /* that is listened to */
 	struct pl_timer turn, load;
-	uint64_t retry_ms, pause_ms;
+	uint64_t retry_ms, pause_ms, view_ms;
 	/* Live configuration. */
 	bool config_due;         /* other settings are to be applied */
 	bool configured;         /* some have been */
@@ -86,6 +89,9 @@ struct work {
 /* work.c */
 void work_free(struct work *work);
 void work_kick(struct work *work); /* a turn follows, soon */
+/* Everything is listed anew, but by who found out that revisions mean nothing any more.
+ */
+void work_rewound(struct work *work, const struct feed *feed, const struct view *view);
 /* The last thing that a function does. */
 void work_tell(struct work *work, const struct work_told *told);
 
@@ -117,6 +123,16 @@ bool config_apply(struct work *work);
 void rates_tell(struct work *work);
 void rates_answered(struct work *work, const struct kv_result *result);
 void rates_seen(struct work *work, int64_t revision);
+
+/* work_views.c: what sched wants to see is opened, what it does not want is stopped */
+void views_follow(struct work *work);
+bool views_missing(const struct work *work); /* that could not be opened */
+void views_anew(struct work *work, enum sched_view which);
+void views_stop(struct work *work, const struct view *but);
+
+/* work_visits.c */
+void visits_begin(struct work *work, uint32_t partition);
+void visits_cancel(struct work *work);
 
 /* work_turn.c */
 void turn_run(void *ctx);

@@ -128,8 +128,6 @@ bool parts_opened(struct work *work, uint32_t *partition)
 /* The one that found out lists again by itself. */
 void parts_rewound(struct work *work, const struct feed *but)
 {
-	if (work->sched != NULL)
-		sched_rewound(work->sched);
 	for (uint32_t p = 0; p < work->parts; p++) {
 		struct part *part = &work->part[p];
 		bool again = false;

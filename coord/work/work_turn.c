@@ -107,6 +107,28 @@ static void tell(struct work *work, const struct sched_action *action)
 	                                    .err = action->err});
 }
 
+static void do_one(struct work *work, const struct sched_action *action)
+{
+	switch (action->what) {
+	case SCHED_CALL:
+		start(work, action);
+		return;
+	case SCHED_RELIST:
+		parts_relist(work, action->partition, action->part);
+		return;
+	case SCHED_ANEW:
+		views_anew(work, action->view);
+		return;
+	case SCHED_VISIT:
+		visits_begin(work, action->partition);
+		return;
+	case SCHED_GARBLED:
+	case SCHED_TROUBLE:
+		tell(work, action);
+		return;
+	}
+}
+
 /* False: there may be more. */
 static bool act(struct work *work)
 {
@@ -115,12 +137,7 @@ static bool act(struct work *work)
 	for (unsigned i = 0; i < WORK_ACTIONS; i++) {
 		if (work->closing || work->is_held || !sched_next(work->sched, &action))
 			return true;
-		if (action.what == SCHED_CALL)
-			start(work, &action);
-		else if (action.what == SCHED_RELIST)
-			parts_relist(work, action.partition, action.part);
-		else
-			tell(work, &action);
+		do_one(work, &action);
 	}
 	return false;
 }
@@ -172,6 +189,8 @@ static uint64_t next_ms(const struct work *work)
 		at = work->pause_ms;
 	if (work->unadopted > 0 && work->retry_ms < at)
 		at = work->retry_ms;
+	if (work->sched != NULL && views_missing(work) && work->view_ms < at)
+		at = work->view_ms;
 	return at;
 }
 
@@ -207,6 +226,8 @@ static void turn(struct work *work)
 		          work->opts.turn_pods);
 		more = !act(work);
 	}
+	if (work->sched != NULL && !work->closing && work->shard != NULL)
+		views_follow(work);
 	tell_opened(work);
 	parts_quiet(work);
 	if (!work->closing)
@@ -218,7 +239,8 @@ static void finish(struct work *work)
 	work_closed_fn *closed = work->closed;
 	void *ctx = work->closed_ctx;
 
-	if (!pl_list_empty(&work->feeds) || !pl_list_empty(&work->calls))
+	if (!pl_list_empty(&work->feeds) || !pl_list_empty(&work->calls) ||
+	    !pl_list_empty(&work->views) || !pl_list_empty(&work->visits))
 		return;
 	work_free(work);
 	closed(ctx);

@@ -1,0 +1,170 @@
+#include <stdlib.h>
+
+#include "coord/work/work_int.h"
+#include "store/base/alloc.h"
+#include "store/kv/keys.h"
+
+/* What sched follows whatever is owned: opened when it is wanted, stopped when not. */
+
+struct view {
+	struct pl_list link;
+	struct work *work; /* NULL: nobody listens any more */
+	struct relist *relist;
+	enum sched_view which;
+	struct work *home; /* whose list it is in, until it has stopped */
+};
+
+static const char *const names[SCHED_VIEWS] = {[SCHED_WHOLE] = "view"};
+
+static struct kv_keys keys_of(enum sched_view which)
+{
+	switch (which) {
+	case SCHED_WHOLE:
+		return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
+	case SCHED_VIEWS:
+		break;
+	}
+	PL_UNREACHABLE("a view");
+}
+
+static void stop(struct view *view)
+{
+	view->work->view[view->which] = NULL;
+	view->work = NULL;
+	relist_stop(view->relist);
+}
+
+static void tell_trouble(const struct view *view, const struct pl_err *err)
+{
+	work_tell(view->work, &(struct work_told){.what = WORK_TROUBLE,
+	                                          .part = names[view->which],
+	                                          .err = err});
+}
+
+static void on_lost(struct view *view, const struct pl_err *err)
+{
+	if (err->code == PL_REWOUND)
+		work_rewound(view->work, NULL, view);
+	else
+		sched_view_lost(view->work->sched, view->which);
+	tell_trouble(view, err);
+}
+
+static void on_news(struct view *view, const struct relist_note *note)
+{
+	struct sched *sched = view->work->sched;
+	enum sched_view which = view->which;
+
+	switch (note->what) {
+	case RELIST_BEGIN:
+		sched_view_begin(sched, which);
+		return;
+	case RELIST_PAGE:
+		sched_view_records(sched, which, note->records, note->count);
+		break;
+	case RELIST_END:
+		sched_view_end(sched, which, note->revision);
+		break;
+	case RELIST_EVENTS:
+		sched_view_events(sched, which, note->events, note->count,
+		                  note->revision);
+		break;
+	case RELIST_LOST:
+		on_lost(view, note->err);
+		return;
+	case RELIST_TROUBLE:
+		tell_trouble(view, note->err);
+		return;
+	case RELIST_PROGRESS:
+	case RELIST_STOPPED:
+		return;
+	}
+	work_kick(view->work);
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	struct view *view = ctx;
+	struct work *home = view->home;
+
+	if (note->what != RELIST_STOPPED) {
+		if (view->work != NULL)
+			on_news(view, note);
+		return;
+	}
+	pl_list_del(&view->link);
+	free(view);
+	work_kick(home);
+}
+
+static enum pl_code open(struct work *work, enum sched_view which, struct pl_err *err)
+{
+	struct view *view = pl_calloc(1, sizeof *view);
+	struct relist_opts opts = {.keys = keys_of(which), .page_keys = WORK_PAGE_KEYS};
+	enum pl_code code;
+
+	if (view == NULL)
+		return pl_err_set(err, PL_NOMEM, "a view");
+	view->work = view->home = work;
+	view->which = which;
+	if (work->opts.sched.seed != 0)
+		opts.seed =
+			work->opts.sched.seed + KEYS_PARTITIONS_MAX * SCHED_PARTS + which;
+	code = relist_open(work->kv, &opts, on_note, view, &view->relist, err);
+	if (code != PL_OK) {
+		free(view);
+		return code;
+	}
+	pl_list_add_tail(&work->views, &view->link);
+	work->view[which] = view;
+	return PL_OK;
+}
+
+void views_follow(struct work *work)
+{
+	uint64_t now = kv_now_ms(work->kv);
+
+	for (unsigned i = 0; i < SCHED_VIEWS; i++) {
+		enum sched_view which = (enum sched_view)i;
+		bool wanted = sched_view_wanted(work->sched, which);
+		struct pl_err err = {0};
+
+		if (wanted == (work->view[i] != NULL))
+			continue;
+		if (!wanted) {
+			stop(work->view[i]);
+			sched_view_closed(work->sched, which);
+		} else if (now >= work->view_ms && open(work, which, &err) != PL_OK) {
+			work->view_ms = now + WORK_RETRY_MS;
+			work_tell(work, &(struct work_told){.what = WORK_TROUBLE,
+			                                    .part = names[i],
+			                                    .err = &err});
+		}
+	}
+}
+
+bool views_missing(const struct work *work)
+{
+	for (unsigned i = 0; i < SCHED_VIEWS; i++)
+		if (work->view[i] == NULL &&
+		    sched_view_wanted(work->sched, (enum sched_view)i))
+			return true;
+	return false;
+}
+
+void views_anew(struct work *work, enum sched_view which)
+{
+	if (work->view[which] == NULL)
+		return;
+	stop(work->view[which]);
+	sched_view_lost(work->sched, which);
+	work_kick(work);
+}
+
+/* What they had told is void; the one that found out goes on by itself. */
+void views_stop(struct work *work, const struct view *but)
+{
+	for (unsigned i = 0; i < SCHED_VIEWS; i++)
+		if (work->view[i] != NULL && work->view[i] != but)
+			stop(work->view[i]);
+}

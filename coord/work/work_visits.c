@@ -1,0 +1,162 @@
+#include <stdlib.h>
+
+#include "coord/work/work_int.h"
+#include "store/base/alloc.h"
+#include "store/keys/keys.h"
+#include "store/kv/calls.h"
+#include "store/kv/keys.h"
+
+/*
+ * A visit: the nodes and allocs of a partition, listed once, all at one revision. The
+ * first page of both comes in one transaction, which for most partitions is all.
+ */
+
+enum { VISIT_PAGE_KEYS = 500, VISIT_TIMEOUT_MS = 5000, VISIT_PREFIXES = 2 };
+
+struct visit {
+	struct pl_list link;
+	struct work *work;
+	struct kv_call *call;
+	struct kv_waiter waiter; /* while the client has no room */
+	uint32_t partition;
+	int64_t revision; /* 0: nothing was read yet */
+	unsigned left;    /* prefixes, as bits, of which there is more */
+	struct keys_text prefix[VISIT_PREFIXES];
+	uint8_t end[VISIT_PREFIXES][KEYS_SIZE_MAX];
+	size_t from_len[VISIT_PREFIXES];
+	uint8_t from[VISIT_PREFIXES][KEYS_SIZE_MAX + 1];
+};
+
+static void end(struct visit *visit, int64_t revision)
+{
+	struct work *work = visit->work;
+
+	pl_list_del(&visit->link);
+	pl_list_del(&visit->waiter.link);
+	sched_visit_end(work->sched, visit->partition, revision);
+	free(visit);
+	work_kick(work);
+}
+
+/* Behind that key; false: none of ours. */
+static bool go_behind(struct visit *visit, unsigned which, struct pl_span key)
+{
+	if (key.len >= sizeof visit->from[which])
+		return false;
+	memcpy(visit->from[which], key.at, key.len);
+	visit->from[which][key.len] = 0;
+	visit->from_len[which] = key.len + 1;
+	return true;
+}
+
+static bool take(struct visit *visit, unsigned which, const struct kv_get_result *page)
+{
+	sched_visit_records(visit->work->sched, visit->partition, page->records,
+	                    page->count);
+	visit->left &= ~(1u << which);
+	if (!page->more)
+		return true;
+	visit->left |= 1u << which;
+	return page->count > 0 &&
+	       go_behind(visit, which, page->records[page->count - 1].key);
+}
+
+static void next(struct visit *visit);
+
+static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct visit *visit = ctx;
+	unsigned asked = visit->left;
+	size_t at = 0;
+	bool good = err == NULL;
+
+	visit->call = NULL;
+	if (good && visit->revision == 0)
+		visit->revision = result->header.revision;
+	for (unsigned i = 0; good && i < VISIT_PREFIXES; i++)
+		if ((asked >> i & 1) != 0)
+			good = at < result->txn.count &&
+			       take(visit, i, &result->txn.results[at++].get);
+	if (!good)
+		end(visit, 0);
+	else if (visit->left == 0)
+		end(visit, visit->revision);
+	else
+		next(visit);
+}
+
+static enum pl_code ask(struct visit *visit, struct pl_err *err)
+{
+	struct kv_req op[VISIT_PREFIXES];
+	struct kv_req req = {.op = KV_TXN, .txn = {.then = op}};
+
+	for (unsigned i = 0; i < VISIT_PREFIXES; i++) {
+		struct kv_keys keys;
+
+		if ((visit->left >> i & 1) == 0)
+			continue;
+		keys = kv_range(
+			pl_span(visit->from[i], visit->from_len[i]),
+			kv_prefix_end(keys_span(&visit->prefix[i]), visit->end[i]));
+		op[req.txn.then_count] = kv_op_get(keys);
+		op[req.txn.then_count].get.limit = VISIT_PAGE_KEYS;
+		op[req.txn.then_count++].get.revision = visit->revision;
+	}
+	return kv_start(visit->work->kv, &req, VISIT_TIMEOUT_MS, on_done, visit,
+	                &visit->call, err);
+}
+
+static void next(struct visit *visit)
+{
+	struct pl_err err = {0};
+	enum pl_code code = ask(visit, &err);
+
+	if (code == PL_BUSY)
+		kv_when_room(visit->work->kv, &visit->waiter);
+	else if (code != PL_OK)
+		end(visit, 0);
+}
+
+static void on_room(void *ctx)
+{
+	next(ctx);
+}
+
+void visits_begin(struct work *work, uint32_t partition)
+{
+	static const enum keys_kind kinds[VISIT_PREFIXES] = {KEYS_NODE, KEYS_ALLOC};
+	struct visit *visit = pl_calloc(1, sizeof *visit);
+	enum pl_code code = PL_OK;
+
+	if (visit == NULL) {
+		sched_visit_end(work->sched, partition, 0);
+		return;
+	}
+	visit->work = work;
+	visit->partition = partition;
+	visit->waiter = (struct kv_waiter){.fn = on_room, .ctx = visit};
+	visit->left = (1u << VISIT_PREFIXES) - 1;
+	pl_list_init(&visit->waiter.link);
+	pl_list_add_tail(&work->visits, &visit->link);
+	for (unsigned i = 0; i < VISIT_PREFIXES && code == PL_OK; i++) {
+		struct keys_id id = {.kind = kinds[i], .partition = partition};
+
+		code = keys_prefix(&id, 2, &visit->prefix[i], NULL);
+		visit->from_len[i] = visit->prefix[i].len;
+		memcpy(visit->from[i], visit->prefix[i].at, visit->prefix[i].len);
+	}
+	PL_ASSERT(code == PL_OK);
+	next(visit);
+}
+
+void visits_cancel(struct work *work)
+{
+	PL_LIST_EACH (link, &work->visits) {
+		struct visit *visit = PL_LIST_ITEM(link, struct visit, link);
+
+		if (visit->call != NULL)
+			kv_cancel(work->kv, visit->call);
+		else
+			end(visit, 0);
+	}
+}
