@@ -28,6 +28,7 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		           PLACED_TERMINATING) != 0);
 	}
 	PL_ASSERT(unknown == node->unknown);
+	PL_ASSERT((unknown > 0) == !pl_list_empty(&node->lacking));
 	PL_ASSERT(sent == 0 || node->call != 0);
 	PL_ASSERT(node->used.pods == node->count);
 }

@@ -76,6 +76,7 @@ struct sched_node {
 	struct pl_list ready;   /* has pods that can be committed */
 	struct pl_list waiting; /* pods, by link */
 	struct pl_list odd;     /* does not add up */
+	struct pl_list lacking; /* lists pods whose spec is not known */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	uint32_t waiting_count;
 	uint32_t bundled; /* of these */
@@ -271,6 +272,7 @@ struct sched {
 	struct sched_partition *partition;
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
+	struct pl_list lacking; /* nodes */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];
 	uint64_t doubts_ms; /* when the first become the second */

@@ -153,6 +153,19 @@ void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
 }
 
+static void lacks_more(struct sched *sched, struct sched_node *node)
+{
+	if (node->unknown++ == 0)
+		pl_list_add_tail(&sched->lacking, &node->lacking);
+}
+
+static void lacks_less(struct sched_node *node)
+{
+	PL_ASSERT(node->unknown > 0);
+	if (--node->unknown == 0)
+		pl_list_del(&node->lacking);
+}
+
 void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
                 uint32_t placed, bool sent)
 {
@@ -166,7 +179,7 @@ void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *
 	node->used.pods++;
 	pod->listed++;
 	if (pod->spec == NULL)
-		node->unknown++;
+		lacks_more(sched, node);
 	else
 		sum(sched, node, pod->spec, true);
 	if (placed == SNAPSHOT_NONE && node->slot != SNAPSHOT_NONE && pod->spec != NULL)
@@ -181,7 +194,7 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 
 	PL_ASSERT(i < node->count && pod->listed > 0);
 	if (pod->spec == NULL)
-		node->unknown--;
+		lacks_less(node);
 	else
 		sum(sched, node, pod->spec, false);
 	node->count--;
@@ -245,7 +258,7 @@ static void forget_at(struct sched *sched, struct sched_node *node, uint32_t i)
 	struct listed *listed = &node->listed[i];
 
 	sum(sched, node, listed->pod->spec, false);
-	node->unknown++;
+	lacks_more(sched, node);
 	if (listed->placed != SNAPSHOT_NONE)
 		snapshot_pod_remove(&sched->snapshot, listed->placed);
 	listed->placed = SNAPSHOT_NONE;
@@ -256,7 +269,7 @@ static void learn_at(struct sched *sched, struct sched_node *node, uint32_t i)
 	struct listed *listed = &node->listed[i];
 
 	sum(sched, node, listed->pod->spec, true);
-	node->unknown--;
+	lacks_less(node);
 	if (node->slot != SNAPSHOT_NONE)
 		place(sched, node, listed);
 	node_settle(sched, node);

@@ -113,12 +113,8 @@ static void open(struct sched *sched, struct sched_partition *of)
 /* Other nodes wait for what was not listed yet here. */
 static void open_others(struct sched *sched)
 {
-	PL_MAP_EACH (at, &sched->nodes) {
-		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
-
-		if (node->unknown > 0)
-			node_settle(sched, node);
-	}
+	PL_LIST_EACH (link, &sched->lacking)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
 }
 
 void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part)

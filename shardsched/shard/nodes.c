@@ -49,6 +49,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->ready);
 	pl_list_init(&node->waiting);
 	pl_list_init(&node->odd);
+	pl_list_init(&node->lacking);
 	pl_list_init(&node->bundle);
 	pl_list_init(&node->of_partition);
 	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
@@ -84,6 +85,7 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	pl_list_del(&node->of_partition);
 	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
+	pl_list_del(&node->lacking);
 	pl_map_del(&sched->nodes, &node->by_name);
 	node_drop(&sched->model, &node->node);
 	strings_unref(&sched->model.strings, node->key[0]);

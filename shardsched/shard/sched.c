@@ -151,6 +151,7 @@ static void lists_init(struct sched *sched)
 	pl_map_init(&sched->pods);
 	pl_list_init(&sched->ready);
 	pl_list_init(&sched->wanted);
+	pl_list_init(&sched->lacking);
 	for (unsigned i = 0; i < 2; i++) {
 		pl_list_init(&sched->doubts[i]);
 		pl_list_init(&sched->odd[i]);
