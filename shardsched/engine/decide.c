@@ -34,6 +34,27 @@ static void make_room(struct engine *engine, const struct profile *profile,
 		out->preempt.code = code;
 }
 
+/* With a reference. The pod may have been read before somebody asked for its labels. */
+static enum pl_code spec_of(struct engine *engine, const struct pod *pod,
+                            const struct spec **out, struct pl_err *err)
+{
+	struct identity beside = pod_beside(pod);
+	enum pl_code code;
+	struct pod is;
+
+	if (identity_due(&engine->model, pod->name, &beside) == 0) {
+		*out = model_ref(&engine->model, MODEL_SPECS, pod->spec);
+		return PL_OK;
+	}
+	is = pod_copy(&engine->model, pod);
+	code = engine_pod_join(engine, &is, err);
+
+	if (code == PL_OK)
+		*out = model_ref(&engine->model, MODEL_SPECS, is.spec);
+	pod_drop(&engine->model, &is);
+	return code;
+}
+
 enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                            struct engine_decision *out, struct pl_err *err)
 {
@@ -49,8 +70,13 @@ enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
 	                        .nominated = engine_pod_nominated(engine, pod),
 	                        .created_ms = pod->created_ms};
 	struct fw_class *class = NULL;
-	enum pl_code code = engine_class(engine, pod->spec, &class, err);
+	const struct spec *spec;
+	enum pl_code code = spec_of(engine, pod, &spec, err);
 
+	if (code != PL_OK)
+		return code;
+	code = engine_class(engine, spec, &class, err);
+	model_unref(&engine->model, MODEL_SPECS, spec);
 	if (code != PL_OK)
 		return code;
 	*out = (struct engine_decision){.profile = class->profile, .draw = draw};

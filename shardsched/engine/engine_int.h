@@ -19,6 +19,8 @@ struct engine {
 	struct pl_map pods;   /* by namespace and name */
 	struct pl_map absent; /* by cluster and name: nodes that pods wait for */
 	uint32_t aside;       /* pods that do */
+	uint32_t beside;      /* pods with labels beside their class: identity.h */
+	uint64_t named;       /* up to where all of them were seen to */
 	struct pool pool;     /* of open classes */
 };
 
@@ -60,7 +62,21 @@ PL_NODISCARD enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slo
                                              struct pl_err *err);
 /* The slot, or SNAPSHOT_NONE. */
 uint32_t engine_pod_nominated(const struct engine *engine, const struct pod *pod);
+/* On that node, or nominated for it. */
+PL_NODISCARD enum pl_code engine_pod_place(struct engine *engine,
+                                           struct engine_pod *entry, uint32_t slot,
+                                           struct pl_err *err);
+/* Takes the pod over; what was there is the caller's. */
+void engine_pod_set(struct engine *engine, struct engine_pod *entry, struct pod *pod);
 void engine_pods_done(struct engine *engine);
+
+/* -- join.c ------------------------------------------------------------------------- */
+
+/* Labels that are asked for by now go into the classes of all pods. */
+PL_NODISCARD enum pl_code engine_pods_join(struct engine *engine, struct pl_err *err);
+/* The same for one that was read, perhaps before. */
+PL_NODISCARD enum pl_code engine_pod_join(struct engine *engine, struct pod *pod,
+                                          struct pl_err *err);
 
 /* -- absent.c ---------------------------------------------------------------------- */
 

@@ -5,8 +5,10 @@ enum pl_code engine_class(struct engine *engine, const struct spec *spec,
                           struct fw_class **out, struct pl_err *err)
 {
 	struct pool_class *open;
-	enum pl_code code = pool_get(&engine->pool, spec, &open, err);
+	enum pl_code code = engine_pods_join(engine, err);
 
+	if (code == PL_OK)
+		code = pool_get(&engine->pool, spec, &open, err);
 	if (code == PL_OK)
 		*out = open->class;
 	return code;

@@ -35,9 +35,8 @@ static struct pod_on_node on_node(struct engine_pod *entry)
 	};
 }
 
-/* On that node, or nominated for it. */
-static enum pl_code place_at(struct engine *engine, struct engine_pod *entry,
-                             uint32_t slot, struct pl_err *err)
+enum pl_code engine_pod_place(struct engine *engine, struct engine_pod *entry,
+                              uint32_t slot, struct pl_err *err)
 {
 	const struct pod_on_node pod = on_node(entry);
 	bool bound = entry->pod.node != 0;
@@ -63,7 +62,7 @@ static enum pl_code place(struct engine *engine, struct engine_pod *entry,
 		return PL_OK;
 	slot = snapshot_node_find(&engine->snapshot, entry->cluster, name);
 	if (slot != SNAPSHOT_NONE)
-		return place_at(engine, entry, slot, err);
+		return engine_pod_place(engine, entry, slot, err);
 	code = absent_get(engine, entry->cluster, name, &absent, err);
 	if (code == PL_OK)
 		absent_add(engine, absent, entry);
@@ -88,12 +87,21 @@ static void unplace(struct engine *engine, struct engine_pod *entry)
 	entry->place = ENGINE_WAITS;
 }
 
+void engine_pod_set(struct engine *engine, struct engine_pod *entry, struct pod *pod)
+{
+	engine->beside -= entry->pod.beside != 0;
+	engine->beside += pod->beside != 0;
+	entry->pod = *pod;
+	*pod = (struct pod){0};
+}
+
 static void entry_free(struct engine *engine, struct engine_pod *entry)
 {
 	unplace(engine, entry);
 	if (pl_map_has(&entry->by_name))
 		pl_map_del(&engine->pods, &entry->by_name);
 	strings_unref(&engine->model.strings, entry->cluster);
+	engine->beside -= entry->pod.beside != 0;
 	pod_drop(&engine->model, &entry->pod);
 	free(entry);
 }
@@ -109,8 +117,7 @@ static struct engine_pod *entry_new(struct engine *engine, uint32_t cluster,
 		pl_err_set(err, PL_NOMEM, "keep a pod");
 		return NULL;
 	}
-	entry->pod = *pod;
-	*pod = (struct pod){0};
+	engine_pod_set(engine, entry, pod);
 	entry->cluster = strings_ref(&engine->model.strings, cluster);
 	entry->key[0] = entry->pod.spec->namespace;
 	entry->key[1] = entry->pod.name;
@@ -140,12 +147,12 @@ static bool is_same(const struct engine_pod *old, uint32_t cluster, const struct
 static void update(struct engine *engine, struct engine_pod *entry, struct pod *pod)
 {
 	bool terminates = entry->pod.deleted_ms == 0 && pod->deleted_ms != 0;
+	struct pod was = entry->pod;
 
 	if (terminates && entry->place == ENGINE_PLACED)
 		snapshot_pod_terminate(&engine->snapshot, entry->number);
-	pod_drop(&engine->model, &entry->pod);
-	entry->pod = *pod;
-	*pod = (struct pod){0};
+	engine_pod_set(engine, entry, pod);
+	pod_drop(&engine->model, &was);
 }
 
 enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod *pod,
@@ -185,14 +192,14 @@ enum pl_code engine_pod_drop(struct engine *engine, uint32_t namespace, uint32_t
 	return PL_OK;
 }
 
+/* Of that pod, on that node. */
 static struct pod copy(struct engine *engine, const struct pod *pod, uint32_t node)
 {
 	struct strings *strings = &engine->model.strings;
-	struct pod out = *pod;
+	struct pod out = pod_copy(&engine->model, pod);
 
-	out.spec = model_ref(&engine->model, MODEL_SPECS, pod->spec);
-	out.name = strings_ref(strings, pod->name);
-	out.uid = strings_ref(strings, pod->uid);
+	strings_unref(strings, out.node);
+	strings_unref(strings, out.nominated);
 	out.node = strings_ref(strings, node);
 	out.nominated = 0;
 	return out;
@@ -212,10 +219,15 @@ enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_
 		return pl_err_set(err, PL_EXISTS,
 		                  "a pod of that name is on a node already");
 	bound = copy(engine, pod, row->node.name);
+	code = engine_pod_join(engine, &bound, err);
+	if (code != PL_OK) {
+		pod_drop(&engine->model, &bound);
+		return code;
+	}
 	new = entry_new(engine, row->cluster, &bound, err);
 	if (new == NULL)
 		return PL_NOMEM;
-	code = place_at(engine, new, slot, err);
+	code = engine_pod_place(engine, new, slot, err);
 	if (code != PL_OK) {
 		entry_free(engine, new);
 		return code;
@@ -237,7 +249,7 @@ enum pl_code engine_pods_adopt(struct engine *engine, uint32_t slot, struct pl_e
 	PL_LIST_EACH (link, &absent->pods) {
 		struct engine_pod *pod = PL_LIST_ITEM(link, struct engine_pod, link);
 
-		code = place_at(engine, pod, slot, err);
+		code = engine_pod_place(engine, pod, slot, err);
 		if (code != PL_OK)
 			break;
 	}

@@ -9,6 +9,7 @@ static intern_release_fn *const release[MODEL_KIND_COUNT] = {MODEL_KIND_MAP(RELE
 void model_init(struct model *model)
 {
 	strings_init(&model->strings);
+	model->identities = (struct identities){.named = 0};
 	for (int kind = 0; kind < MODEL_KIND_COUNT; kind++)
 		intern_init(&model->intern[kind], model, release[kind]);
 }

@@ -13,6 +13,7 @@
 #define SHARDSCHED_MODEL_MODEL_H
 
 #include "shardsched/model/draft.h"
+#include "shardsched/model/identity.h"
 #include "shardsched/model/intern.h"
 #include "shardsched/model/strings.h"
 #include "store/base/arena.h"
@@ -36,6 +37,7 @@ enum model_kind { MODEL_KIND_MAP(MODEL_KIND_ENUM) MODEL_KIND_COUNT };
 struct model {
 	struct strings strings;
 	struct intern intern[MODEL_KIND_COUNT];
+	struct identities identities;
 };
 
 void model_init(struct model *model);

@@ -17,11 +17,14 @@ enum pl_code pod_make(struct model *model, struct pl_arena *arena,
 {
 	struct maker maker;
 	struct pod made = {0};
-	enum pl_code code = spec_make(model, arena, draft, &made.spec, err);
+	struct identity beside;
+	enum pl_code code = spec_make(model, arena, draft, &made.spec, &beside, err);
 
 	if (code != PL_OK)
 		return code;
 	maker_init(&maker, model, arena);
+	made.index = beside.index;
+	made.beside = (uint8_t)beside.keys;
 	made.name = maker_text(&maker, draft->meta.name);
 	made.uid = maker_name(&maker, draft->meta.uid);
 	made.node = maker_name(&maker, draft->node_name);
@@ -30,12 +33,44 @@ enum pl_code pod_make(struct model *model, struct pl_arena *arena,
 	made.started_ms = draft->started_ms;
 	made.deleted_ms = draft->meta.deleted_ms;
 	made.preempted = draft->preempted;
-	made.phase = (uint32_t)phase_of(draft->phase);
+	made.phase = (uint8_t)phase_of(draft->phase);
 	if (maker.code != PL_OK) {
 		pod_drop(model, &made);
 		return pl_err_set(err, maker.code, "keep a pod");
 	}
 	*out = made;
+	return PL_OK;
+}
+
+struct pod pod_copy(struct model *model, const struct pod *pod)
+{
+	struct pod out = *pod;
+
+	out.spec = model_ref(model, MODEL_SPECS, pod->spec);
+	strings_ref(&model->strings, pod->name);
+	strings_ref(&model->strings, pod->uid);
+	strings_ref(&model->strings, pod->node);
+	strings_ref(&model->strings, pod->nominated);
+	strings_ref(&model->strings, pod->index);
+	return out;
+}
+
+enum pl_code pod_join(struct model *model, struct pl_arena *arena, struct pod *pod,
+                      struct pl_err *err)
+{
+	const struct identity beside = pod_beside(pod);
+	uint32_t due = identity_due(model, pod->name, &beside);
+	const struct spec *joined;
+	enum pl_code code;
+
+	if (due == 0)
+		return PL_OK;
+	code = spec_join(model, arena, pod->spec, pod->name, &beside, due, &joined, err);
+	if (code != PL_OK)
+		return code;
+	model_unref(model, MODEL_SPECS, pod->spec);
+	pod->spec = joined;
+	pod->beside &= (uint8_t)~due;
 	return PL_OK;
 }
 
@@ -46,5 +81,6 @@ void pod_drop(struct model *model, struct pod *pod)
 	strings_unref(&model->strings, pod->uid);
 	strings_unref(&model->strings, pod->node);
 	strings_unref(&model->strings, pod->nominated);
+	strings_unref(&model->strings, pod->index);
 	*pod = (struct pod){0};
 }

@@ -18,16 +18,28 @@ struct pod {
 	int64_t created_ms; /* 0: not said, as the others */
 	int64_t started_ms;
 	int64_t deleted_ms; /* it is being deleted */
-	uint32_t phase;     /* enum pod_phase */
-	uint32_t preempted; /* its deletion makes room for another pod */
+	uint32_t index;     /* of the labels that stand beside the class: identity.h */
+	uint8_t beside;     /* which these are */
+	uint8_t phase;      /* enum pod_phase */
+	bool preempted;     /* its deletion makes room for another pod */
 };
 
 /* From a draft; holds references until pod_drop. Errors as of spec_make. */
 PL_NODISCARD enum pl_code pod_make(struct model *model, struct pl_arena *arena,
                                    const struct pod_draft *draft, struct pod *out,
                                    struct pl_err *err);
+/* Another one like it, with references of its own. */
+struct pod pod_copy(struct model *model, const struct pod *pod);
+/* Labels that stand beside its class and are asked for by now go into it. PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_join(struct model *model, struct pl_arena *arena,
+                                   struct pod *pod, struct pl_err *err);
 /* A zeroed one, too. */
 void pod_drop(struct model *model, struct pod *pod);
+
+static inline struct identity pod_beside(const struct pod *pod)
+{
+	return (struct identity){pod->index, pod->beside};
+}
 
 /* It takes no room any more. */
 static inline bool pod_is_over(const struct pod *pod)

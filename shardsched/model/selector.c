@@ -143,6 +143,17 @@ static uint32_t drop_twins(struct strings *strings, struct part *part, uint32_t 
 	return kept;
 }
 
+/* Labels that stand beside classes have to know of each selector that is kept. */
+static const struct selector *take(struct maker *maker, struct selector *draft,
+                                   size_t size)
+{
+	const struct selector *selector = maker_take(maker, MODEL_SELECTORS, draft, size);
+
+	if (selector != NULL && selector->item.refs == 1) /* it is new */
+		identity_ask(maker->model, selector);
+	return selector;
+}
+
 static const struct selector *put_together(struct maker *maker, struct part *part,
                                            uint32_t count, uint32_t flags)
 {
@@ -176,7 +187,7 @@ static const struct selector *put_together(struct maker *maker, struct part *par
 		if (part[i].row.op == SELECTOR_BAD)
 			draft->flags |= SELECTOR_INVALID;
 	}
-	return maker_take(maker, MODEL_SELECTORS, draft, size);
+	return take(maker, draft, size);
 }
 
 static const struct selector *from_parts(struct maker *maker, struct part *part,
@@ -243,6 +254,8 @@ void selector_release(struct model *model, const struct intern_item *value)
 	const struct selector *selector =
 		PL_CONTAINER_OF_CONST(value, struct selector, item);
 
+	if (value->id != 0) /* it was kept: not a draft */
+		identity_unask(model, selector);
 	for (uint32_t i = 0; i < selector->count; i++) {
 		const struct selector_row *row = &selector->row[i];
 		const uint32_t *values = selector_values(selector, row);

@@ -287,7 +287,6 @@ static void put_gang(struct maker *maker, const struct pod_draft *draft,
 static void put_fields(struct maker *maker, const struct pod_draft *draft,
                        struct spec *spec)
 {
-	spec->labels = labels_make(maker, draft->meta.labels);
 	spec->node_selector = labels_make(maker, draft->node_selector);
 	spec->required = node_selector_make(maker, draft->required);
 	spec->preferred = node_selector_make(maker, draft->preferred);
@@ -302,8 +301,22 @@ static void put_fields(struct maker *maker, const struct pod_draft *draft,
 		spec->flags |= SPEC_HOST_NETWORK;
 }
 
+/* When the pod's own selectors are made, which may ask for them. */
+static void put_labels(struct maker *maker, const struct pod_draft *draft,
+                       struct spec *spec, struct identity *beside)
+{
+	struct pl_span index = {0};
+	struct draft_pairs labels = identity_split(maker->model, maker->arena,
+	                                           &draft->meta, &beside->keys, &index);
+
+	spec->labels = labels_make(maker, labels);
+	if (index.at != NULL && beside->keys != 0)
+		beside->index = maker_text(maker, index);
+}
+
 static const struct spec *make(struct maker *maker, const struct pod_draft *draft,
-                               const struct spec_requests *requests)
+                               const struct spec_requests *requests,
+                               struct identity *beside)
 {
 	struct spec counts = {0}, *made;
 	struct half half = {0};
@@ -325,14 +338,16 @@ static const struct spec *make(struct maker *maker, const struct pod_draft *draf
 	put_all_spreads(maker, draft, &half);
 	put_all_volumes(maker, draft, &half);
 	put_containers(maker, draft, &half);
+	put_labels(maker, draft, made, beside);
 	return maker_take(maker, MODEL_SPECS, made, size);
 }
 
 enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                        const struct pod_draft *draft, const struct spec **out,
-                       struct pl_err *err)
+                       struct identity *beside, struct pl_err *err)
 {
 	struct spec_requests requests;
+	struct identity made_beside = {0};
 	struct maker maker;
 	const struct spec *made;
 	enum pl_code code = spec_requests_make(arena, draft, &requests, err);
@@ -340,68 +355,146 @@ enum pl_code spec_make(struct model *model, struct pl_arena *arena,
 	if (code != PL_OK)
 		return code;
 	maker_init(&maker, model, arena);
-	made = make(&maker, draft, &requests);
-	if (maker.code != PL_OK)
+	made = make(&maker, draft, &requests, &made_beside);
+	if (maker.code != PL_OK) {
+		strings_unref(&model->strings, made_beside.index);
 		return pl_err_set(err, maker.code, "keep a pod");
+	}
 	*out = made;
+	*beside = made_beside;
 	return PL_OK;
 }
 
-static void release_terms(struct model *model, const struct spec_term *term,
-                          uint32_t count)
+/* -- what it refers to ------------------------------------------------------ */
+
+/* A reference more to all of it, or one less. */
+struct refs {
+	struct model *model;
+	bool more;
+};
+
+static void of_value(struct refs refs, enum model_kind kind, const void *value)
 {
-	for (uint32_t i = 0; i < count; i++)
-		model_unref(model, MODEL_POD_TERMS, term[i].term);
+	if (refs.more)
+		(void)model_ref(refs.model, kind, value);
+	else
+		model_unref(refs.model, kind, value);
 }
 
-static void release_texts(struct model *model, const uint32_t *id, uint32_t count)
+static void of_texts(struct refs refs, const uint32_t *id, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
-		strings_unref(&model->strings, id[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		if (refs.more)
+			(void)strings_ref(&refs.model->strings, id[i]);
+		else
+			strings_unref(&refs.model->strings, id[i]);
+	}
 }
 
-static void release_rows(struct model *model, const struct spec *spec)
+static void of_terms(struct refs refs, const struct spec_term *term, uint32_t count)
 {
-	release_terms(model, spec_affinity(spec), spec->affinity.count);
-	release_terms(model, spec_anti_affinity(spec), spec->anti_affinity.count);
-	release_terms(model, spec_soft_affinity(spec), spec->soft_affinity.count);
-	release_terms(model, spec_soft_anti_affinity(spec),
-	              spec->soft_anti_affinity.count);
+	for (uint32_t i = 0; i < count; i++)
+		of_value(refs, MODEL_POD_TERMS, term[i].term);
+}
+
+static void of_rows(struct refs refs, const struct spec *spec)
+{
+	of_terms(refs, spec_affinity(spec), spec->affinity.count);
+	of_terms(refs, spec_anti_affinity(spec), spec->anti_affinity.count);
+	of_terms(refs, spec_soft_affinity(spec), spec->soft_affinity.count);
+	of_terms(refs, spec_soft_anti_affinity(spec), spec->soft_anti_affinity.count);
 	for (uint32_t i = 0; i < spec->spreads.count; i++) {
 		const struct spec_spread *spread = &spec_spreads(spec)[i];
 
-		model_unref(model, MODEL_SELECTORS, spread->selector);
-		strings_unref(&model->strings, spread->topology_key);
+		of_value(refs, MODEL_SELECTORS, spread->selector);
+		of_texts(refs, &spread->topology_key, 1);
 	}
 	for (uint32_t i = 0; i < spec->volumes.count; i++) {
 		const struct spec_volume *volume = &spec_volumes(spec)[i];
 
-		release_texts(model,
-		              (const uint32_t[]){volume->name, volume->id, volume->pool},
-		              3);
+		of_texts(refs, (const uint32_t[]){volume->name, volume->id, volume->pool},
+		         3);
 	}
 	for (uint32_t i = 0; i < spec->ports.count; i++)
-		strings_unref(&model->strings, spec_ports(spec)[i].ip);
-	release_texts(model, spec_images(spec), spec->images.count);
-	release_texts(model, spec_gates(spec), spec->gates.count);
-	release_texts(model, spec_monitors(spec), spec->monitors.count);
+		of_texts(refs, &spec_ports(spec)[i].ip, 1);
+	of_texts(refs, spec_images(spec), spec->images.count);
+	of_texts(refs, spec_gates(spec), spec->gates.count);
+	of_texts(refs, spec_monitors(spec), spec->monitors.count);
+}
+
+/* All but the labels. */
+static void of_rest(struct refs refs, const struct spec *spec)
+{
+	of_value(refs, MODEL_LABELS, spec->node_selector);
+	of_value(refs, MODEL_NODE_SELECTORS, spec->required);
+	of_value(refs, MODEL_NODE_SELECTORS, spec->preferred);
+	of_value(refs, MODEL_TOLERATIONS, spec->tolerations);
+	of_value(refs, MODEL_RESOURCES, spec->requests);
+	of_texts(refs,
+	         (const uint32_t[]){spec->namespace, spec->scheduler, spec->owner_kind,
+	                            spec->owner_name, spec->owner_uid, spec->owner_api,
+	                            spec->gang, spec->gang_domain},
+	         8);
+	of_rows(refs, spec);
 }
 
 void spec_release(struct model *model, const struct intern_item *value)
 {
 	const struct spec *spec = PL_CONTAINER_OF_CONST(value, struct spec, item);
+	struct refs refs = {.model = model, .more = false};
 
-	model_unref(model, MODEL_LABELS, spec->labels);
-	model_unref(model, MODEL_LABELS, spec->node_selector);
-	model_unref(model, MODEL_NODE_SELECTORS, spec->required);
-	model_unref(model, MODEL_NODE_SELECTORS, spec->preferred);
-	model_unref(model, MODEL_TOLERATIONS, spec->tolerations);
-	model_unref(model, MODEL_RESOURCES, spec->requests);
-	release_texts(model,
-	              (const uint32_t[]){spec->namespace, spec->scheduler,
-	                                 spec->owner_kind, spec->owner_name,
-	                                 spec->owner_uid, spec->owner_api, spec->gang,
-	                                 spec->gang_domain},
-	              8);
-	release_rows(model, spec);
+	of_value(refs, MODEL_LABELS, spec->labels);
+	of_rest(refs, spec);
+}
+
+/* -- labels that are asked for by now --------------------------------------- */
+
+static const struct labels *joined(struct maker *maker, const struct spec *spec,
+                                   uint32_t name, const struct identity *beside,
+                                   uint32_t due)
+{
+	uint32_t count = spec->labels->count;
+	struct draft_pair *pair =
+		maker_room(maker, (count + IDENTITY_KEYS) * sizeof *pair);
+
+	if (pair == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		pair[i] = (struct draft_pair){
+			model_text(maker->model, spec->labels->row[i].key),
+			model_text(maker->model, spec->labels->row[i].value)};
+	for (unsigned i = 0; i < IDENTITY_KEYS; i++) {
+		enum identity_key key = (enum identity_key)i;
+
+		if ((due & 1U << i) != 0)
+			pair[count++] = (struct draft_pair){
+				identity_key_text(key),
+				model_text(maker->model,
+			                   identity_value(key, name, beside))};
+	}
+	return labels_make(maker, (struct draft_pairs){pair, count});
+}
+
+enum pl_code spec_join(struct model *model, struct pl_arena *arena,
+                       const struct spec *spec, uint32_t name,
+                       const struct identity *beside, uint32_t due,
+                       const struct spec **out, struct pl_err *err)
+{
+	struct maker maker;
+	struct spec *draft;
+	const struct spec *made;
+
+	maker_init(&maker, model, arena);
+	draft = maker_room(&maker, spec->item.size);
+	if (draft != NULL) {
+		memcpy(draft, spec, spec->item.size);
+		draft->item = (struct intern_item){.size = 0};
+		of_rest((struct refs){.model = model, .more = true}, draft);
+		draft->labels = joined(&maker, spec, name, beside, due);
+	}
+	made = maker_take(&maker, MODEL_SPECS, draft, spec->item.size);
+	if (made == NULL)
+		return pl_err_set(err, maker.code, "keep a pod's class");
+	*out = made;
+	return PL_OK;
 }

@@ -3,7 +3,8 @@
  *
  * Immutable and shared: two pods that are alike in it have the same address, so
  * what was worked out for one holds for the other. (A pod with an ephemeral volume
- * also depends on its name: SPEC_BY_NAME.)
+ * also depends on its name: SPEC_BY_NAME.) Labels that only tell replicas apart stand
+ * beside it: identity.h.
  *
  * One block of memory: fixed fields, then rows of several kinds.
  */
@@ -139,10 +140,18 @@ SPEC_ROWS_MAP(SPEC_ROWS_GET)
 #define SPEC_GANG_DOMAIN_ANNOTATION "placet.io/gang-domain"
 enum { SPEC_GANG_MOST = 1000000 };
 
-/* With a reference. PL_LIMIT, with the field: requests that add up to more than can
- * be counted; PL_NOMEM. err may not be NULL. */
+/* With a reference; beside: to be given back too. PL_LIMIT, with the field: requests that
+ * add up to more than can be counted; PL_NOMEM. err may not be NULL. */
 PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                                     const struct pod_draft *draft,
+                                    const struct spec **out, struct identity *beside,
+                                    struct pl_err *err);
+
+/* The class of a pod of that name with those labels put in that stood beside it, as
+ * identity_due says; with a reference, while the old one's stays. PL_NOMEM. */
+PL_NODISCARD enum pl_code spec_join(struct model *model, struct pl_arena *arena,
+                                    const struct spec *spec, uint32_t name,
+                                    const struct identity *beside, uint32_t due,
                                     const struct spec **out, struct pl_err *err);
 
 #endif

@@ -130,7 +130,7 @@ static unsigned lanes_shut(const struct sched *sched)
 bool decide_may(const struct sched *sched)
 {
 	queue_shut_lanes(sched->queue, lanes_shut(sched));
-	return !is_full(sched) && queue_peek(sched->queue) != NULL;
+	return !is_full(sched) && !sched->unjoined && queue_peek(sched->queue) != NULL;
 }
 
 /* More can be decided into the bundle at once. */

@@ -150,6 +150,7 @@ struct sched_pod {
 	uint32_t placed;   /* WAITS: in the snapshot */
 	uint32_t attempts; /* before it came here */
 	uint32_t told_s;   /* when its state last told why it is pending */
+	uint32_t index;    /* held: of labels beside the class */
 	uint16_t listed;   /* by so many nodes */
 	uint16_t flags;
 	uint8_t place;  /* enum pod_place */
@@ -158,6 +159,7 @@ struct sched_pod {
 	uint8_t call;
 	uint8_t seen[2];
 	uint8_t conflicts; /* in a row */
+	uint8_t beside;    /* which labels stand beside the class: identity.h */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */
@@ -291,6 +293,9 @@ struct sched {
 	struct whole whole;
 	struct visits visits;
 	bool viewing; /* what is taken comes from the whole view */
+	uint32_t beside;          /* pods with labels beside their class */
+	uint64_t named;           /* up to where all of them were seen to */
+	bool unjoined;            /* which failed: nothing is decided until the repair */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;
@@ -359,6 +364,10 @@ void pod_tidy(struct sched *sched, struct sched_pod *pod);
 void pod_unlink(struct sched *sched, struct sched_pod *pod);
 /* Takes the pod over. */
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from);
+/* Takes the reference. */
+void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec);
+void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
+                    uint32_t keys);
 void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
                 uint32_t node);
 void pod_forget(struct sched *sched, struct sched_pod *pod);
@@ -557,6 +566,12 @@ void clash_call(struct sched *sched, const struct call *call, enum conflict_caus
  */
 void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
                      enum conflict_cause cause, uint64_t until_ms);
+
+/* -- join.c ----------------------------------------------------------- */
+
+/* Labels that stood beside classes and are asked for by now go into them: to be called
+ * before anything is judged. False: it is not to be judged. */
+bool join_run(struct sched *sched);
 
 /* -- rules that reach further (wide.c) ------------------------------- */
 

@@ -26,18 +26,6 @@ static size_t plain_len(const uint8_t *at, size_t most)
 	return len;
 }
 
-static struct pod pod_copy(struct model *model, const struct pod *pod)
-{
-	struct pod out = *pod;
-
-	out.spec = model_ref(model, MODEL_SPECS, pod->spec);
-	strings_ref(&model->strings, pod->name);
-	strings_ref(&model->strings, pod->uid);
-	strings_ref(&model->strings, pod->node);
-	strings_ref(&model->strings, pod->nominated);
-	return out;
-}
-
 static void drop(struct likeness_text *kept, struct model *model)
 {
 	pod_drop(model, &kept->pod);
@@ -92,8 +80,8 @@ void likeness_keep(struct likeness *likeness, struct model *model, struct pl_spa
 {
 	struct likeness_text kept = {.len = (uint32_t)json.len};
 
-	if (json.len > LIKENESS_BYTES_MAX || json.len == 0 || json.at[0] != '{' ||
-	    !gaps_find(&kept, json))
+	if (pod->beside != 0 || json.len > LIKENESS_BYTES_MAX || json.len == 0 ||
+	    json.at[0] != '{' || !gaps_find(&kept, json))
 		return;
 	kept.text = pl_malloc(json.len);
 	if (kept.text == NULL)

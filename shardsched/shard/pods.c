@@ -97,6 +97,8 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	strings_unref(strings, pod->key[1]);
 	strings_unref(strings, pod->key[2]);
 	strings_unref(strings, pod->uid);
+	strings_unref(strings, pod->index);
+	sched->beside -= pod->beside != 0;
 	strings_unref(strings, pod->at[0]);
 	strings_unref(strings, pod->at[1]);
 	free(pod);
@@ -268,10 +270,33 @@ void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
 	set_text(sched, &pod->at[1], node);
 }
 
-/* Whoever it was decided for is no more. */
+void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
+                    uint32_t keys)
+{
+	sched->beside -= pod->beside != 0;
+	sched->beside += keys != 0;
+	pod->beside = (uint8_t)keys;
+	set_text(sched, &pod->index, index);
+}
+
+/* Whoever it was decided for is no more. In a call, what was decided stays so; when it is
+ * not committed it starts anew. */
+void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec)
+{
+	if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+		pod_withdraw(sched, pod);
+	else if (pod->place == POD_SENT && !pod_is_loose(pod))
+		pod_dequeue(sched, pod);
+	listed_forget_spec(sched, pod);
+	model_unref(&sched->model, MODEL_SPECS, pod->spec);
+	pod->spec = spec;
+	listed_learn_spec(sched, pod);
+}
+
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 {
 	set_text(sched, &pod->uid, from->uid);
+	pod_set_beside(sched, pod, from->index, from->beside);
 	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
 	                           POD_REFUSED);
 	pod->created_ms = from->created_ms;
@@ -280,13 +305,8 @@ void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 	if (from->deleted_ms != 0 || pod_is_over(from))
 		pod->flags |= POD_OVER;
 	if (pod->spec != from->spec) {
-		if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
-			pod_withdraw(sched, pod);
-		listed_forget_spec(sched, pod);
-		model_unref(&sched->model, MODEL_SPECS, pod->spec);
-		pod->spec = from->spec;
+		pod_change_spec(sched, pod, from->spec);
 		from->spec = NULL;
-		listed_learn_spec(sched, pod);
 	}
 	pod_drop(&sched->model, from);
 }

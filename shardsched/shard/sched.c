@@ -373,6 +373,7 @@ static void repair(struct sched *sched)
 	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
 		return;
 	sched->repair_ms = 0;
+	sched->unjoined = false;
 	PL_MAP_EACH (node, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
 	PL_MAP_EACH (node, &sched->pods) {
@@ -385,6 +386,8 @@ static void repair(struct sched *sched)
 
 void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
 {
+	bool joined;
+
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
 	sched->wall_ms = wall_ms;
@@ -393,9 +396,12 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
 			sched->call[i].state = CALL_NEW;
 	doubts_run(sched);
-	queue_run(sched->queue, now_ms);
+	joined = join_run(sched);
+	if (joined)
+		queue_run(sched->queue, now_ms);
 	bundle_run(sched);
-	decide_run(sched, work);
+	if (joined)
+		decide_run(sched, work);
 	bundle_run(sched);
 	commit_run(sched);
 	unsched_run(sched);
@@ -410,7 +416,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 uint64_t sched_deadline_ms(const struct sched *sched)
 {
-	uint64_t at_ms = queue_deadline_ms(sched->queue);
+	uint64_t at_ms = sched->unjoined ? UINT64_MAX : queue_deadline_ms(sched->queue);
 
 	if (decide_may(sched) || commit_may(sched) || bundle_may(sched))
 		return 0;

@@ -244,6 +244,29 @@ static const char *rule_of(uint32_t i)
 	                    "\"DoNotSchedule\",\"labelSelector\":{}}]";
 }
 
+/* A replica, or none; some ask for a replica. */
+static void put_spec(uint32_t i, const char *cpu)
+{
+	const char *rule = rule_of(i);
+	char more[400];
+
+	if (below(2) == 0) {
+		rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, rule);
+		return;
+	}
+	(void)snprintf(more, sizeof more, "%s", rule);
+	if (below(8) == 0)
+		(void)snprintf(
+			more, sizeof more,
+			",\"affinity\":{\"podAntiAffinity\":{"
+			"\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,"
+			"\"podAffinityTerm\":{\"topologyKey\":\"host\","
+			"\"labelSelector\":{\"matchLabels\":{"
+			"\"statefulset.kubernetes.io/pod-name\":\"%s\"}}}}]}}",
+			name_of('p', below(PODS)));
+	rig_replica(&rig, home_of_pod(i), name_of('p', i), cpu, more);
+}
+
 static void pod_comes(uint32_t i)
 {
 	char cpu[8];
@@ -251,7 +274,7 @@ static void pod_comes(uint32_t i)
 	if (has(spec_key(i)))
 		return;
 	(void)snprintf(cpu, sizeof cpu, "%u", 1 + below(3));
-	rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, rule_of(i));
+	put_spec(i, cpu);
 }
 
 /* With its state, if it has one. */
@@ -263,7 +286,7 @@ static void pod_is_edited(uint32_t i)
 	if (!has(spec_key(i)) || (phase >= 0 && phase != STATE_PENDING))
 		return;
 	(void)snprintf(cpu, sizeof cpu, "%u", 1 + below(3));
-	rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, rule_of(i));
+	put_spec(i, cpu);
 	if (phase >= 0)
 		put_state(i, STATE_PENDING, 0);
 }

@@ -255,6 +255,23 @@ static inline void rig_pod(struct rig *rig, uint32_t p, const char *name, const 
 	rig_put(rig, key, rig_pod_json(name, cpu, more));
 }
 
+/* One of a StatefulSet. */
+static inline void rig_replica(struct rig *rig, uint32_t p, const char *name,
+                               const char *cpu, const char *more)
+{
+	char key[128], json[1024];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", p, name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\",\"labels\":{\"set\":\"db\","
+	               "\"statefulset.kubernetes.io/pod-name\":\"%s\"}},\"spec\":{"
+	               "\"priority\":0%s,\"containers\":[{\"name\":\"c\",\"resources\":{"
+	               "\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               name, name, name, more, cpu);
+	rig_put(rig, key, json);
+}
+
 static inline struct alloc rig_alloc(struct rig *rig, uint32_t p, const char *name)
 {
 	struct alloc alloc = {0};

@@ -262,6 +262,83 @@ T_CASE(rules_that_reach_further_wait_until_all_is_seen)
 	rig_close(&rig);
 }
 
+static void beside_which(const char *name, const char *replica)
+{
+	char more[400];
+
+	(void)snprintf(more, sizeof more,
+	               ",\"affinity\":{\"podAffinity\":{"
+	               "\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+	               "\"topologyKey\":\"host\",\"labelSelector\":{"
+	               "\"matchLabels\":{\"statefulset.kubernetes.io/pod-name\":\"%s\"}"
+	               "}}]}}",
+	               replica);
+	rig_pod(&rig, 1, name, "1", more);
+}
+
+static void settle_for_a_while(void)
+{
+	for (int i = 0; i < 3; i++) {
+		rig_settle(&rig);
+		sched_check(rig.sched);
+		rig.now_ms += 10000;
+	}
+}
+
+T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
+{
+	struct queue_stats stats;
+	char db[16], w[16];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "16");
+	rig_node(&rig, 1, "n-2", "16");
+	for (uint32_t i = 0; i < 4; i++) {
+		(void)snprintf(db, sizeof db, "db-%u", i);
+		rig_replica(&rig, i, db, "1", "");
+	}
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_settle(&rig);
+	sched_queue_stats(rig.sched, &stats);
+	T_EQ(stats.classes, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		(void)snprintf(w, sizeof w, "w-%u", i);
+		(void)snprintf(db, sizeof db, "db-%u", i);
+		beside_which(w, db);
+		settle_for_a_while();
+		(void)snprintf(w, sizeof w, "%s", bound_to(1, w));
+		T_STR(bound_to(i, db), w);
+	}
+	rig_close(&rig);
+}
+
+/* Its call is on its way when somebody asks; nothing comes of it. */
+T_CASE(a_replica_that_is_sent_is_queued_in_its_new_class)
+{
+	char node[16];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "16");
+	rig_node(&rig, 1, "n-2", "16");
+	rig_replica(&rig, 0, "db-0", "1", "");
+	rig_replica(&rig, 0, "db-1", "1", "");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used);
+	beside_which("w", "db-1");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	sched_check(rig.sched);
+	rig_fail(&rig, 0, PL_FENCED);
+	sched_check(rig.sched);
+	settle_for_a_while();
+	(void)snprintf(node, sizeof node, "%s", bound_to(1, "w"));
+	T_STR(bound_to(0, "db-1"), node);
+	rig_close(&rig);
+}
+
 /* Its call is on its way all the while. */
 T_CASE(a_partition_comes_and_goes_twice_under_a_call)
 {
@@ -493,6 +570,8 @@ T_CASE_SECONDS(any_allocation_may_fail, 60)
 		rig_node(&rig, 0, "n-1", "4");
 		rig_pod(&rig, 1, "a", "2", "");
 		rig_pod(&rig, 1, "b", "9", "");
+		rig_replica(&rig, 1, "c", "9", "");
+		beside_which("d", "c");
 		pl_fault_reset();
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
 		rig.sched = NULL;

@@ -1,0 +1,188 @@
+#include "shardsched/model/identity.h"
+
+#include "shardsched/model/selector.h"
+
+#define IDENTITY_TEXT(name, key) {(const uint8_t *)("" key), sizeof(key) - 1},
+static const struct pl_span texts[IDENTITY_KEYS] = {IDENTITY_MAP(IDENTITY_TEXT)};
+
+struct pl_span identity_key_text(enum identity_key key)
+{
+	return texts[key];
+}
+
+/* IDENTITY_KEYS: it is another label. */
+static enum identity_key key_of(struct pl_span text)
+{
+	for (unsigned i = 0; i < IDENTITY_KEYS; i++)
+		if (pl_span_eq(texts[i], text))
+			return (enum identity_key)i;
+	return IDENTITY_KEYS;
+}
+
+/* -- what is asked for ------------------------------------------------- */
+
+static struct identity_value *find(struct identities *all, enum identity_key key,
+                                   uint32_t text)
+{
+	for (uint32_t i = 0; i < all->key[key].values; i++)
+		if (all->key[key].value[i].text == text)
+			return &all->key[key].value[i];
+	return NULL;
+}
+
+static void ask_whole(struct identities *all, enum identity_key key)
+{
+	all->named += all->key[key].whole++ == 0;
+}
+
+static void ask_value(struct identities *all, enum identity_key key, uint32_t text)
+{
+	struct identity_value *value = find(all, key, text);
+
+	if (value != NULL) {
+		value->uses++;
+	} else if (all->key[key].values < IDENTITY_VALUES_MAX) {
+		all->key[key].value[all->key[key].values++] =
+			(struct identity_value){text, 1};
+		all->named++;
+	} else {
+		ask_whole(all, key);
+	}
+}
+
+static void unask_whole(struct identities *all, enum identity_key key)
+{
+	PL_ASSERT(all->key[key].whole > 0);
+	all->key[key].whole--;
+}
+
+/* Of one value's rows some may have found room and others not: those with room go
+ * first, so what is left counts for all values. */
+static void unask_value(struct identities *all, enum identity_key key, uint32_t text)
+{
+	struct identity_value *value = find(all, key, text);
+
+	if (value == NULL)
+		unask_whole(all, key);
+	else if (--value->uses == 0)
+		*value = all->key[key].value[--all->key[key].values];
+}
+
+typedef void whole_fn(struct identities *all, enum identity_key key);
+typedef void value_fn(struct identities *all, enum identity_key key, uint32_t text);
+
+static void each_row(struct model *model, const struct selector *selector,
+                     whole_fn *whole, value_fn *value)
+{
+	for (uint32_t i = 0; selector->flags == 0 && i < selector->count; i++) {
+		const struct selector_row *row = &selector->row[i];
+		enum identity_key key = key_of(model_text(model, row->key));
+
+		if (key == IDENTITY_KEYS)
+			continue;
+		if (row->op != SELECTOR_IN && row->op != SELECTOR_NOT_IN) {
+			whole(&model->identities, key);
+			continue;
+		}
+		for (uint32_t j = 0; j < row->count; j++)
+			value(&model->identities, key, selector_values(selector, row)[j]);
+	}
+}
+
+void identity_ask(struct model *model, const struct selector *selector)
+{
+	each_row(model, selector, ask_whole, ask_value);
+}
+
+void identity_unask(struct model *model, const struct selector *selector)
+{
+	each_row(model, selector, unask_whole, unask_value);
+}
+
+static bool is_asked(const struct model *model, enum identity_key key, uint32_t text)
+{
+	const struct identities *all = &model->identities;
+
+	if (all->key[key].whole > 0)
+		return true;
+	for (uint32_t i = 0; text != 0 && i < all->key[key].values; i++)
+		if (all->key[key].value[i].text == text)
+			return true;
+	return false;
+}
+
+/* -- of a pod ----------------------------------------------------------- */
+
+/* The only label of that key, and no selector asks for it. */
+static bool may_stand_beside(const struct model *model, const struct draft_meta *meta,
+                             enum identity_key key, struct pl_span value)
+{
+	uint32_t twins = 0;
+
+	if (key == IDENTITY_POD_NAME && !pl_span_eq(value, meta->name))
+		return false;
+	for (uint32_t i = 0; i < meta->labels.count; i++)
+		twins += pl_span_eq(meta->labels.at[i].key, texts[key]);
+	return twins == 1 && !is_asked(model, key, strings_find(&model->strings, value));
+}
+
+struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
+                                  const struct draft_meta *meta, uint32_t *keys,
+                                  struct pl_span *index)
+{
+	struct draft_pairs left = {.at = NULL};
+	uint32_t beside = 0;
+	bool has_index = false;
+
+	for (uint32_t i = 0; i < meta->labels.count; i++) {
+		const struct draft_pair *label = &meta->labels.at[i];
+		enum identity_key key = key_of(label->key);
+
+		if (key == IDENTITY_KEYS ||
+		    !may_stand_beside(model, meta, key, label->value))
+			continue;
+		if (key != IDENTITY_POD_NAME) {
+			if (has_index && !pl_span_eq(*index, label->value))
+				continue;
+			has_index = true;
+			*index = label->value;
+		}
+		beside |= 1U << key;
+		left.count++;
+	}
+	if (beside == 0 || left.count == meta->labels.count)
+		return meta->labels;
+	left.at = pl_arena_zalloc(arena, meta->labels.count, sizeof *left.at);
+	if (left.at == NULL)
+		return meta->labels;
+	left.count = 0;
+	for (uint32_t i = 0; i < meta->labels.count; i++) {
+		enum identity_key key = key_of(meta->labels.at[i].key);
+
+		if (key == IDENTITY_KEYS || (beside & 1U << key) == 0)
+			left.at[left.count++] = meta->labels.at[i];
+	}
+	*keys = beside;
+	return left;
+}
+
+uint32_t identity_value(enum identity_key key, uint32_t name,
+                        const struct identity *beside)
+{
+	return key == IDENTITY_POD_NAME ? name : beside->index;
+}
+
+uint32_t identity_due(const struct model *model, uint32_t name,
+                      const struct identity *beside)
+{
+	uint32_t due = 0;
+
+	for (unsigned i = 0; beside->keys != 0 && i < IDENTITY_KEYS; i++) {
+		enum identity_key key = (enum identity_key)i;
+
+		if ((beside->keys & 1U << i) != 0 &&
+		    is_asked(model, key, identity_value(key, name, beside)))
+			due |= 1U << i;
+	}
+	return due;
+}

@@ -1,0 +1,50 @@
+/*
+ * Labels that stand beside the class of a pod (identity.h), and that a selector asks for
+ * by now. A pass over the pods that have such, before anything is judged; selectors that
+ * ask for them are few.
+ */
+#include "shardsched/shard/inner.h"
+
+static enum pl_code join(struct sched *sched, struct sched_pod *pod, struct pl_err *err)
+{
+	const struct identity beside = {pod->index, pod->beside};
+	uint32_t due = identity_due(&sched->model, pod->key[2], &beside);
+	const struct spec *joined;
+	enum pl_code code;
+
+	if (due == 0 || pod->spec == NULL)
+		return PL_OK;
+	pl_arena_reset(&sched->arena);
+	code = spec_join(&sched->model, &sched->arena, pod->spec, pod->key[2], &beside,
+	                 due, &joined, err);
+	if (code != PL_OK)
+		return code;
+	pod_set_beside(sched, pod, pod->index, pod->beside & ~due);
+	pod_change_spec(sched, pod, joined);
+	pod_settle(sched, pod);
+	return PL_OK;
+}
+
+bool join_run(struct sched *sched)
+{
+	uint64_t named = sched->model.identities.named;
+	struct pl_err err = {0};
+
+	if (sched->named == named)
+		return true;
+	if (sched->unjoined)
+		return false;
+	if (sched->beside > 0)
+		PL_MAP_EACH (at, &sched->pods) {
+			struct sched_pod *pod =
+				PL_CONTAINER_OF(at, struct sched_pod, by_name);
+
+			if (join(sched, pod, &err) != PL_OK) {
+				sched->unjoined = true;
+				tell_repair(sched, &err);
+				return false;
+			}
+		}
+	sched->named = named;
+	return true;
+}
