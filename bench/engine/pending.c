@@ -1,14 +1,22 @@
-/* What a pod that waits takes of the heap: replicas that share a class, and pods that
- * have one each, as of a StatefulSet. */
+/*
+ * What a pod that waits takes of the heap: as the model and the queue hold it, and in the
+ * tables of a shard.
+ *
+ *	deployment    replicas that share a class
+ *	statefulset   they differ in labels that stand beside the class
+ *	claims        each names a claim of its own, and so has a class of its own
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/engine/bench.h"
 #include "bench/engine/scene.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/queue/queue.h"
+#include "shardsched/shard/sched.h"
 
-enum { PODS = 100000 };
+enum { PODS = 100000, SHARD_PODS = 50000, JSON_SIZE = 1024, KEY_SIZE = 128 };
 
 /* As a shard holds it. */
 struct pending {
@@ -16,19 +24,64 @@ struct pending {
 	struct queue_pod queued;
 };
 
-static const char format[] =
-	"{\"metadata\":{\"name\":\"%s-%06u\",\"namespace\":\"bench\",\"uid\":"
-	"\"0b5c8a4e-0000-4000-8000-%012u\",\"labels\":{\"app\":\"web\"%s%06u%s}},\"spec\":{"
-	"\"priority\":0,\"containers\":[{\"name\":\"c\",\"image\":\"app:1\","
-	"\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"500Mi\"}}}]}}";
+static const char *const profiles[] = {"deployment", "statefulset", "claims"};
 
-static void run(bool own)
+static bool is(const char *profile, const char *of)
+{
+	return strcmp(profile, of) == 0;
+}
+
+static void pod_name(const char *profile, unsigned i, char out[64])
+{
+	(void)snprintf(out, 64, "%s-%06u",
+	               is(profile, "deployment") ? "web-5d4f8c7b9" : "db", i);
+}
+
+static void pod_json(const char *profile, unsigned i, char out[JSON_SIZE])
+{
+	char name[64], labels[160] = "", volumes[160] = "";
+
+	pod_name(profile, i, name);
+	if (is(profile, "deployment"))
+		(void)snprintf(labels, sizeof labels,
+		               ",\"pod-template-hash\":\"5d4f8c7b9\"");
+	else
+		(void)snprintf(labels, sizeof labels,
+		               ",\"statefulset.kubernetes.io/pod-name\":\"%s\","
+		               "\"apps.kubernetes.io/pod-index\":\"%u\"",
+		               name, i);
+	if (is(profile, "claims"))
+		(void)snprintf(volumes, sizeof volumes,
+		               "\"volumes\":[{\"name\":\"data\","
+		               "\"persistentVolumeClaim\":{\"claimName\":\"data-%s\"}}],",
+		               name);
+	(void)snprintf(
+		out, JSON_SIZE,
+		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"bench\",\"uid\":"
+		"\"0b5c8a4e-0000-4000-8000-%012u\",\"labels\":{\"app\":\"web\"%s}},"
+		"\"spec\":{\"priority\":0,%s\"containers\":[{\"name\":\"c\","
+		"\"image\":\"app:1\",\"resources\":{\"requests\":{\"cpu\":\"100m\","
+		"\"memory\":\"500Mi\"}}}]}}",
+		name, i, labels, volumes);
+}
+
+static void emit(const char *op, const char *profile, unsigned pods, double bytes)
+{
+	char fields[120];
+
+	(void)snprintf(fields, sizeof fields,
+	               "\"op\":\"%s\",\"pods\":%u,\"profile\":\"%s\"", op, pods, profile);
+	bench_emit(fields, "bytes_per_pod", bytes, "B");
+}
+
+/* The model's part, and what is embedded in the caller's pods and classes. */
+static void run(const char *profile)
 {
 	struct pending *pending = bench_alloc(PODS, sizeof *pending);
 	struct pl_arena arena;
 	struct model model;
+	double classes;
 	size_t before;
-	char fields[120];
 
 	pl_arena_init(&arena, 1 << 16, 0);
 	model_init(&model);
@@ -36,25 +89,17 @@ static void run(bool own)
 	for (unsigned i = 0; i < PODS; i++) {
 		struct parse parse = {.model = &model, .arena = &arena};
 		struct pl_err err = {0};
-		char json[1024];
+		char json[JSON_SIZE];
 
-		(void)snprintf(json, sizeof json, format, own ? "db" : "web-5d4f8c7b9", i,
-		               i,
-		               own ? ",\"statefulset.kubernetes.io/pod-name\":\"db-"
-		                   : ",\"pod-template-hash\":\"",
-		               own ? i : 7, "\"");
+		pod_json(profile, i, json);
 		bench_check(pod_parse(&parse, pl_span_str(json), &pending[i].pod, &err),
 		            &err, "pod");
 		pl_arena_reset(&arena);
 	}
-	(void)snprintf(fields, sizeof fields,
-	               "\"op\":\"pending\",\"pods\":%d,\"profile\":\"%s\"", PODS,
-	               own ? "statefulset" : "deployment");
-	bench_emit(fields, "bytes_per_pod",
-	           (double)(scene_heap() - before) / PODS +
-	                   (double)(sizeof *pending +
-	                            (own ? sizeof(struct queue_class) : 0)),
-	           "B");
+	classes = (double)model.intern[MODEL_SPECS].count / PODS;
+	emit("pending", profile, PODS,
+	     (double)(scene_heap() - before) / PODS + (double)sizeof *pending +
+	             classes * (double)sizeof(struct queue_class));
 	for (unsigned i = 0; i < PODS; i++)
 		pod_drop(&model, &pending[i].pod);
 	free(pending);
@@ -62,9 +107,47 @@ static void run(bool own)
 	pl_arena_done(&arena);
 }
 
+static void list_pods(struct sched *sched, const char *profile)
+{
+	char key[KEY_SIZE], name[64], json[JSON_SIZE];
+
+	for (unsigned i = 0; i < SHARD_PODS; i++) {
+		struct kv_record record = {.create_revision = 2, .mod_revision = 2};
+
+		pod_name(profile, i, name);
+		(void)snprintf(key, sizeof key, "/schedules/0000/bench/%s/spec", name);
+		pod_json(profile, i, json);
+		record.key = pl_span_str(key);
+		record.value = pl_span_str(json);
+		sched_list_records(sched, 0, SCHED_SCHEDULES, &record, 1);
+	}
+}
+
+/* All of it: listed, and in the queue. */
+static void run_shard(const char *profile)
+{
+	const struct sched_opts opts = {.shard = "bench", .partitions = 1, .seed = 1};
+	struct pl_err err = {0};
+	struct sched *sched;
+	size_t before;
+
+	bench_check(sched_new(&opts, &sched, &err), &err, "shard");
+	bench_check(sched_own(sched, 0, 1, &err), &err, "own");
+	sched_list_end(sched, 0, SCHED_NODES);
+	sched_list_end(sched, 0, SCHED_ALLOCS);
+	before = scene_heap();
+	list_pods(sched, profile);
+	sched_list_end(sched, 0, SCHED_SCHEDULES);
+	emit("pending-shard", profile, SHARD_PODS,
+	     (double)(scene_heap() - before) / SHARD_PODS);
+	sched_free(sched);
+}
+
 void bench_pending(const struct bench_opts *opts)
 {
 	(void)opts;
-	run(false);
-	run(true);
+	for (unsigned i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+		run(profiles[i]);
+		run_shard(profiles[i]);
+	}
 }

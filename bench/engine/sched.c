@@ -19,6 +19,8 @@ struct run {
 	struct sched *sched;
 	int64_t revision;
 	uint64_t placed;
+	unsigned nodes, pods;
+	bool replicas; /* of a StatefulSet: a label has their name */
 	struct kv_result then[4 * SCHED_BATCH_MAX];
 };
 
@@ -32,7 +34,7 @@ static const char node_json[] =
 static const char pod_json[] =
 	"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 	"\"default\",\"uid\":\"1b6e1c52-9f2e-4c3e-8a55-%012u\",\"creationTimestamp\":"
-	"\"2026-11-21T09:00:00Z\",\"labels\":{\"app\":\"web-%u\"},\"ownerReferences\":[{"
+	"\"2026-11-21T09:00:00Z\",\"labels\":{\"app\":\"web-%u\"%s},\"ownerReferences\":[{"
 	"\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web-%u\",\"uid\":"
 	"\"2b6e1c52-9f2e-4c3e-8a55-%012u\",\"controller\":true}]},\"spec\":{\"containers\":"
 	"[{\"name\":\"main\",\"image\":\"registry.k8s.io/pause:3.9\",\"resources\":{"
@@ -69,7 +71,7 @@ static void list_nodes(struct run *run, unsigned nodes)
 /* In pieces, so that what the bench itself keeps does not count. */
 static void list_pods(struct run *run, unsigned pods)
 {
-	char key[160], name[64], value[1024];
+	char key[160], name[64], value[1024], label[128] = "";
 
 	for (uint32_t i = 0; i < pods; i++) {
 		uint32_t p = i * 7 % PARTITIONS, of = i / PODS_A_DEPLOYMENT;
@@ -77,7 +79,11 @@ static void list_pods(struct run *run, unsigned pods)
 		(void)snprintf(name, sizeof name, "web-%u-5d78c9869d-x%06u", of, i);
 		(void)snprintf(key, sizeof key, "/schedules/%04u/default/%s/spec", p,
 		               name);
-		(void)snprintf(value, sizeof value, pod_json, name, i, of, of, of);
+		if (run->replicas)
+			(void)snprintf(label, sizeof label,
+			               ",\"statefulset.kubernetes.io/pod-name\":\"%s\"",
+			               name);
+		(void)snprintf(value, sizeof value, pod_json, name, i, of, label, of, of);
 		record(run, p, SCHED_SCHEDULES, key, value);
 	}
 }
@@ -114,17 +120,19 @@ static void place_all(struct run *run)
 	} while (sched_deadline_ms(run->sched) <= now_ms);
 }
 
-static void emit(unsigned nodes, unsigned pods, const char *op, double us,
-                 const char *metric, const char *unit)
+static void emit(const struct run *run, const char *op, double us, const char *metric,
+                 const char *unit)
 {
 	char fields[160];
 
 	(void)snprintf(fields, sizeof fields,
-	               "\"op\":\"sched-%s\",\"nodes\":%u,\"pods\":%u", op, nodes, pods);
+	               "\"op\":\"sched-%s\",\"nodes\":%u,\"pods\":%u,\"profile\":\"%s\"",
+	               op, run->nodes, run->pods,
+	               run->replicas ? "statefulset" : "deployment");
 	bench_emit(fields, metric, us, unit);
 }
 
-static void measure(unsigned nodes, unsigned pods, uint64_t seed)
+static void measure(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
 {
 	const struct sched_opts opts = {
 		.shard = "east-0", .partitions = PARTITIONS, .seed = seed};
@@ -135,6 +143,9 @@ static void measure(unsigned nodes, unsigned pods, uint64_t seed)
 	size_t before;
 
 	run->revision = 1000;
+	run->nodes = nodes;
+	run->pods = pods;
+	run->replicas = replicas;
 	bench_check(sched_new(&opts, &run->sched, &err), &err, "sched");
 	sched_set_limits(run->sched, (struct kv_limits){.txn_ops = 1024});
 	for (uint32_t p = 0; p < PARTITIONS; p++)
@@ -147,21 +158,18 @@ static void measure(unsigned nodes, unsigned pods, uint64_t seed)
 	list_pods(run, pods);
 	lists(run, SCHED_SCHEDULES, sched_list_end);
 	listed_us = pl_clock_cpu_ns() / 1000;
-	emit(nodes, pods, "list", (double)(mallinfo2().uordblks - before) / pods,
-	     "bytes_per_pod", "B");
+	emit(run, "list", (double)(mallinfo2().uordblks - before) / pods, "bytes_per_pod",
+	     "B");
 	place_all(run);
 	placed_us = pl_clock_cpu_ns() / 1000;
 	sched_figures(run->sched, &figures);
 	if (figures.placed != pods)
 		bench_check(PL_INVALID, NULL, "not all pods were placed");
-	emit(nodes, pods, "list", (double)(listed_us - begun_us) / pods, "us_per_pod",
-	     "us");
-	emit(nodes, pods, "place", (double)(placed_us - listed_us) / pods, "us_per_pod",
-	     "us");
-	emit(nodes, pods, "all", (double)(placed_us - begun_us) / pods, "us_per_pod",
-	     "us");
-	emit(nodes, pods, "all", 1e6 * pods / (double)(placed_us - begun_us),
-	     "placements_per_s", "1/s");
+	emit(run, "list", (double)(listed_us - begun_us) / pods, "us_per_pod", "us");
+	emit(run, "place", (double)(placed_us - listed_us) / pods, "us_per_pod", "us");
+	emit(run, "all", (double)(placed_us - begun_us) / pods, "us_per_pod", "us");
+	emit(run, "all", 1e6 * pods / (double)(placed_us - begun_us), "placements_per_s",
+	     "1/s");
 	sched_free(run->sched);
 	free(run);
 }
@@ -171,5 +179,6 @@ void bench_sched(const struct bench_opts *opts)
 	unsigned nodes = opts->nodes == 0 ? 5000 : opts->nodes;
 	unsigned pods = opts->pods < nodes * 10 ? opts->pods : nodes * 10;
 
-	measure(nodes, pods, opts->seed);
+	measure(nodes, pods, false, opts->seed);
+	measure(nodes, pods, true, opts->seed);
 }

@@ -123,6 +123,24 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 	return 1;
 }
 
+/* What is asked for stands in the classes, but for what came since. */
+static void check_beside(const struct sched *sched)
+{
+	bool joined = sched->named == sched->model.identities.named;
+	uint32_t pods = 0;
+
+	PL_MAP_EACH (at, &sched->pods) {
+		const struct sched_pod *pod =
+			PL_CONTAINER_OF(at, struct sched_pod, by_name);
+		const struct identity beside = {pod->index, pod->beside};
+
+		pods += beside.keys != 0;
+		PL_ASSERT(!joined || pod->spec == NULL ||
+		          identity_due(&sched->model, pod->key[2], &beside) == 0);
+	}
+	PL_ASSERT(pods == sched->beside);
+}
+
 void sched_check(const struct sched *sched)
 {
 	uint32_t work = 0, queued = 0, waiting = 0;
@@ -136,6 +154,7 @@ void sched_check(const struct sched *sched)
 	}
 	PL_ASSERT(waiting == sched->waiting);
 	check_bundle(sched);
+	check_beside(sched);
 	PL_MAP_EACH (at, &sched->pods)
 		queued +=
 			check_pod(sched, PL_CONTAINER_OF(at, struct sched_pod, by_name));
