@@ -45,6 +45,7 @@ __attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it was begun above */
 	len += (size_t)vsnprintf(text + len, TEXT - len, format, args);
 	va_end(args);
 	T_TRUE(len < TEXT);
