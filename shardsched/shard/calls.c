@@ -131,3 +131,30 @@ bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *reco
 	call->held_end = &held->next;
 	return true;
 }
+
+static bool is_forgotten(const struct sched *sched, const struct held *held,
+                         const struct sched_partition *of, bool nodes)
+{
+	struct keys_id id;
+
+	return keys_parse(held->record.key, &id, NULL) == PL_OK &&
+	       &sched->partition[id.partition] == of &&
+	       (nodes || id.kind == KEYS_SPEC || id.kind == KEYS_STATE);
+}
+
+void call_unhold(struct sched *sched, const struct sched_partition *of, bool nodes)
+{
+	for (unsigned i = 0; i < SCHED_CALLS; i++) {
+		struct call *call = &sched->call[i];
+		struct held **at = &call->held;
+
+		if (call->state == CALL_FREE)
+			continue;
+		while (*at != NULL)
+			if (is_forgotten(sched, *at, of, nodes))
+				*at = (*at)->next;
+			else
+				at = &(*at)->next;
+		call->held_end = at;
+	}
+}

@@ -522,6 +522,9 @@ void call_drop_stale(struct sched *sched);
 /* News about something that is in that call. */
 bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
                bool gone);
+/* What was held of that partition's pods, and of its nodes if wanted, is forgotten with
+ * them: it may be of a store that is no more. */
+void call_unhold(struct sched *sched, const struct sched_partition *of, bool nodes);
 
 /* -- specs.c, unsched.c ----------------------------------------------- */
 

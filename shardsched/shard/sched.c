@@ -286,6 +286,7 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 static void empty(struct sched *sched, struct sched_partition *part, bool followed)
 {
 	part->open = false;
+	call_unhold(sched, part, !followed);
 	PL_LIST_EACH (link, &part->nodes) {
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, of_partition);

@@ -428,6 +428,33 @@ T_CASE(a_state_that_is_deleted_is_told_again)
 	rig_close(&rig);
 }
 
+/* The store goes back while news of it waits for an answer. */
+T_CASE(what_was_held_of_a_store_that_is_no_more_is_forgotten)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run(&rig);
+	rig.store.revision += 100;
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
+	rig_deliver_all(&rig);
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig.store.revision -= 80;
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":2}");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_fail(&rig, 0, PL_FENCED);
+	for (int i = 0; i < 20; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 1000;
+	}
+	T_STR(bound_to(1, "a"), "n-1");
+	rig_close(&rig);
+}
+
 /* Two are told in one call; one of them is another by then, and the call fails. */
 T_CASE(who_was_not_told_because_of_another_is_told)
 {
