@@ -323,6 +323,7 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 		pod->flags |= POD_RESET;
 	pl_list_del(&pod->of_partition);
 	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = 0;
+	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	pod->phase = PHASE_NONE;
 	pod_set_at(sched, pod, 0, 0);
 	pod_settle(sched, pod);

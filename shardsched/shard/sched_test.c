@@ -455,6 +455,27 @@ T_CASE(what_was_held_of_a_store_that_is_no_more_is_forgotten)
 	rig_close(&rig);
 }
 
+/* It is known as long as a node of ours lists it; its state, only while it is ours. */
+T_CASE(a_state_that_made_no_sense_is_forgotten_with_the_partition)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	rig_put(&rig, "/schedules/0001/web/a/state", "{");
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 1);
+	rig_lost(&rig, 1);
+	rig_del(&rig, "/schedules/0001/web/a/state");
+	rig_own(&rig, 1);
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	rig_close(&rig);
+}
+
 /* Two are told in one call; one of them is another by then, and the call fails. */
 T_CASE(who_was_not_told_because_of_another_is_told)
 {
