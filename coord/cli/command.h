@@ -28,6 +28,8 @@ extern const struct command config_rollback_command;
 extern const struct command store_check_command;
 extern const struct command eval_command;
 extern const struct command explain_command;
+extern const struct command explain_pod_command;
+extern const struct command top_conflicts_command;
 extern const struct command replay_command;
 extern const struct command store_restored_command;
 extern const struct command nodes_apply_command;

@@ -55,21 +55,6 @@ static enum pl_code add_file(const char **files, unsigned *count, const char *pa
 	return PL_OK;
 }
 
-static enum pl_code take_format(struct explain_job *job, const char *arg,
-                                struct pl_err *err)
-{
-	static const char *const names[] = {
-		[EXPLAIN_TEXT] = "text", [EXPLAIN_JSON] = "json", [EXPLAIN_DOT] = "dot"};
-
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-		if (strcmp(names[i], arg) != 0)
-			continue;
-		job->format = (enum explain_format)i;
-		return PL_OK;
-	}
-	return pl_err_set(err, PL_INVALID, "--output %s: want text, json or dot", arg);
-}
-
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct explain_job *job = ctx;
@@ -78,7 +63,7 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	case 'f':
 		return add_file(job->subjects, &job->subject_count, arg, err);
 	case 'o':
-		return take_format(job, arg, err);
+		return explain_format_parse(arg, &job->format, err);
 	case OPT_CONFIG:
 		job->config = arg;
 		return PL_OK;

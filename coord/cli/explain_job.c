@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coord/cli/explain_print.h"
 #include "coord/cli/objects.h"
 #include "coord/cli/output.h"
-#include "coord/cli/printable.h"
-#include "shardsched/explain/explain.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/record/record.h"
 
@@ -17,6 +16,21 @@ enum { OUT_MAX = 256 << 20, CONFIG_MAX = 1 << 20, ARENA_CHUNK = 1 << 16 };
 static const char *const kind_names[] = {
 #define KIND_NAME(kind, name, list) name,
 	ENGINE_KIND_MAP(KIND_NAME)};
+
+enum pl_code explain_format_parse(const char *text, enum explain_format *out,
+                                  struct pl_err *err)
+{
+	static const char *const names[] = {
+		[EXPLAIN_TEXT] = "text", [EXPLAIN_JSON] = "json", [EXPLAIN_DOT] = "dot"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(names[i], text) != 0)
+			continue;
+		*out = (enum explain_format)i;
+		return PL_OK;
+	}
+	return pl_err_set(err, PL_INVALID, "--output %s: want text, json or dot", text);
+}
 
 /* -- the cluster --------------------------------------------------------------------- */
 
@@ -85,33 +99,14 @@ static enum pl_code print_json(const struct explain *explain, struct pl_buf *out
 	return code;
 }
 
-/* Names may hold what a terminal would obey. */
-static enum pl_code print_line(struct pl_buf *out, struct pl_span *rest)
-{
-	const uint8_t *end = memchr(rest->at, '\n', rest->len);
-	size_t len = end == NULL ? rest->len : (size_t)(end - rest->at);
-	enum pl_code code = printable_add(out, pl_span(rest->at, len), NULL);
-
-	len += end != NULL;
-	*rest = pl_span(rest->at + len, rest->len - len);
-	return code == PL_OK ? pl_buf_add_str(out, "\n") : code;
-}
-
 static enum pl_code print_text(const struct explain_job *job,
                                const struct explain *explain, struct pl_buf *out)
 {
-	struct pl_buf text;
 	enum pl_code code = PL_OK;
 
 	if (job->pods > 1)
 		code = pl_buf_add_str(out, "\n");
-	pl_buf_init(&text, OUT_MAX);
-	if (code == PL_OK)
-		code = explain_text(explain, &text);
-	for (struct pl_span rest = pl_buf_span(&text); code == PL_OK && rest.len > 0;)
-		code = print_line(out, &rest);
-	pl_buf_done(&text);
-	return code;
+	return code == PL_OK ? explain_printable(explain, out) : code;
 }
 
 static enum pl_code print(struct explain_job *job, const struct explain *explain,

@@ -28,6 +28,9 @@ struct explain_job {
 	uint64_t nowhere; /* pods without a node */
 };
 
+PL_NODISCARD enum pl_code explain_format_parse(const char *text, enum explain_format *out,
+                                               struct pl_err *err);
+
 /* The first lines are the caller's; done follows in any case. */
 PL_NODISCARD enum pl_code explain_job_run(struct explain_job *job, struct pl_err *err);
 void explain_job_done(struct explain_job *job);

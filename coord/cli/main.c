@@ -12,13 +12,14 @@ static const struct command *const commands[] = {
 	&config_set_command,     &config_diff_command,
 	&config_history_command, &config_rollback_command,
 	&store_check_command,    &store_restored_command,
-	&eval_command,           &explain_command,
-	&replay_command,         &nodes_apply_command,
-	&nodes_cordon_command,   &nodes_uncordon_command,
-	&nodes_delete_command,   &sim_cluster_command,
-	&submit_command,         &get_pods_command,
-	&get_nodes_command,      &delete_pod_command,
-	&wait_command,           &fsck_command,
+	&eval_command,           &explain_pod_command,
+	&explain_command,        &replay_command,
+	&nodes_apply_command,    &nodes_cordon_command,
+	&nodes_uncordon_command, &nodes_delete_command,
+	&sim_cluster_command,    &submit_command,
+	&get_pods_command,       &get_nodes_command,
+	&delete_pod_command,     &wait_command,
+	&fsck_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -70,11 +70,13 @@ static struct explain_reason *row_of(struct explain *out, unsigned plugin,
 		.code = code,
 		.reason = *reason,
 		.lacks_most = reason->lacks,
+		.row = out->reasons,
 	};
 	return &out->reason[out->reasons++];
 }
 
-static void count_reason(struct explain *out, unsigned plugin, enum verdict_code code,
+static void count_reason(struct explain *out, struct explain_cluster *cluster,
+                         unsigned plugin, enum verdict_code code,
                          const struct reason *reason, bool only)
 {
 	struct explain_reason *row = row_of(out, plugin, code, reason);
@@ -82,11 +84,61 @@ static void count_reason(struct explain *out, unsigned plugin, enum verdict_code
 	if (row == NULL)
 		return;
 	row->nodes++;
+	cluster->reasons[row->row]++;
 	row->only += only;
 	if (reason->lacks < row->reason.lacks)
 		row->reason.lacks = reason->lacks;
 	if (reason->lacks > row->lacks_most)
 		row->lacks_most = reason->lacks;
+}
+
+/* -- by cluster ---------------------------------------------------------------------- */
+
+static struct explain_cluster *cluster_of(struct explain *out, uint32_t cluster)
+{
+	struct explain_cluster *last = &out->cluster[EXPLAIN_CLUSTERS_MAX - 1];
+
+	for (uint32_t i = 0; i < out->clusters; i++)
+		if (out->cluster[i].cluster == cluster && !out->cluster[i].others)
+			return &out->cluster[i];
+	if (out->clusters < EXPLAIN_CLUSTERS_MAX) {
+		out->cluster[out->clusters].cluster = cluster;
+		return &out->cluster[out->clusters++];
+	}
+	last->cluster = 0;
+	last->others = true;
+	return last;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct explain_cluster *x = a, *y = b;
+
+	if (x->others != y->others)
+		return x->others ? 1 : -1;
+	if (x->nodes != y->nodes)
+		return x->nodes > y->nodes ? -1 : 1;
+	return x->cluster < y->cluster ? -1 : x->cluster > y->cluster;
+}
+
+/* Before anything is counted, as the rows are put in order here. */
+static void count_clusters(struct work *work)
+{
+	struct explain *out = work->out;
+	struct pl_bitset feasible = cycle_feasible(work->cycle);
+	bool fits = out->decision->outcome.result == CYCLE_NODE;
+
+	for (uint32_t slot = 0; slot < out->snapshot->slots; slot++) {
+		const struct node_row *row = &out->snapshot->row[slot];
+		struct explain_cluster *cluster;
+
+		if (row->node.name == 0)
+			continue;
+		cluster = cluster_of(out, row->cluster);
+		cluster->nodes++;
+		cluster->feasible += fits && pl_bitset_has(feasible, slot);
+	}
+	qsort(out->cluster, out->clusters, sizeof out->cluster[0], by_size);
 }
 
 /* -- nodes that are near ------------------------------------------------------------- */
@@ -130,6 +182,8 @@ static void near_add(struct work *work, struct explain_near *near, unsigned plug
 static void ask_node(struct work *work, uint32_t slot)
 {
 	struct explain *out = work->out;
+	struct explain_cluster *cluster =
+		cluster_of(out, out->snapshot->row[slot].cluster);
 	struct explain_near near = {.slot = slot};
 	struct verdict said[PLUGINS_MAX];
 	bool refused = false;
@@ -146,12 +200,13 @@ static void ask_node(struct work *work, uint32_t slot)
 			continue;
 		refused = true;
 		filter->alone++;
+		cluster->alone[i]++;
 		said[i] = work->verdict;
 		near_add(work, &near, filter->plugin);
 	}
 	for (uint32_t i = 0; i < out->filters; i++)
 		for (uint32_t j = 0; j < said[i].count; j++)
-			count_reason(out, out->filter[i].plugin, said[i].code,
+			count_reason(out, cluster, out->filter[i].plugin, said[i].code,
 			             &said[i].reason[j], near.count == 1);
 	if (near.count > EXPLAIN_NODE_REASONS_MAX)
 		near.count = EXPLAIN_NODE_REASONS_MAX;
@@ -277,6 +332,7 @@ void explain_make(struct engine *engine, const struct pod *pod,
 		tell_pre(out);
 		return;
 	}
+	count_clusters(&work);
 	ask_filters(&work);
 	if (decision->outcome.result == CYCLE_NODE)
 		tell_scores(&work);

@@ -21,6 +21,7 @@ enum {
 	EXPLAIN_BEST_MAX = 8,
 	EXPLAIN_NODE_REASONS_MAX = 12,
 	EXPLAIN_CANDIDATES_MAX = 8,
+	EXPLAIN_CLUSTERS_MAX = 32,
 };
 
 /* One plugin's filter. */
@@ -38,6 +39,17 @@ struct explain_reason {
 	int64_t lacks_most;
 	uint32_t nodes; /* that have it */
 	uint32_t only;  /* of these, nodes that nothing else keeps away */
+	uint32_t row;   /* in the counts of a cluster */
+};
+
+/* The same of the nodes of one cluster, most nodes first. When there are too many the
+ * last one stands for all that are left. */
+struct explain_cluster {
+	uint32_t cluster; /* string; 0: of no cluster */
+	bool others;
+	uint32_t nodes, feasible;
+	uint32_t alone[PLUGINS_MAX];           /* as filter[] */
+	uint32_t reasons[EXPLAIN_REASONS_MAX]; /* nodes, by explain_reason.row */
 };
 
 struct explain_near {
@@ -75,6 +87,8 @@ struct explain {
 	struct explain_reason reason[EXPLAIN_REASONS_MAX]; /* by nodes, most first */
 	uint32_t reasons;
 	uint32_t unlisted;
+	struct explain_cluster cluster[EXPLAIN_CLUSTERS_MAX];
+	uint32_t clusters;
 	struct explain_near near[EXPLAIN_NEAR_MAX];
 	uint32_t nears;
 	struct explain_best

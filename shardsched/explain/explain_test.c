@@ -136,6 +136,44 @@ T_CASE(what_is_missing_is_told_with_what_would_help)
 	check("explain/lacks.txt", pod_with(ASKS("4")));
 }
 
+/* More of them than there are rows: the last one stands for what is left. */
+T_CASE(each_cluster_is_counted_for_itself)
+{
+	struct parse parse = {.arena = &arena};
+	struct engine_decision decision;
+	struct explain explained;
+	struct pod pod;
+	char cluster[16], json[256];
+
+	open_engine();
+	parse.model = engine_model(engine);
+	for (int i = 0; i < 80; i++) {
+		int of = i < 40 ? i : i % 4;
+
+		(void)snprintf(cluster, sizeof cluster, "c-%02d", of);
+		(void)snprintf(json, sizeof json,
+		               "{\"metadata\":{\"name\":\"n-%d\"},\"status\":{"
+		               "\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"8Gi\","
+		               "\"pods\":\"10\"}}}",
+		               i, of == 1 ? 16 : 2);
+		T_OK(engine_put_in(engine, ENGINE_NODE, pl_span_str(cluster),
+		                   pl_span_str(json), NULL, &err),
+		     &err);
+	}
+	T_OK(pod_parse(&parse, pl_span_str(pod_with(ASKS("4"))), &pod, &err), &err);
+	T_OK(engine_decide(engine, &pod, &decision, &err), &err);
+	explain_make(engine, &pod, &decision, &explained);
+	T_EQ(explained.clusters, EXPLAIN_CLUSTERS_MAX);
+	T_EQ(explained.cluster[0].nodes, 11);
+	T_EQ(explained.cluster[1].feasible, 11);
+	T_EQ(explained.cluster[1].reasons[explained.reason[0].row], 0);
+	T_EQ(explained.cluster[2].reasons[explained.reason[0].row], 11);
+	T_TRUE(explained.cluster[EXPLAIN_CLUSTERS_MAX - 1].others);
+	T_EQ(explained.cluster[EXPLAIN_CLUSTERS_MAX - 1].nodes, 9);
+	pod_drop(parse.model, &pod);
+	close_engine();
+}
+
 T_CASE(the_best_nodes_are_told_with_their_shares)
 {
 	open_engine();

@@ -124,6 +124,56 @@ static void put_reasons(const struct explain *explain, struct pl_json_out *out)
 		put_int(out, "unlistedReasons", explain->unlisted);
 }
 
+static void put_cluster(const struct explain *explain,
+                        const struct explain_cluster *cluster, struct pl_json_out *out)
+{
+	pl_json_out_object(out);
+	if (cluster->cluster != 0)
+		put_text(explain, out, "cluster", cluster->cluster);
+	if (cluster->others) {
+		pl_json_out_name(out, "others");
+		pl_json_out_bool(out, true);
+	}
+	put_int(out, "nodes", cluster->nodes);
+	put_int(out, "feasible", cluster->feasible);
+	pl_json_out_name(out, "filters");
+	pl_json_out_object(out);
+	for (uint32_t i = 0; i < explain->filters; i++)
+		if (cluster->alone[i] > 0)
+			put_int(out,
+			        explain->profile->table->row[explain->filter[i].plugin]
+			                ->name,
+			        cluster->alone[i]);
+	pl_json_out_end(out);
+	pl_json_out_name(out, "reasons");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->reasons; i++) {
+		const struct explain_reason *row = &explain->reason[i];
+
+		if (cluster->reasons[row->row] == 0)
+			continue;
+		pl_json_out_object(out);
+		put_reason(explain, out, &row->reason);
+		put_int(out, "nodes", cluster->reasons[row->row]);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+	pl_json_out_end(out);
+}
+
+/* Where nodes have clusters. */
+static void put_clusters(const struct explain *explain, struct pl_json_out *out)
+{
+	if (explain->clusters == 0 ||
+	    (explain->clusters == 1 && explain->cluster[0].cluster == 0))
+		return;
+	pl_json_out_name(out, "clusters");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->clusters; i++)
+		put_cluster(explain, &explain->cluster[i], out);
+	pl_json_out_end(out);
+}
+
 static void put_near(const struct explain *explain, struct pl_json_out *out)
 {
 	pl_json_out_name(out, "nearest");
@@ -285,6 +335,7 @@ void explain_json(const struct explain *explain, struct pl_json_out *out)
 	put_int(out, "feasible", explain->feasible);
 	put_filters(explain, out);
 	put_reasons(explain, out);
+	put_clusters(explain, out);
 	put_near(explain, out);
 	put_scores(explain, out);
 	if (decision->tried_preemption)

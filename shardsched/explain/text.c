@@ -157,6 +157,38 @@ static void add_filters(struct text *text)
 		    explain->nodes - explain->examined == 1 ? "was" : "were");
 }
 
+/* Where there are several. */
+static void add_clusters(struct text *text)
+{
+	const struct explain *explain = text->explain;
+
+	if (explain->clusters < 2)
+		return;
+	add(text, "\n%-*s %*s   feasible   refused by\n", NAME_WIDTH, "cluster",
+	    NODES_WIDTH, "nodes");
+	for (uint32_t i = 0; i < explain->clusters; i++) {
+		const struct explain_cluster *cluster = &explain->cluster[i];
+		struct pl_span name =
+			cluster->others ? PL_SPAN_LIT("(all others)")
+			: cluster->cluster == 0
+				? PL_SPAN_LIT("(none)")
+				: model_text(explain->model, cluster->cluster);
+		const char *between = " ";
+
+		add(text, "%-*.*s %*u %10u  ", NAME_WIDTH, PL_SPAN_ARG(name), NODES_WIDTH,
+		    cluster->nodes, cluster->feasible);
+		for (uint32_t j = 0; j < explain->filters; j++) {
+			if (cluster->alone[j] == 0)
+				continue;
+			add(text, "%s%s %u", between,
+			    plugin_name(explain, explain->filter[j].plugin),
+			    cluster->alone[j]);
+			between = ", ";
+		}
+		add(text, "\n");
+	}
+}
+
 /* -- what would help ----------------------------------------------------------------- */
 
 static void add_cures(struct text *text)
@@ -285,6 +317,7 @@ enum pl_code explain_text(const struct explain *explain, struct pl_buf *out)
 	add_verdict(&text);
 	add_summary(&text);
 	add_filters(&text);
+	add_clusters(&text);
 	if (explain->decision->outcome.result == CYCLE_NODE) {
 		add_best(&text);
 		return text.code;

@@ -1,0 +1,177 @@
+/* placet explain pod, against a store with what shards would have written. */
+#include "coord/cli/placet_rig.h"
+
+static void node(const char *cluster, const char *name, const char *cpu,
+                 const char *alloc)
+{
+	char key[128], json[512];
+
+	(void)snprintf(key, sizeof key, "/nodes/0000/%s/%s", cluster, name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"%s\",\"labels\":{"
+	               "\"kubernetes.io/hostname\":\"%s\"}},\"status\":{\"allocatable\":"
+	               "{\"cpu\":\"%s\",\"memory\":\"8Gi\",\"pods\":\"10\"}}}",
+	               name, name, cpu);
+	placet_put(key, json);
+	if (alloc == NULL)
+		return;
+	(void)snprintf(key, sizeof key, "/alloc/0000/%s/%s", cluster, name);
+	placet_put(key, alloc);
+}
+
+static void pod(const char *name, const char *cpu, const char *more, const char *state)
+{
+	char key[128], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/0000/web/%s/spec", name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\"},\"spec\":{%s\"containers\":[{\"name\":\"c\","
+	               "\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               name, name, more, cpu);
+	placet_put(key, json);
+	if (state == NULL)
+		return;
+	(void)snprintf(key, sizeof key, "/schedules/0000/web/%s/state", name);
+	placet_put(key, state);
+}
+
+static const char empty[] = "{\"v\":1,\"generation\":1}";
+static const char bound[] =
+	"{\"v\":1,\"uid\":\"u-on\",\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":"
+	"\"n-1\",\"shard\":\"a-0\",\"epoch\":\"12\",\"attempts\":3,"
+	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
+
+/* Of one partition, so that everything falls there. */
+static void up(void)
+{
+	placet_up(1);
+	node("east", "n-1", "4",
+	     "{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	     "\"pods\":{\"0000\":{\"web\":[\"on\"]}}}");
+	node("west", "n-2", "2", empty);
+	node("west", "n-3", "2",
+	     "{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1500m\",\"pods\":\"1\"},"
+	     "\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"train\","
+	     "\"used\":{\"cpu\":\"1500m\",\"pods\":\"1\"},"
+	     "\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
+	pod("on", "3", "", bound);
+}
+
+T_CASE(who_has_no_node_is_told_why_by_cluster)
+{
+	up();
+	pod("big", "6", "",
+	    "{\"v\":1,\"uid\":\"u-big\",\"phase\":\"Pending\",\"attempts\":4,"
+	    "\"shard\":\"a-0\",\"epoch\":\"12\",\"reason\":\"fit.cpu\",\"message\":"
+	    "\"3 nodes: Insufficient cpu\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	placet_owner(0, "a-0");
+	T_EQ(PLACET("explain", "pod", "web/big"), 1);
+	placet_prints("web/big is Pending since 2026-11-21T09:00:00.000Z");
+	placet_prints("  fit.cpu: 3 nodes: Insufficient cpu\n");
+	placet_prints("  4 attempts, told by a-0 under epoch 12\n");
+	placet_prints("  partition 0, of shard a-0\n");
+	placet_prints("web/big fits on none of 3 nodes\n");
+	placet_prints("  3 nodes lack 4 cpu or more");
+	placet_prints("west                               2          0   "
+	              "NodeResourcesFit 2\n");
+	placet_prints("east/n-1                     lacks 5 cpu");
+	placet_prints("west/n-3                     lacks 5500m cpu");
+	T_EQ(PLACET("explain", "pod", "web/big", "-o", "json"), 1);
+	placet_prints("\"kind\": \"PodExplanation\"");
+	placet_prints("\"reason\": \"fit.cpu\"");
+	placet_prints("\"clusters\": [");
+	placet_prints("\"attempts\": 4");
+	T_EQ(PLACET("explain", "pod", "big", "-n", "web", "-o", "dot"), 1);
+	placet_prints("digraph");
+	placet_down();
+}
+
+T_CASE(who_has_one_is_told_where_and_by_whom)
+{
+	up();
+	T_EQ(PLACET("explain", "pod", "web/on"), 0);
+	placet_prints("web/on is Bound on east/n-1 since 2026-11-21T09:00:00.000Z");
+	placet_prints("placed by a-0 under epoch 12");
+	placet_prints("which no shard owns at the moment");
+	placet_prints("if it were decided now, as if it were nowhere:\n"
+	              "web/on goes to east/n-1");
+	pod("on", "3", "",
+	    "{\"v\":1,\"uid\":\"u-on\",\"phase\":\"Succeeded\",\"cluster\":\"east\","
+	    "\"node\":\"n-1\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	T_EQ(PLACET("explain", "pod", "web/on"), 0);
+	placet_prints("web/on is Succeeded");
+	placet_prints_not("goes to");
+	placet_down();
+}
+
+/* As a shard would: what is not understood is left out. */
+T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
+{
+	up();
+	node("east", "n-4", "64", NULL);
+	node("east", "n-5", "64", "what");
+	node("east", "n-6", "64",
+	     "{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	     "\"pods\":{\"0000\":{\"web\":[\"lost\"]}}}");
+	placet_put("/nodes/0000/east/n-7", "{}");
+	pod("new", "6", "", NULL);
+	T_EQ(PLACET("explain", "pod", "web/new"), 1);
+	placet_prints("web/new is Pending, and nobody has decided about it yet\n");
+	placet_prints("left out: 1 node, it has no alloc (/nodes/0000/east/n-4)");
+	placet_prints(
+		"left out: 1 node, its alloc makes no sense (/nodes/0000/east/n-5: ");
+	placet_prints("a pod on it is lost or makes no sense (/nodes/0000/east/n-6: "
+	              "0000/web/lost)");
+	placet_prints("left out: 1 node, its Node makes no sense (/nodes/0000/east/n-7");
+	placet_prints("fits on none of 3 nodes");
+	T_EQ(PLACET("explain", "pod", "web/new", "-o", "json"), 1);
+	placet_prints("\"store.no-alloc\"");
+	placet_down();
+}
+
+T_CASE(the_live_configuration_is_what_it_is_explained_by)
+{
+	up();
+	pod("p", "1", "\"schedulerName\":\"night\",", NULL);
+	T_EQ(PLACET("explain", "pod", "web/p"), 1);
+	placet_says("nobody schedules for 'night'");
+	T_EQ(PLACET("config", "set", "scheduler",
+	            "profiles=[{schedulerName: night, pluginConfig: [{name: "
+	            "NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]"),
+	     0);
+	T_EQ(PLACET("explain", "pod", "web/p"), 0);
+	placet_prints("by version 1 of scheduler");
+	placet_prints("web/p goes to east/n-1");
+	placet_down();
+}
+
+T_CASE(a_pod_that_stands_with_its_group_is_found)
+{
+	placet_up(2);
+	/* shop/web-1 falls in one of the two, and stands in the other. */
+	placet_put("/schedules/0000/shop/web-1/spec", "{\"v\":1,\"at\":1}");
+	placet_put("/schedules/0001/shop/web-1/spec",
+	           "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"web-1\",\"uid\":"
+	           "\"u\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
+	T_EQ(PLACET("explain", "pod", "shop/web-1"), 1);
+	placet_prints("shop/web-1 fits on none of 0 nodes");
+	placet_down();
+}
+
+T_CASE(what_is_not_there_is_told)
+{
+	up();
+	T_EQ(PLACET("explain", "pod", "web/none"), 1);
+	placet_says("there is no pod web/none");
+	T_EQ(PLACET("explain", "pod", "web"), 1);
+	placet_says("there is no pod default/web");
+	T_EQ(PLACET("explain", "pod", "Web/x"), 2);
+	T_EQ(PLACET("explain", "pod"), 2);
+	T_EQ(PLACET("explain", "pod", "web/on", "-o", "yaml"), 2);
+	placet_says("want text, json or dot");
+	placet_put("/schedules/0000/web/ptr/spec", "{\"v\":1,\"at\":7}");
+	T_EQ(PLACET("explain", "pod", "web/ptr"), 1);
+	placet_says("names partition 7 of 1");
+	placet_down();
+}

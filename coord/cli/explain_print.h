@@ -1,0 +1,12 @@
+/* An explanation for a terminal: names may hold what it would obey. */
+#ifndef COORD_CLI_EXPLAIN_PRINT_H
+#define COORD_CLI_EXPLAIN_PRINT_H
+
+#include "shardsched/explain/explain.h"
+
+enum { EXPLAIN_OUT_MAX = 256 << 20 };
+
+PL_NODISCARD enum pl_code explain_printable(const struct explain *explain,
+                                            struct pl_buf *out);
+
+#endif
