@@ -50,6 +50,7 @@ struct call {
 struct work_rates {
 	struct sched_figures told;
 	uint64_t told_ms;
+	int64_t seen_rev; /* the newest that a watch has shown */
 	int64_t sent_rev; /* 0: none is waited for */
 	uint64_t sent_ms;
 	uint64_t lag_ms; /* the longest since it was told */
@@ -123,6 +124,7 @@ bool config_apply(struct work *work);
 void rates_tell(struct work *work);
 void rates_answered(struct work *work, const struct kv_result *result);
 void rates_seen(struct work *work, int64_t revision);
+void rates_rewound(struct work *work);
 
 /* work_views.c: what sched wants to see is opened, what it does not want is stopped */
 void views_follow(struct work *work);

@@ -15,6 +15,9 @@ void rates_answered(struct work *work, const struct kv_result *result)
 	if (rates->sent_rev != 0 || result->op != KV_TXN || !result->txn.succeeded ||
 	    result->txn.count == 0 || result->txn.results[0].op != KV_PUT)
 		return;
+	/* The watch may be faster than the answer. */
+	if (result->header.revision <= rates->seen_rev)
+		return;
 	rates->sent_rev = result->header.revision;
 	rates->sent_ms = kv_now_ms(work->kv);
 }
@@ -29,10 +32,18 @@ static void lag(struct work *work)
 
 void rates_seen(struct work *work, int64_t revision)
 {
+	if (revision > work->rates.seen_rev)
+		work->rates.seen_rev = revision;
 	if (work->rates.sent_rev == 0 || revision < work->rates.sent_rev)
 		return;
 	lag(work);
 	work->rates.sent_rev = 0;
+}
+
+/* Revisions mean nothing any more. */
+void rates_rewound(struct work *work)
+{
+	work->rates.seen_rev = work->rates.sent_rev = 0;
 }
 
 static int64_t wall_ms(const struct work *work)

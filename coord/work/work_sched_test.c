@@ -69,6 +69,38 @@ T_CASE(what_waits_is_placed_and_what_comes_later_too)
 	workers_down();
 }
 
+static long figure_in(const char *key, const char *name)
+{
+	const char *record = value_at(key), *at = NULL;
+	char word[64];
+
+	(void)snprintf(word, sizeof word, "\"%s\":", name);
+	if (record != NULL)
+		at = strstr(record, word);
+	return at == NULL ? -1 : strtol(at + strlen(word), NULL, 10);
+}
+
+static long figure(const char *name)
+{
+	return figure_in("/shards/a", name) + figure_in("/shards/b", name);
+}
+
+/* As the records tell it; also when nothing is written any more. */
+T_CASE(the_records_tell_how_the_work_goes)
+{
+	workers_up();
+	put(CROWD_PART_NODES, 0, NODES);
+	put(CROWD_PART_PODS, 0, PODS);
+	settle();
+	run_ms(60000);
+	T_EQ(figure("placed"), PODS);
+	T_EQ(figure("pending"), 0);
+	T_EQ(figure("placed_per_s"), 0);
+	T_EQ(figure("lag_ms"), 0);
+	T_TRUE(figure("txns") > 0);
+	workers_down();
+}
+
 T_CASE(pods_that_were_there_before_the_nodes_are_placed_when_these_come)
 {
 	workers_up();
