@@ -110,13 +110,15 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 
 		if (item->pod == NULL)
 			continue;
-		if (call->kind == CALL_TELL)
+		if (item->end != STATE_END_NONE)
+			ends_stand(sched, item, revision);
+		else if (call->kind == CALL_TELL)
 			pod_told(sched, item, revision);
 		else
 			pod_bound(sched, item, revision);
 	}
 	for (uint32_t i = 0; i < call->items; i++)
-		if (call->item[i].id.kind == KEYS_ALLOC)
+		if (call->item[i].id.kind == KEYS_ALLOC && call->item[i].node != NULL)
 			alloc_stands(sched, call->item[i].node, revision);
 }
 
@@ -153,7 +155,9 @@ static void unsend(struct sched *sched, struct call *call)
 	for (uint32_t i = 0; i < call->items; i++) {
 		const struct call_item *item = &call->item[i];
 
-		if (item->pod != NULL && item->node != NULL)
+		if (item->pod != NULL && item->end != STATE_END_NONE)
+			ends_unsend(item);
+		else if (item->pod != NULL && item->node != NULL)
 			unsend_pod(sched, item);
 		else if (item->pod != NULL)
 			pod_untold(sched, item->pod);
@@ -179,21 +183,24 @@ static void take(struct sched *sched, const struct keys_id *id,
 		news_lost(sched, id);
 }
 
-static void take_found(struct sched *sched, const struct call *call, struct keys_id id,
-                       const struct book_found *found, int64_t revision)
+static void take_found(struct sched *sched, const struct call *call,
+                       const struct call_item *item, const struct book_found *found,
+                       int64_t revision)
 {
+	struct keys_id id = item->id;
 	struct sched_node *node;
 
 	if (id.kind == KEYS_STATE) {
-		sched->figures.placed +=
-			call->kind == CALL_COMMIT && found->verdict == BOOK_OURS;
+		sched->figures.placed += call->kind == CALL_COMMIT &&
+		                         item->end == STATE_END_NONE &&
+		                         found->verdict == BOOK_OURS;
 		take(sched, &id, found->state, revision);
 		id.kind = KEYS_SPEC;
 		take(sched, &id, found->spec, revision);
 		return;
 	}
 	node = node_find(sched, id.scope, id.name);
-	if (id.kind == KEYS_NODE) {
+	if (id.kind == KEYS_NODE || item->node == NULL) { /* it was expected only */
 		take(sched, &id, found->record, revision);
 		return;
 	}
@@ -212,14 +219,15 @@ static bool take_read(struct sched *sched, const struct call *call,
 	bool conflict = false;
 
 	for (uint32_t i = 0; i < call->items; i++) {
-		struct keys_id id = call->item[i].id;
+		const struct call_item *item = &call->item[i];
 		struct book_found found;
 
-		if (id.kind != kind || !book_answer(&call->book, result, i, &found) ||
+		if (item->id.kind != kind ||
+		    !book_answer(&call->book, result, i, &found) ||
 		    found.verdict == BOOK_SAME)
 			continue;
 		conflict = conflict || found.verdict != BOOK_OURS;
-		take_found(sched, call, id, &found, result->header.revision);
+		take_found(sched, call, item, &found, result->header.revision);
 	}
 	return conflict;
 }
@@ -305,6 +313,8 @@ static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 				? NULL
 				: pod_find(sched, id.partition, id.scope, id.name);
 
+		if (call->item[i].end != STATE_END_NONE)
+			ends_pause(sched);
 		if (pod == NULL || pod->place != POD_WAITS)
 			continue;
 		pod_unassume(sched, pod);

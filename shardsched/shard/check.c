@@ -11,6 +11,9 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 
 		PL_ASSERT(pod->listed > 0);
 		PL_ASSERT(listed->sent == (pod->place == POD_SENT && pod->node == node));
+		PL_ASSERT(
+			listed->end == STATE_END_NONE ||
+			(node->call != 0 && (pod->call == node->call || pod->call == 0)));
 		unknown += pod->spec == NULL;
 		sent += listed->sent;
 		if (node->slot == SNAPSHOT_NONE) {
@@ -33,12 +36,25 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 	PL_ASSERT(node->used.pods == node->count);
 }
 
+static void check_ending(const struct sched *sched, const struct sched_node *node)
+{
+	PL_LIST_EACH (link, &node->ending) {
+		const struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+
+		PL_ASSERT(pod->linked == LINKED_ENDING && pod->node == node);
+		PL_ASSERT(pod->listed == 1 && listed_find(node, pod) != UINT32_MAX);
+		PL_ASSERT(node->call != 0 || !pl_list_empty(&node->ready) ||
+		          node->bundled > 0 || !node_may_write(sched, node));
+	}
+}
+
 static void check_node(const struct sched *sched, const struct sched_node *node)
 {
 	const struct node_row *row;
 	uint32_t waiting = 0, telling = 0, bundled = 0;
 
 	check_listed(sched, node);
+	check_ending(sched, node);
 	PL_LIST_EACH (link, &node->waiting) {
 		const struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 
@@ -143,7 +159,7 @@ static void check_beside(const struct sched *sched)
 
 void sched_check(const struct sched *sched)
 {
-	uint32_t work = 0, queued = 0, waiting = 0;
+	uint32_t work = 0, queued = 0, waiting = 0, ending = 0;
 
 	PL_MAP_EACH (at, &sched->nodes) {
 		const struct sched_node *node =
@@ -155,6 +171,10 @@ void sched_check(const struct sched *sched)
 	PL_ASSERT(waiting == sched->waiting);
 	check_bundle(sched);
 	check_beside(sched);
+	PL_MAP_EACH (at, &sched->pods)
+		ending += PL_CONTAINER_OF(at, struct sched_pod, by_name)->linked ==
+		          LINKED_ENDING;
+	PL_ASSERT(ending == sched->ending);
 	PL_MAP_EACH (at, &sched->pods)
 		queued +=
 			check_pod(sched, PL_CONTAINER_OF(at, struct sched_pod, by_name));

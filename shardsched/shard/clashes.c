@@ -36,6 +36,8 @@ static enum conflict_cause node_cause(const struct call_item *item,
 
 static enum conflict_cause other_cause(enum keys_kind kind)
 {
+	if (kind == KEYS_ALLOC)
+		return CONFLICT_ALLOC;
 	return kind == KEYS_REGISTRY || kind == KEYS_REGISTRY_GLOBAL ? CONFLICT_REGISTRY
 	                                                             : CONFLICT_GROUP;
 }

@@ -118,6 +118,10 @@ enum pl_code commit_put(struct sched *sched, struct call *call, struct sched_nod
 	enum pl_code code = PL_OK;
 	uint32_t left = count;
 
+	if (count < COMMIT_BUNDLED && node_may_write(sched, node)) /* no bundle */
+		code = ends_put(sched, call, node, &left, err);
+	if (code != PL_OK)
+		return code;
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 
@@ -140,7 +144,9 @@ void commit_undo(struct sched *sched, struct call *call, uint32_t items)
 	while (call->items > items) {
 		const struct call_item *item = &call->item[--call->items];
 
-		if (item->pod != NULL)
+		if (item->pod != NULL && item->end != STATE_END_NONE)
+			ends_undo(item);
+		else if (item->pod != NULL)
 			(void)listed_del(sched, item->node,
 			                 listed_find(item->node, item->pod));
 	}
@@ -152,7 +158,9 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 		struct sched_pod *pod = call->item[i].pod;
 		struct sched_node *node = call->item[i].node;
 
-		if (pod != NULL) {
+		if (pod != NULL && call->item[i].end != STATE_END_NONE) {
+			ends_seal(sched, call, &call->item[i]);
+		} else if (pod != NULL) {
 			pod_unlink(sched, pod);
 			pod->place = POD_SENT;
 			pod->placed = SNAPSHOT_NONE; /* the list knows */
@@ -166,9 +174,9 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 	}
 }
 
-static uint32_t eligible(const struct sched_node *node)
+static uint32_t eligible(const struct sched *sched, const struct sched_node *node)
 {
-	uint32_t count = 0;
+	uint32_t count = node_may_write(sched, node) ? ends_at(node) : 0;
 
 	PL_LIST_EACH (link, &node->waiting)
 		count += PL_LIST_ITEM(link, struct sched_pod, link)->call == 0;
@@ -191,7 +199,7 @@ static void give_up(struct sched *sched, struct sched_node *node,
 static enum pl_code add(struct sched *sched, struct call *call, struct sched_node *node,
                         uint32_t room)
 {
-	uint32_t count = eligible(node), items = call->items;
+	uint32_t count = eligible(sched, node), items = call->items;
 	struct pl_err err = {0};
 	enum pl_code code = PL_BUSY;
 
@@ -211,7 +219,7 @@ static enum pl_code add(struct sched *sched, struct call *call, struct sched_nod
 			return PL_BUSY; /* in the next one */
 	}
 	pl_list_del(&node->ready);
-	if (node->waiting_count == 0 || code == PL_BUSY)
+	if (code == PL_BUSY)
 		return code;
 	if (err.code == PL_OK)
 		pl_err_set(&err, code, "a transaction for one placement");
@@ -256,7 +264,7 @@ bool commit_may(const struct sched *sched)
 	if (pl_list_empty(&sched->ready) || sched->commits >= sched->opts.inflight)
 		return false;
 	first = PL_LIST_ITEM(sched->ready.next, struct sched_node, ready);
-	return sched->commits == 0 || sched->waiting >= sched->batch ||
+	return sched->commits == 0 || sched->waiting + sched->ending >= sched->batch ||
 	       first->apart_ms > sched->now_ms;
 }
 

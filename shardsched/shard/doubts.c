@@ -57,6 +57,8 @@ void doubt_pod(struct sched *sched, struct sched_pod *pod)
 		pod->flags &= (uint16_t)~POD_DOUBTED;
 	if (pod->linked == LINKED_DOUBT && !is)
 		pod_unlink(sched, pod);
+	if (is && pod->linked == LINKED_ASTRAY)
+		pod_unlink(sched, pod);
 	if (!is || pod->linked != LINKED_NOT || (pod->flags & POD_DOUBTED) != 0)
 		return;
 	add(sched, &sched->doubts[0], &pod->link);
@@ -72,13 +74,16 @@ static void tell_pod(struct sched *sched, struct sched_pod *pod)
 	struct pl_err err;
 
 	pod_unlink(sched, pod);
-	if (!is_doubtful(sched, pod))
+	if (!is_doubtful(sched, pod)) {
+		ends_settle(sched, pod);
 		return;
+	}
 	pod->flags |= POD_DOUBTED;
 	pl_err_set(&err, PL_INVALID, "%s",
 	           pod->listed == 0 ? "its node's alloc does not list it"
 	                            : "it is listed by an alloc that it does not name");
 	tell_garbled(sched, &id, &err);
+	ends_settle(sched, pod);
 }
 
 /* -- nodes ---------------------------------------------------------------- */

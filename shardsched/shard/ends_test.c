@@ -1,5 +1,6 @@
 /* Pods that leave their nodes. */
 #include "shardsched/shard/sched_rig.h"
+#include "store/keys/partition.h"
 
 static struct rig rig;
 
@@ -42,4 +43,393 @@ T_CASE(whoever_leaves_is_still_said_to_when_others_come)
 	T_EQ(alloc.pods, 2);
 	T_TRUE(!alloc.pod[0].leaving && !alloc.pod[1].leaving);
 	rig_close(&rig);
+}
+
+/* -- what others say about a pod ------------------------------------------- */
+
+struct say {
+	enum state_ask ask;
+	enum state_ended ended;
+};
+
+static void says(const char *name, struct say say)
+{
+	struct pl_buf buf = {.max = 4096};
+	int phase;
+	struct pod_state state = rig_state(&rig, 1, name, &phase);
+	char key[128];
+
+	if (say.ask != STATE_ASK_NONE)
+		state.ask = say.ask;
+	state.ended = say.ended;
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/state", name);
+	rig.store.revision++;
+	rig_set(&rig.store, pl_span_str(key), pl_buf_span(&buf));
+	pl_buf_done(&buf);
+}
+
+static const char *phase_of(const char *name)
+{
+	int phase;
+
+	(void)rig_state(&rig, 1, name, &phase);
+	return phase < 0 ? "" : state_phase_word((enum state_phase)phase);
+}
+
+/* One node with room for one pod, which is on it. */
+static void up_with(const char *name)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, name, "3", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(phase_of(name), "Bound");
+}
+
+static void down(void)
+{
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
+static void later(void)
+{
+	for (int i = 0; i < 4; i++) {
+		rig.now_ms += 5000;
+		rig_settle(&rig);
+	}
+}
+
+static bool is_there(const char *name)
+{
+	char key[128];
+
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
+	return rig_value(&rig, key)[0] != 0;
+}
+
+T_CASE(a_pod_that_is_deleted_keeps_its_place_until_it_has_ended)
+{
+	struct sched_figures figures;
+	struct alloc alloc;
+
+	up_with("a");
+	rig_pod(&rig, 1, "b", "3", "");
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	later();
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("b"), "Pending");
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.pods, 1);
+	T_TRUE(alloc.pod[0].leaving);
+	T_EQ(alloc.used.cpu_milli, 3000);
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_GONE});
+	later();
+	T_TRUE(!is_there("a"));
+	T_STR(phase_of("a"), "");
+	T_STR(phase_of("b"), "Bound");
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.pods, 1);
+	T_SPAN(alloc.pod[0].name, PL_SPAN_LIT("b"));
+	T_TRUE(!alloc.pod[0].leaving);
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.terminated, 1);
+	T_EQ(figures.ended, 1);
+	T_EQ(figures.placed, 2);
+	T_EQ(figures.pods, 1);
+	down();
+}
+
+T_CASE(a_pod_that_is_evicted_is_placed_again)
+{
+	int phase;
+	struct pod_state state;
+
+	up_with("a");
+	says("a", (struct say){STATE_ASK_EVICT, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	state = rig_state(&rig, 1, "a", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	T_TRUE(state.next_pending && state.ask == STATE_ASK_NONE);
+	T_SPAN(state.reason, PL_SPAN_LIT("evicted"));
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_FAILED});
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
+	T_TRUE(!rig_alloc(&rig, 0, "n-1").pod[0].leaving);
+	down();
+}
+
+/* Deleted after it was evicted: it is not placed again. */
+T_CASE(who_is_evicted_may_still_be_deleted)
+{
+	up_with("a");
+	says("a", (struct say){STATE_ASK_EVICT, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Terminating");
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_GONE});
+	rig_settle(&rig);
+	T_TRUE(!is_there("a"));
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 0);
+	down();
+}
+
+T_CASE(what_has_run_to_its_end_gives_its_place_back)
+{
+	static const struct {
+		enum state_ended ended;
+		const char *phase;
+	} rows[] = {{STATE_ENDED_SUCCEEDED, "Succeeded"},
+	            {STATE_ENDED_FAILED, "Failed"},
+	            {STATE_ENDED_GONE, "Bound"}};
+
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct alloc alloc;
+
+		up_with("a");
+		says("a", (struct say){STATE_ASK_NONE, rows[i].ended});
+		rig_settle(&rig);
+		T_STR(phase_of("a"), rows[i].phase);
+		alloc = rig_alloc(&rig, 0, "n-1");
+		T_EQ(alloc.pods, rows[i].ended == STATE_ENDED_GONE);
+		T_EQ(alloc.used.cpu_milli, alloc.pods * 3000);
+		T_TRUE(is_there("a"));
+		down();
+	}
+}
+
+T_CASE(who_is_asked_without_a_place_goes_at_once)
+{
+	up_with("a");
+	rig_pod(&rig, 1, "b", "3", "");
+	rig_settle(&rig);
+	T_STR(phase_of("b"), "Pending");
+	says("b", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	T_TRUE(!is_there("b"));
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_SUCCEEDED});
+	rig_settle(&rig);
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	T_TRUE(!is_there("a"));
+	down();
+}
+
+/* One comes, one goes, another is marked: one put. */
+T_CASE(ends_ride_with_placements)
+{
+	struct sched_figures before, after;
+	struct alloc alloc;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_settle(&rig);
+	sched_figures(rig.sched, &before);
+	rig_pod(&rig, 1, "c", "1", "");
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_SUCCEEDED});
+	says("b", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	sched_figures(rig.sched, &after);
+	T_EQ(after.txns, before.txns + 1);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.pods, 2);
+	T_EQ(alloc.used.cpu_milli, 2000);
+	T_TRUE(alloc.pod[0].leaving && !alloc.pod[1].leaving);
+	T_STR(phase_of("c"), "Bound");
+	down();
+}
+
+T_CASE(whoever_takes_over_ends_what_is_half_done)
+{
+	up_with("a");
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	rig_lost(&rig, 1);
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_GONE});
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Terminating");
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_TRUE(!is_there("a"));
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 0);
+	down();
+}
+
+T_CASE(nothing_is_begun_where_it_is_to_be_quiet)
+{
+	up_with("a");
+	sched_quiesce(rig.sched, 1);
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	T_TRUE(sched_is_quiet(rig.sched, 1));
+	down();
+	up_with("a");
+	sched_quiesce(rig.sched, 0);
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	down();
+}
+
+/* -- answers ---------------------------------------------------------------- */
+
+static unsigned out_now(void)
+{
+	unsigned i = 0;
+
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	while (i < RIG_OUT_MAX && !rig.out[i].used)
+		i++;
+	T_TRUE(i < RIG_OUT_MAX);
+	return i;
+}
+
+T_CASE(an_unknown_outcome_ends_it_once)
+{
+	for (int applied = 0; applied < 2; applied++) {
+		struct sched_figures figures;
+		unsigned i;
+
+		up_with("a");
+		says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_GONE});
+		i = out_now();
+		if (applied == 1)
+			(void)rig_exec(&rig.store, &rig.out[i].req.txn);
+		rig_fail(&rig, i, PL_UNKNOWN);
+		later();
+		T_TRUE(!is_there("a"));
+		T_EQ(rig_alloc(&rig, 0, "n-1").pods, 0);
+		T_EQ(rig_alloc(&rig, 0, "n-1").generation, 3);
+		sched_figures(rig.sched, &figures);
+		T_EQ(figures.txns_unknown, 1);
+		T_EQ(figures.pods, 0);
+		down();
+	}
+}
+
+T_CASE(a_fenced_end_is_tried_again_after_a_pause)
+{
+	unsigned i;
+
+	up_with("a");
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	i = out_now();
+	rig_fail(&rig, i, PL_FENCED);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	T_TRUE(sched_deadline_ms(rig.sched) > rig.now_ms);
+	T_TRUE(sched_deadline_ms(rig.sched) < UINT64_MAX);
+	later();
+	T_STR(phase_of("a"), "Terminating");
+	down();
+}
+
+/* Somebody writes the alloc, or the state, under it. */
+T_CASE(a_conflict_is_worked_out_again)
+{
+	unsigned i;
+
+	up_with("a");
+	says("a", (struct say){STATE_ASK_EVICT, STATE_ENDED_NOT});
+	i = out_now();
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	T_TRUE(!rig_answer(&rig, i));
+	i = out_now();
+	rig_node(&rig, 0, "n-2", "4");
+	rig_put(&rig, "/alloc/0000/east/n-1",
+	        "{\"v\":1,\"generation\":9,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"cpu\":\"3000m\",\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0001\":{\"web\":[\"a\"]}}}");
+	T_TRUE(!rig_answer(&rig, i));
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Terminating");
+	T_TRUE(rig_alloc(&rig, 0, "n-1").pod[0].leaving);
+	T_EQ(rig_alloc(&rig, 0, "n-1").generation, 10);
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_FAILED});
+	rig_settle(&rig);
+	T_TRUE(!is_there("a"));
+	down();
+}
+
+/* -- nodes that are gone ------------------------------------------------------ */
+
+/* The name falls in another partition than the rig puts nodes in: so it is put there. */
+static uint32_t home(const char *node)
+{
+	uint32_t at = 0;
+
+	T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(node), RIG_PARTITIONS,
+	                       &at, &rig.err),
+	     &rig.err);
+	return at;
+}
+
+T_CASE(whose_node_is_gone_is_placed_again_or_goes)
+{
+	rig_open(&rig, NULL);
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_node(&rig, home("n-1"), "n-1", "8");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_pod(&rig, 1, "c", "1", "");
+	rig_settle(&rig);
+	T_STR(phase_of("c"), "Bound");
+	says("b", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	says("c", (struct say){STATE_ASK_EVICT, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	rig.store.revision++;
+	for (uint32_t i = 0; i < rig.store.keys; i++)
+		if (memmem(rig.store.key[i].key.at, rig.store.key[i].key.len, "n-1", 3))
+			rig_unset(&rig.store, rig.store.key[i].key);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Pending");
+	T_TRUE(!is_there("b"));
+	T_STR(phase_of("c"), "Pending");
+	rig_node(&rig, home("n-2"), "n-2", "8");
+	later();
+	T_STR(phase_of("a"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	down();
+}
+
+/* It comes back while the pod is sent away: there is an alloc, so it stays. */
+T_CASE(whose_node_comes_back_is_left_alone)
+{
+	char key[64];
+	unsigned i;
+
+	rig_open(&rig, NULL);
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, "/schedules/0001/web/a/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	i = out_now();
+	rig_node(&rig, home("n-1"), "n-1", "8");
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-1", home("n-1"));
+	rig_put(&rig, key,
+	        "{\"v\":1,\"generation\":9,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0001\":{\"web\":[\"a\"]}}}");
+	T_TRUE(!rig_answer(&rig, i));
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_GONE});
+	rig_settle(&rig);
+	T_TRUE(!is_there("a"));
+	T_EQ(rig_alloc(&rig, home("n-1"), "n-1").pods, 0);
+	down();
 }

@@ -7,6 +7,7 @@
  *	decide.c  pods from the queue to nodes, where they wait
  *	commit.c  nodes into calls;  answer.c  what became of them
  *	bundle.c  what is decided together, into one call
+ *	ends*.c   pods that leave their nodes
  *
  * Facts are set first; then pod_settle and node_settle work out what follows, and do
  * nothing when it is so already.
@@ -65,6 +66,7 @@ struct listed {
 	uint32_t placed; /* in the snapshot; or SNAPSHOT_NONE */
 	bool sent;       /* not in the store's alloc yet */
 	bool leaving;    /* the alloc says that it terminates */
+	uint8_t end;     /* enum state_end: what a call that is under way makes of it */
 };
 
 struct sched_node {
@@ -78,6 +80,7 @@ struct sched_node {
 	struct pl_list odd;     /* does not add up */
 	struct pl_list lacking; /* lists pods whose spec is not known */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
+	struct pl_list ending;  /* pods that are to leave, by link */
 	uint32_t waiting_count;
 	uint32_t bundled; /* of these */
 	uint8_t call;     /* its number and one; 0: in none */
@@ -115,6 +118,8 @@ enum pod_linked {
 	LINKED_WAITING, /* at its node */
 	LINKED_WANTED,  /* its spec is to be read */
 	LINKED_DOUBT,   /* state and alloc do not agree */
+	LINKED_ENDING,  /* at its node, or where those without are */
+	LINKED_ASTRAY,  /* its node is not known here */
 };
 
 enum {
@@ -122,12 +127,13 @@ enum {
 	POD_OVER = 1 << 1,     /* being deleted, or run */
 	POD_BAD_SPEC = 1 << 2, /* makes no sense */
 	POD_BAD_STATE = 1 << 3,
-	POD_MISSING = 1 << 4, /* its spec was read by key, and is not there */
-	POD_DOUBTED = 1 << 5, /* it was told that state and alloc do not agree */
-	POD_RESET = 1 << 6,   /* lost since its call was made */
-	POD_REFUSED = 1 << 7, /* no class: no profile, or no room */
-	POD_SAID = 1 << 8,    /* its state tells why it is pending, as far as known */
-	POD_BUNDLED = 1 << 9, /* it waits as a part of the bundle */
+	POD_MISSING = 1 << 4,  /* its spec was read by key, and is not there */
+	POD_DOUBTED = 1 << 5,  /* it was told that state and alloc do not agree */
+	POD_RESET = 1 << 6,    /* lost since its call was made */
+	POD_REFUSED = 1 << 7,  /* no class: no profile, or no room */
+	POD_SAID = 1 << 8,     /* its state tells why it is pending, as far as known */
+	POD_BUNDLED = 1 << 9,  /* it waits as a part of the bundle */
+	POD_REMOVED = 1 << 10, /* by us; the store's word of it is to come */
 };
 
 /* Without a phase: no state is there. */
@@ -151,15 +157,18 @@ struct sched_pod {
 	uint32_t attempts; /* before it came here */
 	uint32_t told_s;   /* when its state last told why it is pending */
 	uint32_t index;    /* held: of labels beside the class */
-	uint16_t listed;   /* by so many nodes */
+	uint32_t why;    /* the state's reason, where it has a place or is asked to go */
+	uint16_t listed; /* by so many nodes */
 	uint16_t flags;
 	uint8_t place;  /* enum pod_place */
 	uint8_t linked; /* enum pod_linked */
 	uint8_t phase;  /* enum state_phase, or PHASE_NONE */
 	uint8_t call;
 	uint8_t seen[2];
-	uint8_t conflicts; /* in a row */
-	uint8_t beside;    /* which labels stand beside the class: identity.h */
+	uint8_t conflicts;  /* in a row */
+	uint8_t beside;     /* which labels stand beside the class: identity.h */
+	uint8_t ask, ended; /* enum state_ask, enum state_ended */
+	bool next_pending;
 };
 
 /* News about something that is in a call: key and value lie in its arena. */
@@ -187,6 +196,7 @@ struct call_item {
 	int64_t epoch; /* of its partition, when it was made; 0: not ours */
 	bool compared; /* what was read tells whether it was the cause */
 	bool bundled;
+	uint8_t end; /* enum state_end of the pod; NONE: it is placed, or told of */
 };
 
 struct call {
@@ -277,8 +287,13 @@ struct sched {
 	struct pl_list lacking; /* nodes */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];
-	uint64_t doubts_ms; /* when the first become the second */
-	uint64_t repair_ms; /* 0: nothing failed */
+	uint64_t doubts_ms;              /* when the first become the second */
+	struct pl_list ends, ends_later; /* pods: without a node; when ends_ms has come */
+	struct pl_list astray;           /* pods that no node here lists */
+	bool astray_due;                 /* their nodes may be known to be gone now */
+	uint64_t ends_ms;                /* until then nobody ends */
+	uint32_t ending;                 /* pods that are to end, and are in no call */
+	uint64_t repair_ms;              /* 0: nothing failed */
 	uint32_t waiting;
 	uint32_t commits; /* calls that are not free */
 	uint32_t batch;
@@ -292,10 +307,10 @@ struct sched {
 	struct likeness likeness; /* of specs */
 	struct whole whole;
 	struct visits visits;
-	bool viewing; /* what is taken comes from the whole view */
-	uint32_t beside;          /* pods with labels beside their class */
-	uint64_t named;           /* up to where all of them were seen to */
-	bool unjoined;            /* which failed: nothing is decided until the repair */
+	bool viewing;    /* what is taken comes from the whole view */
+	uint32_t beside; /* pods with labels beside their class */
+	uint64_t named;  /* up to where all of them were seen to */
+	bool unjoined;   /* which failed: nothing is decided until the repair */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;
@@ -370,6 +385,7 @@ void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
                     uint32_t keys);
 void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
                 uint32_t node);
+void pod_set_why(struct sched *sched, struct sched_pod *pod, uint32_t why);
 void pod_forget(struct sched *sched, struct sched_pod *pod);
 void pods_done(struct sched *sched);
 /* -- doubts.c -------------------------------------------------------- */
@@ -395,6 +411,10 @@ struct sched_node *node_get(struct sched *sched, uint32_t partition,
 bool node_is_home(const struct sched *sched, const struct sched_node *node);
 /* A decided pod waits there. */
 void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod);
+/* NULL: not in the table. Of a name in two strings. */
+struct sched_node *node_at(const struct sched *sched, const uint32_t key[2]);
+/* Its alloc is understood and is ours to write. */
+bool node_may_write(const struct sched *sched, const struct sched_node *node);
 /* Into the snapshot or out of it. */
 void node_settle(struct sched *sched, struct sched_node *node);
 /* Out of it, whatever is so. */
@@ -525,6 +545,33 @@ bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *reco
 /* What was held of that partition's pods, and of its nodes if wanted, is forgotten with
  * them: it may be of a store that is no more. */
 void call_unhold(struct sched *sched, const struct sched_partition *of, bool nodes);
+
+/* -- ends.c, ends_commit.c -------------------------------------------- */
+
+/* It is not to be placed: it goes. */
+bool ends_pod(const struct sched *sched, const struct sched_pod *pod);
+/* What is to become of it as things stand. */
+enum state_end ends_of(const struct sched *sched, const struct sched_pod *pod);
+/* Into the lists of those that are to end, or out of them. */
+void ends_settle(struct sched *sched, struct sched_pod *pod);
+/* Those that could not for a while. */
+void ends_again(struct sched *sched);
+uint64_t ends_again_ms(const struct sched *sched);
+/* Those that end without a node. */
+void ends_run(struct sched *sched);
+uint64_t ends_deadline_ms(const struct sched *sched);
+/* Of those that wait at the node, as many as left says; takes them off it. */
+PL_NODISCARD enum pl_code ends_put(struct sched *sched, struct call *call,
+                                   struct sched_node *node, uint32_t *left,
+                                   struct pl_err *err);
+uint32_t ends_at(const struct sched_node *node);
+/* An entry of theirs: it is not in the call after all; it is; it stands; it does not. */
+void ends_undo(const struct call_item *item);
+void ends_seal(struct sched *sched, struct call *call, const struct call_item *item);
+void ends_stand(struct sched *sched, const struct call_item *item, int64_t revision);
+void ends_unsend(const struct call_item *item);
+/* Not at once again. */
+void ends_pause(struct sched *sched);
 
 /* -- specs.c, unsched.c ----------------------------------------------- */
 

@@ -9,12 +9,10 @@
 
 /* -- sums ------------------------------------------------------------ */
 
-static void sum(const struct sched *sched, struct sched_node *node,
-                const struct spec *spec, bool add)
+static void add_up(const struct sched *sched, struct sched_sums *used,
+                   const struct spec *spec, uint64_t sign)
 {
 	const struct resources *requests = spec->requests;
-	struct sched_sums *used = &node->used;
-	uint64_t sign = add ? 1 : UINT64_MAX;
 
 	used->cpu_milli += sign * (uint64_t)requests->cpu_milli;
 	used->memory += sign * (uint64_t)requests->memory;
@@ -24,7 +22,15 @@ static void sum(const struct sched *sched, struct sched_node *node,
 	for (uint64_t i = 0; i < requests->count; i++)
 		used->scalars += sign * (uint64_t)requests->row[i].amount *
 		                 pl_hash(sched_text(sched, requests->row[i].name));
-	node->with_scalars += (uint32_t)sign * (requests->count > 0);
+}
+
+static void sum(const struct sched *sched, struct sched_node *node,
+                const struct spec *spec, bool add)
+{
+	uint64_t sign = add ? 1 : UINT64_MAX;
+
+	add_up(sched, &node->used, spec, sign);
+	node->with_scalars += (uint32_t)sign * (spec->requests->count > 0);
 	node->with_ports += (uint32_t)sign * (spec->ports.count > 0);
 }
 
@@ -193,6 +199,8 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 	uint32_t placed = listed->placed;
 
 	PL_ASSERT(i < node->count && pod->listed > 0);
+	if (pod->linked == LINKED_ENDING)
+		pod_unlink(sched, pod);
 	if (pod->spec == NULL)
 		lacks_less(node);
 	else
@@ -409,6 +417,27 @@ static int scalar_cmp(const void *a, const void *b)
 	return pl_span_cmp(x->name, y->name);
 }
 
+/* A call that is being made takes its place away. */
+static bool goes(const struct listed *listed)
+{
+	return listed->end != STATE_END_NONE && listed->end != STATE_END_TERMINATE;
+}
+
+/* What all use that do not go. */
+static struct sched_sums sums_of_stayers(const struct sched *sched,
+                                         const struct sched_node *node)
+{
+	struct sched_sums used = node->used;
+
+	for (uint32_t i = 0; i < node->count; i++) {
+		if (!goes(&node->listed[i]))
+			continue;
+		add_up(sched, &used, node->listed[i].pod->spec, UINT64_MAX);
+		used.pods--;
+	}
+	return used;
+}
+
 /* Few nodes have pods with scalars, and few kinds there are. */
 static enum pl_code scalars_of(struct sched *sched, const struct sched_node *node,
                                struct alloc_amounts *out)
@@ -422,6 +451,8 @@ static enum pl_code scalars_of(struct sched *sched, const struct sched_node *nod
 	for (uint32_t n = 0; n < node->count; n++) {
 		const struct resources *requests = node->listed[n].pod->spec->requests;
 
+		if (goes(&node->listed[n]))
+			continue;
 		for (uint64_t r = 0; r < requests->count; r++) {
 			struct pl_span name = sched_text(sched, requests->row[r].name);
 			uint32_t i = 0;
@@ -476,6 +507,8 @@ static enum pl_code ports_of(struct sched *sched, const struct sched_node *node,
 		const struct spec *spec = node->listed[n].pod->spec;
 		const struct spec_port *row = spec_ports(spec);
 
+		if (goes(&node->listed[n]))
+			continue;
 		for (uint32_t i = 0; i < spec->ports.count; i++)
 			port[count++] = (struct alloc_port){
 				.protocol = pl_span_str(protocol_of(&row[i])),
@@ -491,7 +524,9 @@ static enum pl_code ports_of(struct sched *sched, const struct sched_node *node,
 	return PL_OK;
 }
 
-static enum pl_code pods_of(struct sched *sched, const struct sched_node *node)
+/* Those that stay. */
+static enum pl_code pods_of(struct sched *sched, const struct sched_node *node,
+                            struct alloc *out)
 {
 	if (sched->alloc_pod_cap < node->count) {
 		uint32_t cap = node->count * 2;
@@ -504,16 +539,23 @@ static enum pl_code pods_of(struct sched *sched, const struct sched_node *node)
 		sched->alloc_pod_cap = cap;
 	}
 	for (uint32_t i = 0; i < node->count; i++) {
-		sched->alloc_pod[i] = name_of(sched, node->listed[i].pod);
-		sched->alloc_pod[i].leaving = node->listed[i].leaving;
+		const struct listed *listed = &node->listed[i];
+		struct alloc_pod *pod = &sched->alloc_pod[out->pods];
+
+		if (goes(listed))
+			continue;
+		*pod = name_of(sched, listed->pod);
+		pod->leaving = listed->leaving || listed->end == STATE_END_TERMINATE;
+		out->pods++;
 	}
+	out->pod = sched->alloc_pod;
 	return PL_OK;
 }
 
 enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                           struct pl_buf *out, struct pl_err *err)
 {
-	const struct sched_sums *used = &node->used;
+	const struct sched_sums sums = sums_of_stayers(sched, node), *used = &sums;
 	struct alloc alloc = {
 		.generation = node->generation + 1,
 		.used = {.cpu_milli = (int64_t)used->cpu_milli,
@@ -522,9 +564,8 @@ enum pl_code listed_print(struct sched *sched, struct sched_node *node,
 	                 .pods = (int64_t)used->pods,
 	                 .nonzero_cpu_milli = (int64_t)used->nonzero_cpu_milli,
 	                 .nonzero_memory = (int64_t)used->nonzero_memory},
-		.pods = node->count,
 	};
-	enum pl_code code = pods_of(sched, node);
+	enum pl_code code = pods_of(sched, node, &alloc);
 
 	pl_arena_reset(&sched->arena);
 	if (code == PL_OK && node->with_scalars > 0)
@@ -533,6 +574,5 @@ enum pl_code listed_print(struct sched *sched, struct sched_node *node,
 		code = ports_of(sched, node, &alloc);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "say what is taken on a node");
-	alloc.pod = sched->alloc_pod;
 	return alloc_print(&alloc, out, err);
 }

@@ -103,6 +103,7 @@ static void sweep_pods(struct sched *sched, struct sched_partition *of)
 static void open(struct sched *sched, struct sched_partition *of)
 {
 	of->open = true;
+	sched->astray_due = true;
 	PL_LIST_EACH (link, &of->pods)
 		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
 	PL_LIST_EACH (link, &of->nodes)

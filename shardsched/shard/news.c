@@ -170,7 +170,7 @@ static enum pl_code phase_is(struct sched *sched, struct sched_pod *pod,
                              const struct pod_state *state, struct pl_err *err)
 {
 	struct strings *strings = &sched->model.strings;
-	uint32_t at[2] = {0};
+	uint32_t at[2] = {0}, why = 0;
 	enum pl_code code = PL_OK;
 
 	if (state_has_place(state)) {
@@ -178,15 +178,24 @@ static enum pl_code phase_is(struct sched *sched, struct sched_pod *pod,
 		if (code == PL_OK)
 			code = strings_add(strings, state->node, &at[1]);
 	}
-	if (code == PL_OK)
+	if (code == PL_OK && state->reason.len > 0 &&
+	    (state_has_place(state) || state->ask != STATE_ASK_NONE))
+		code = strings_add(strings, state->reason, &why);
+	if (code == PL_OK) {
 		pod_set_at(sched, pod, at[0], at[1]);
+		pod_set_why(sched, pod, why);
+	}
 	strings_unref(strings, at[0]);
 	strings_unref(strings, at[1]);
+	strings_unref(strings, why);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "keep where a pod is");
 	pod->phase = (uint8_t)state->phase;
 	pod->since_ms = state->since_ms;
 	pod->attempts = state->attempts;
+	pod->ask = (uint8_t)state->ask;
+	pod->ended = (uint8_t)state->ended;
+	pod->next_pending = state->next_pending;
 	return PL_OK;
 }
 
@@ -216,7 +225,9 @@ static bool take_state(struct sched *sched, struct sched_pod *pod,
 	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	if (gone) {
 		pod->phase = PHASE_NONE;
+		pod->ask = pod->ended = pod->next_pending = 0;
 		pod_set_at(sched, pod, 0, 0);
+		pod_set_why(sched, pod, 0);
 		/* Nothing says why it waits any more: it is tried anew, and told. */
 		if (pod->place == POD_QUEUED)
 			pod_withdraw(sched, pod);
@@ -288,7 +299,8 @@ static bool of_pod(struct sched *sched, const struct keys_id *id,
 	if (pod == NULL)
 		return away;
 	pod->seen[fact] = part->generation[SCHED_SCHEDULES];
-	if (!is_news(sched, pod->rev[fact], record))
+	if (!is_news(sched, pod->rev[fact], record) &&
+	    (!gone || record->mod_revision != pod->rev[fact])) /* by ourselves */
 		return true;
 	if (pod->call != 0)
 		return call_hold(sched, pod->call, record, away);

@@ -19,7 +19,7 @@ static struct pl_span key_of(const uint32_t key[2])
 	return pl_span(key, 2 * sizeof key[0]);
 }
 
-static struct sched_node *find(const struct sched *sched, const uint32_t key[2])
+struct sched_node *node_at(const struct sched *sched, const uint32_t key[2])
 {
 	struct pl_map_node *at = pl_map_get(&sched->nodes, key_of(key));
 
@@ -32,7 +32,7 @@ struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
 	const uint32_t key[2] = {strings_find(&sched->model.strings, cluster),
 	                         strings_find(&sched->model.strings, name)};
 
-	return key[0] == 0 || key[1] == 0 ? NULL : find(sched, key);
+	return key[0] == 0 || key[1] == 0 ? NULL : node_at(sched, key);
 }
 
 static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
@@ -51,6 +51,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->odd);
 	pl_list_init(&node->lacking);
 	pl_list_init(&node->bundle);
+	pl_list_init(&node->ending);
 	pl_list_init(&node->of_partition);
 	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
 	return node;
@@ -66,7 +67,7 @@ struct sched_node *node_get(struct sched *sched, uint32_t partition,
 
 	if (strings_add(strings, cluster, &key[0]) == PL_OK &&
 	    strings_add(strings, name, &key[1]) == PL_OK) {
-		node = find(sched, key);
+		node = node_at(sched, key);
 		if (node == NULL)
 			node = entry_make(sched, partition, key);
 	}
@@ -82,6 +83,8 @@ struct sched_node *node_get(struct sched *sched, uint32_t partition,
 static void node_free(struct sched *sched, struct sched_node *node)
 {
 	PL_ASSERT(node->slot == SNAPSHOT_NONE && node->waiting_count == 0);
+	PL_ASSERT(pl_list_empty(&node->ending));
+	sched->astray_due = true;
 	pl_list_del(&node->of_partition);
 	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
@@ -244,7 +247,7 @@ static void set_scope(struct sched *sched, struct sched_node *node, enum node_sc
 		tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
 }
 
-void node_settle(struct sched *sched, struct sched_node *node)
+static void settle(struct sched *sched, struct sched_node *node)
 {
 	pl_list_del(&node->odd);
 	if (!is_there(sched, node)) {
@@ -262,6 +265,12 @@ void node_settle(struct sched *sched, struct sched_node *node)
 	}
 	if (node->slot != SNAPSHOT_NONE || enter(sched, node))
 		set_scope(sched, node, scope_of(sched, node));
+}
+
+void node_settle(struct sched *sched, struct sched_node *node)
+{
+	settle(sched, node);
+	node_ready(sched, node);
 }
 
 /* -- pods that wait --------------------------------------------------- */
@@ -284,9 +293,18 @@ void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *p
 	sched->waiting++;
 }
 
+bool node_may_write(const struct sched *sched, const struct sched_node *node)
+{
+	return node->rev[FACT_ALLOC] != 0 && !node->bad && !node->closed &&
+	       node->unknown == 0 && adds_up(node) &&
+	       (node_is_home(sched, node) || abroad_knows(sched, node->partition));
+}
+
 void node_ready(struct sched *sched, struct sched_node *node)
 {
-	if (node->call != 0 || node->waiting_count == 0 || node->bundled > 0)
+	bool ends = !pl_list_empty(&node->ending) && node_may_write(sched, node);
+
+	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !ends))
 		pl_list_del(&node->ready);
 	else if (pl_list_empty(&node->ready))
 		pl_list_add_tail(&sched->ready, &node->ready);

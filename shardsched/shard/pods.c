@@ -80,6 +80,7 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod)
 		pod->node->waiting_count--;
 		sched->waiting--;
 	}
+	sched->ending -= pod->linked == LINKED_ENDING;
 	pl_list_del(&pod->link);
 	pod->linked = LINKED_NOT;
 }
@@ -101,6 +102,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	sched->beside -= pod->beside != 0;
 	strings_unref(strings, pod->at[0]);
 	strings_unref(strings, pod->at[1]);
+	strings_unref(strings, pod->why);
 	free(pod);
 }
 
@@ -192,13 +194,13 @@ void pod_withdraw(struct sched *sched, struct sched_pod *pod)
 static bool is_to_queue(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
-	const unsigned not_now =
-		POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE | POD_REFUSED;
+	const unsigned not_now = POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE |
+	                         POD_REFUSED | POD_REMOVED;
 
 	return part->open && !part->quiet && pod->rev[FACT_SPEC] != 0 &&
 	       pod->spec != NULL && pod->listed == 0 &&
 	       (pod->phase == PHASE_NONE || pod->phase == STATE_PENDING) &&
-	       (pod->flags & not_now) == 0;
+	       (pod->flags & not_now) == 0 && !ends_pod(sched, pod);
 }
 
 /* Its partition is handed over or lost: what waits there can not be put there any more,
@@ -253,6 +255,7 @@ void pod_settle(struct sched *sched, struct sched_pod *pod)
 	if (pod->place == POD_IDLE && queue && (pod->flags & POD_RESET) == 0)
 		enqueue(sched, pod);
 	doubt_pod(sched, pod);
+	ends_settle(sched, pod);
 	pod_tidy(sched, pod);
 }
 
@@ -268,6 +271,11 @@ void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
 {
 	set_text(sched, &pod->at[0], cluster);
 	set_text(sched, &pod->at[1], node);
+}
+
+void pod_set_why(struct sched *sched, struct sched_pod *pod, uint32_t why)
+{
+	set_text(sched, &pod->why, why);
 }
 
 void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
@@ -298,7 +306,7 @@ void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 	set_text(sched, &pod->uid, from->uid);
 	pod_set_beside(sched, pod, from->index, from->beside);
 	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
-	                           POD_REFUSED);
+	                           POD_REFUSED | POD_REMOVED);
 	pod->created_ms = from->created_ms;
 	if (from->node != 0)
 		pod->flags |= POD_NAMED;
@@ -325,7 +333,10 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = 0;
 	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	pod->phase = PHASE_NONE;
+	pod->ask = pod->ended = pod->next_pending = 0;
+	pod->flags &= (uint16_t)~POD_REMOVED;
 	pod_set_at(sched, pod, 0, 0);
+	pod_set_why(sched, pod, 0);
 	pod_settle(sched, pod);
 }
 

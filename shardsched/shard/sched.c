@@ -152,6 +152,9 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->ready);
 	pl_list_init(&sched->wanted);
 	pl_list_init(&sched->lacking);
+	pl_list_init(&sched->ends);
+	pl_list_init(&sched->ends_later);
+	pl_list_init(&sched->astray);
 	for (unsigned i = 0; i < 2; i++) {
 		pl_list_init(&sched->doubts[i]);
 		pl_list_init(&sched->odd[i]);
@@ -405,6 +408,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 		decide_run(sched, work);
 	bundle_run(sched);
 	commit_run(sched);
+	ends_run(sched);
 	unsched_run(sched);
 	specs_run(sched);
 	visits_run(sched);
@@ -421,6 +425,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 
 	if (decide_may(sched) || commit_may(sched) || bundle_may(sched))
 		return 0;
+	at_ms = earlier(at_ms, ends_deadline_ms(sched));
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
 	at_ms = earlier(at_ms, whole_deadline_ms(sched));
 	at_ms = earlier(at_ms, visits_deadline_ms(sched));

@@ -4,6 +4,7 @@
  * what stands in the store is right; in the end everything is bound that can be.
  */
 #include "shardsched/shard/sched_rig.h"
+#include "store/keys/partition.h"
 
 enum { NODES = 6, PODS = 48, LATE_MAX = 64, NAME_SIZE = 16 };
 
@@ -23,6 +24,7 @@ static uint32_t churn; /* one step of so many, a partition comes or goes */
 static bool quieted[RIG_PARTITIONS];
 static unsigned rival_binds, unknowns, fences, bound_ever, deletes, configures;
 static uint64_t bundles, bundles_failed, redone;
+static unsigned asked, ended, nodes_lost;
 
 static uint32_t below(uint32_t n)
 {
@@ -41,7 +43,12 @@ static const char *name_of(char kind, uint32_t i)
 
 static uint32_t home_of_node(uint32_t i)
 {
-	return i % RIG_PARTITIONS;
+	uint32_t home = 0;
+
+	T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(name_of('n', i)),
+	                       RIG_PARTITIONS, &home, &rig.err),
+	     &rig.err);
+	return home;
 }
 
 static uint32_t home_of_pod(uint32_t i)
@@ -197,11 +204,29 @@ static bool fits(uint32_t pod, uint32_t node)
 
 /* -- what others do ---------------------------------------------------------- */
 
+static uint32_t node_of_pod(uint32_t i)
+{
+	int phase;
+	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+
+	return phase == STATE_BOUND || phase == STATE_TERMINATING ? number_of(state.node)
+	                                                          : NODES;
+}
+
+/* A new one of a name that pods are still bound to would seem to be theirs. */
+static bool is_free(uint32_t node)
+{
+	for (uint32_t i = 0; i < PODS; i++)
+		if (node_of_pod(i) == node)
+			return false;
+	return !has(node_key(node));
+}
+
 static void node_comes(uint32_t i)
 {
 	char cpu[8];
 
-	if (has(node_key(i)))
+	if (!is_free(i))
 		return;
 	(void)snprintf(cpu, sizeof cpu, "%u", 4 + below(5));
 	rig_node(&rig, home_of_node(i), name_of('n', i), cpu);
@@ -226,10 +251,12 @@ static void node_changes(uint32_t i)
 	put_alloc(i, PODS, PODS);
 }
 
+/* Seldom with pods on it. */
 static void node_goes(uint32_t i)
 {
-	if (!has(node_key(i)) || alloc_of(i).pods > 0)
+	if (!has(node_key(i)) || (alloc_of(i).pods > 0 && below(8) > 0))
 		return;
+	nodes_lost += alloc_of(i).pods > 0;
 	rig.store.revision++;
 	rig_unset(&rig.store, pl_span_str(node_key(i)));
 	rig_unset(&rig.store, pl_span_str(alloc_key(i)));
@@ -291,12 +318,37 @@ static void pod_is_edited(uint32_t i)
 		put_state(i, STATE_PENDING, 0);
 }
 
-static uint32_t node_of_pod(uint32_t i)
+/* Somebody wants it gone, its member says that it has ended, or both. */
+static void pod_is_said(uint32_t i, enum state_ask ask, enum state_ended how)
 {
+	struct pl_buf buf = {.max = 4096};
 	int phase;
 	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
 
-	return phase == STATE_BOUND ? number_of(state.node) : NODES;
+	if (phase < 0)
+		return;
+	if (ask != STATE_ASK_NONE)
+		state.ask = ask;
+	if (how != STATE_ENDED_NOT && state_has_place(&state))
+		state.ended = how;
+	asked += ask != STATE_ASK_NONE;
+	ended += state.ended != STATE_ENDED_NOT;
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	rig.store.revision++;
+	rig_set(&rig.store, pl_span_str(state_key(i)), pl_buf_span(&buf));
+	pl_buf_done(&buf);
+}
+
+static void pod_is_told_of(uint32_t i)
+{
+	static const enum state_ask asks[] = {STATE_ASK_NONE, STATE_ASK_NONE,
+	                                      STATE_ASK_EVICT, STATE_ASK_DELETE};
+
+	for (uint32_t n = 0; n < PODS && node_of_pod(i) == NODES; n++)
+		i = (i + 1) % PODS;
+	pod_is_said(i, asks[below(4)],
+	            below(2) == 0 ? STATE_ENDED_NOT
+	                          : (enum state_ended)below(STATE_ENDEDS));
 }
 
 static void pod_goes(uint32_t i)
@@ -307,7 +359,7 @@ static void pod_goes(uint32_t i)
 		return;
 	deletes++;
 	rig.store.revision++;
-	if (node < NODES)
+	if (node < NODES && has(node_key(node)))
 		put_alloc(node, PODS, i);
 	rig_unset(&rig.store, pl_span_str(state_key(i)));
 	rig_unset(&rig.store, pl_span_str(spec_key(i)));
@@ -338,11 +390,16 @@ static void rival_touches(uint32_t node)
 static bool is_fenced(const struct kv_req *req, const int64_t *epoch)
 {
 	for (size_t i = 0; i < req->txn.then_count; i++) {
-		struct keys_id id;
+		const struct kv_req *op = &req->txn.then[i];
+		struct keys_id id = {0};
 
-		if (req->txn.then[i].op != KV_PUT)
-			continue;
-		T_EQ(keys_parse(req->txn.then[i].put.key, &id, NULL), PL_OK);
+		if (op->op == KV_PUT)
+			T_EQ(keys_parse(op->put.key, &id, NULL), PL_OK);
+		else if (op->op == KV_DELETE && op->del.keys.kind != KV_ONE)
+			id.partition = (uint32_t)number_in(
+				(const char *)op->del.keys.from.at, "/schedules/");
+		else
+			continue; /* a pointer */
 		if (epoch_of[id.partition] == 0 ||
 		    epoch_of[id.partition] != epoch[id.partition])
 			return true;
@@ -375,6 +432,9 @@ static struct kv_req copy(const struct kv_req *req)
 	}
 	for (size_t i = 0; i < req->txn.then_count; i++) {
 		then[i] = req->txn.then[i];
+		if (then[i].op == KV_DELETE)
+			then[i].del.keys.from =
+				pl_arena_dup(arena, then[i].del.keys.from);
 		if (then[i].op != KV_PUT)
 			continue;
 		then[i].put.key = pl_arena_dup(arena, then[i].put.key);
@@ -441,6 +501,7 @@ static void check_node(uint32_t i, uint32_t *listed_on)
 
 		T_TRUE(has(spec_key(pod)));
 		T_EQ(alloc.pod[n].partition, home_of_pod(pod));
+		T_EQ(alloc.pod[n].leaving, phase_of(pod) == STATE_TERMINATING);
 		T_EQ(listed_on[pod], NODES);
 		listed_on[pod] = i;
 		cpu += cpu_of_pod(pod);
@@ -458,8 +519,12 @@ static void check_store(void)
 		listed_on[i] = NODES;
 	for (uint32_t i = 0; i < NODES; i++)
 		check_node(i, listed_on);
-	for (uint32_t i = 0; i < PODS; i++)
-		T_EQ(node_of_pod(i), listed_on[i]);
+	for (uint32_t i = 0; i < PODS; i++) {
+		uint32_t node = node_of_pod(i);
+
+		if (node == NODES || has(node_key(node)) || listed_on[i] < NODES)
+			T_EQ(node, listed_on[i]);
+	}
 }
 
 /* -- histories ----------------------------------------------------------------- */
@@ -485,7 +550,13 @@ static void others_step(void)
 {
 	uint32_t pod = below(PODS), node = below(NODES);
 
-	switch (below(10)) {
+	switch (below(14)) {
+	case 10:
+	case 11:
+	case 12:
+	case 13:
+		pod_is_told_of(pod);
+		break;
 	case 0:
 		node_comes(node);
 		break;
@@ -598,16 +669,30 @@ static void calm_round(void)
 	rig.now_ms += 11000;
 }
 
-/* Everything is bound that can be. */
+static enum state_end end_of(uint32_t i)
+{
+	int phase;
+	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+
+	return phase < 0 ? STATE_END_NONE : state_end(&state);
+}
+
+/* Everything is bound that can be, and has left that was to. */
 static void check_end(void)
 {
 	for (uint32_t i = 0; i < PODS; i++) {
 		int phase = phase_of(i);
 
+		if (end_of(i) != STATE_END_NONE)
+			t_fail(__FILE__, __LINE__, "p-%u has not left: %.300s; %.200s", i,
+			       rig_value(&rig, state_key(i)),
+			       rig_value(&rig, spec_key(i)));
+		if (node_of_pod(i) < NODES)
+			T_TRUE(has(node_key(node_of_pod(i))));
 		if (!has(spec_key(i)))
 			continue;
 		bound_ever += phase == STATE_BOUND;
-		if (phase == STATE_BOUND)
+		if (phase >= 0 && phase != STATE_PENDING)
 			continue;
 		for (uint32_t n = 0; n < NODES; n++)
 			if (fits(i, n))
@@ -693,5 +778,7 @@ T_CASE_SECONDS(random_histories_end_well, 120)
 	             (unsigned long long)bundles, (unsigned long long)bundles_failed,
 	             (unsigned long long)redone);
 	T_TRUE(bundles > 50 && bundles_failed > 10 && redone > 0);
+	(void)printf("# asked %u, ended %u, nodes lost %u\n", asked, ended, nodes_lost);
+	T_TRUE(asked > 100 && ended > 100 && nodes_lost > 10);
 	T_TRUE(rival_binds > 10 && unknowns > 100 && fences > 10 && bound_ever > 100);
 }

@@ -121,6 +121,16 @@ static inline void rig_unset(struct rig_store *store, struct pl_span key)
 	rig_log(store, record, true);
 }
 
+/* One key, or all that begin so. */
+static inline void rig_unset_all(struct rig_store *store, struct kv_keys keys)
+{
+	for (uint32_t i = rig_at(store, keys.from); i < store->keys; i++) {
+		if (!kv_key_in(keys, store->key[i].key))
+			break;
+		rig_unset(store, store->key[i].key);
+	}
+}
+
 static inline bool rig_holds(struct rig_store *store, const struct kv_compare *compare)
 {
 	struct kv_record *record = rig_get(store, compare->keys.from);
@@ -178,7 +188,7 @@ static inline struct kv_result rig_exec(struct rig_store *store, const struct kv
 		else if (ops[i].op == KV_PUT)
 			rig_set(store, ops[i].put.key, ops[i].put.value);
 		else if (ops[i].op == KV_DELETE)
-			rig_unset(store, ops[i].del.keys.from);
+			rig_unset_all(store, ops[i].del.keys);
 	}
 	result.txn.results = results;
 	result.txn.count = count;
