@@ -102,7 +102,8 @@ static bool add_pod(struct slot *slot, uint32_t number)
 	struct load_object *object = pl_arena_alloc(&slot->arena, sizeof *object);
 	struct book_pod pod;
 
-	bench_check(object == NULL ? PL_NOMEM : PL_OK, NULL, "a pod");
+	if (object == NULL)
+		bench_fail("out of memory");
 	load_pod(&slot->l->load, number, object);
 	pod = (struct book_pod){.space = pl_span_str(object->scope),
 	                        .name = pl_span_str(object->name)};

@@ -11,7 +11,7 @@
 #include "store/base/clock.h"
 #include "store/keys/partition.h"
 
-enum { SLOTS = 8, PER_TXN = 32, EACH_MAX = 16, VALUE_MAX = 16384 };
+enum { SLOTS = 8, PER_TXN = 32, VALUE_MAX = 16384 };
 
 struct before {
 	struct filler *f;
@@ -24,7 +24,8 @@ static struct load_object *keep(struct before *b, struct pl_arena *arena)
 {
 	struct load_object *kept = pl_arena_alloc(arena, sizeof *kept);
 
-	bench_check(kept == NULL ? PL_NOMEM : PL_OK, NULL, "an object");
+	if (kept == NULL)
+		bench_fail("out of memory");
 	*kept = b->f->object;
 	return kept;
 }
@@ -91,13 +92,14 @@ static bool add_node(struct before *b, struct book *book, struct pl_arena *arena
 {
 	const struct load *load = &b->f->opts->load;
 	uint32_t each = load_before_each(load);
-	struct alloc_pod pod[EACH_MAX];
+	struct alloc_pod *pod = pl_arena_zalloc(arena, each, sizeof *pod);
 	struct alloc alloc = {.generation = 1, .pod = pod, .pods = each};
 	const struct load_object *node;
 	struct book_node name;
 	bool fits = true;
 
-	PL_ASSERT(each <= EACH_MAX);
+	if (pod == NULL)
+		bench_fail("out of memory");
 	load_node(load, number, &b->f->object);
 	node = keep(b, arena);
 	for (uint32_t k = 0; k < each && fits; k++) {

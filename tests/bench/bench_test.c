@@ -11,6 +11,7 @@
 
 #include "store/base/arena.h"
 #include "store/base/json.h"
+#include "store/net/unconst.h"
 #include "tests/harness/t.h"
 
 enum {
@@ -74,7 +75,7 @@ static _Noreturn void run_child(const char *bench, const char *const args[], int
 		argv[count++] = args[i];
 	argv[count] = NULL;
 	(void)dup2(out, STDOUT_FILENO);
-	(void)execv(path, (char *const *)(uintptr_t)argv);
+	(void)execv(path, unconst(argv));
 	_exit(127);
 }
 
