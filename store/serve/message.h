@@ -1,0 +1,63 @@
+/*
+ * The server's side of etcd's messages: requests in, answers out. The client's side is
+ * store/etcd/codec.h.
+ *
+ * What a client sends is bounded and checked in form; whether it makes sense is for the
+ * kv to judge.
+ */
+#ifndef STORE_SERVE_MESSAGE_H
+#define STORE_SERVE_MESSAGE_H
+
+#include "store/base/arena.h"
+#include "store/base/buf.h"
+#include "store/kv/types.h"
+
+enum { MESSAGE_NESTED_MAX = 16 }; /* transactions */
+
+/* The operation of "/etcdserverpb.KV/Range" and so on; KV_OP_COUNT: none of these. */
+enum kv_op message_op(struct pl_span path);
+
+/* Lies in the arena. PL_INVALID, PL_NOMEM. */
+PL_NODISCARD enum pl_code message_request(enum kv_op op, struct pl_span bytes,
+                                          struct pl_arena *arena, struct kv_req *out,
+                                          struct pl_err *err);
+/* Appends, framed. The arena is used meanwhile. */
+PL_NODISCARD enum pl_code message_answer(const struct kv_result *result,
+                                         struct pl_arena *arena, struct pl_buf *out);
+
+/* -- watches ------------------------------------------------------------- */
+
+enum message_asks { MESSAGE_CREATE, MESSAGE_CANCEL, MESSAGE_PROGRESS };
+
+struct message_watch {
+	enum message_asks asks;
+	int64_t id;   /* create: 0, the server chooses */
+	bool reports; /* create: of progress, from time to time */
+	struct kv_watch_req create;
+};
+
+PL_NODISCARD enum pl_code message_watch(struct pl_span bytes, struct pl_arena *arena,
+                                        struct message_watch *out, struct pl_err *err);
+
+struct message_told {
+	struct kv_header header;
+	int64_t id;
+	bool created, canceled;
+	int64_t compact_revision;
+	const char *reason; /* NULL: none */
+	const struct kv_event *events;
+	size_t count;
+};
+
+PL_NODISCARD enum pl_code message_told(const struct message_told *told,
+                                       struct pl_arena *arena, struct pl_buf *out);
+
+/* -- keep-alives --------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code message_keep(struct pl_span bytes, struct pl_arena *arena,
+                                       int64_t *lease, struct pl_err *err);
+/* ttl_s 0: it is gone. */
+PL_NODISCARD enum pl_code message_kept(const struct kv_header *header, int64_t lease,
+                                       int64_t ttl_s, struct pl_buf *out);
+
+#endif
