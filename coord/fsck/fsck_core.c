@@ -320,6 +320,7 @@ void fsck_core_free(struct fsck_core *core)
 	free(core->entry);
 	free(core->row);
 	free(core->scalar);
+	free(core->promise);
 	free(core->port);
 	free(core);
 }

@@ -35,6 +35,7 @@ struct fsck_node {
 	uint32_t flags, partition;
 	uint32_t first_scalar, scalars; /* in scalar */
 	uint32_t unlisted;              /* in row; FSCK_NONE: none */
+	uint32_t promise;               /* in promise, from 1; 0: none */
 };
 
 struct fsck_scalar {
@@ -92,9 +93,11 @@ struct fsck_core {
 	struct fsck_entry *entry;
 	struct fsck_row *row;
 	struct fsck_scalar *scalar;
+	struct fsck_sums *promise; /* room nominated on nodes that pods leave */
 	struct fsck_port *port;
 	uint32_t node_cap, entry_cap;
 	uint32_t rows, row_cap, scalars, scalar_cap, ports, port_cap;
+	uint32_t promises, promise_cap;
 	struct fsck_current at;
 	int64_t epoch[KEYS_PARTITIONS_MAX]; /* of the owner; 0: none */
 };

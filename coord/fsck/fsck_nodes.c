@@ -30,6 +30,37 @@ static bool check_partition(struct fsck_core *core, const struct kv_record *reco
 
 /* -- allocs ------------------------------------------------------------------------ */
 
+/* What pods that leave still take may be nominated already. */
+static bool may_exceed(const struct alloc *alloc)
+{
+	for (uint32_t i = 0; i < alloc->pods; i++)
+		if (alloc->pod[i].leaving)
+			return true;
+	return false;
+}
+
+static void add_promise(struct fsck_core *core, struct fsck_node *node,
+                        const struct alloc_amounts *used)
+{
+	if (node->promise == 0) {
+		if (!name_table_room((void **)&core->promise, &core->promise_cap,
+		                     core->promises, sizeof *core->promise)) {
+			fsck_no_memory(core);
+			return;
+		}
+		core->promise[core->promises++] = (struct fsck_sums){0};
+		node->promise = core->promises;
+	}
+	fsck_sums_add(&core->promise[node->promise - 1], used);
+	for (uint32_t i = 0; i < used->scalars; i++)
+		for (uint32_t n = 0; n < node->scalars; n++) {
+			struct fsck_scalar *of = &core->scalar[node->first_scalar + n];
+
+			if (of->name == pl_hash(used->scalar[i].name))
+				of->amount -= used->scalar[i].amount;
+		}
+}
+
 static void keep_scalars(struct fsck_core *core, struct fsck_node *node,
                          const struct alloc_amounts *used)
 {
@@ -82,6 +113,9 @@ static void take_amounts(struct fsck_core *core, uint32_t number,
 	for (uint32_t i = 0; i < alloc->ports; i++)
 		node->said_ports += fsck_port_hash(&alloc->port[i]);
 	keep_scalars(core, node, &alloc->used);
+	for (uint32_t i = 0; i < alloc->holds && may_exceed(alloc); i++)
+		if (alloc->hold[i].kind == ALLOC_HOLD_NOMINATED && core->code == PL_OK)
+			add_promise(core, node, &alloc->hold[i].used);
 }
 
 void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
@@ -137,11 +171,15 @@ static bool scalars_fit(const struct fsck_core *core, const struct fsck_node *no
 static bool fits(const struct fsck_core *core, const struct fsck_node *node,
                  const struct resources *has)
 {
-	const struct fsck_sums *used = &node->said;
+	static const struct fsck_sums none;
+	const struct fsck_sums *used = &node->said, *less = &none;
 
-	return used->cpu_milli <= has->cpu_milli && used->memory <= has->memory &&
-	       used->storage <= has->storage && used->pods <= has->pods &&
-	       scalars_fit(core, node, has);
+	if (node->promise != 0)
+		less = &core->promise[node->promise - 1];
+	return used->cpu_milli - less->cpu_milli <= has->cpu_milli &&
+	       used->memory - less->memory <= has->memory &&
+	       used->storage - less->storage <= has->storage &&
+	       used->pods - less->pods <= has->pods && scalars_fit(core, node, has);
 }
 
 static void take_capacity(struct fsck_core *core, struct fsck_node *node,

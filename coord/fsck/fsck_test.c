@@ -632,6 +632,37 @@ T_CASE(other_resources_are_not_over_either)
 	down();
 }
 
+/* On n-1: more than it has, together with who terminates there. */
+static void put_hold(bool leaving, const char *kind)
+{
+	const char *pod = listed("db", gang_pod(), gang_home());
+	char json[TEXT_SIZE], leaves[200] = "";
+
+	if (leaving)
+		(void)snprintf(leaves, sizeof leaves, "\"leaving\":{%s},", pod);
+	(void)snprintf(json, sizeof json,
+	               "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"4500m\","
+	               "\"memory\":\"67108864\",\"pods\":\"2\",\"example.com/gpu\":"
+	               "\"3\"},\"pods\":{%s},%s\"holds\":[{\"kind\":%s,\"namespace\":"
+	               "\"web\",\"name\":\"c\",\"used\":{\"cpu\":\"4000m\",\"pods\":"
+	               "\"1\",\"example.com/gpu\":\"3\"},"
+	               "\"until\":\"2026-11-21T09:00:00.000Z\"}]}",
+	               pod, leaves, kind);
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"), json);
+}
+
+T_CASE(what_is_nominated_may_wait_for_pods_that_leave)
+{
+	up();
+	put_hold(true, "\"nominated\",\"at\":1");
+	clean();
+	put_hold(true, "\"gang\"");
+	finds(FSCK_NODE_OVER, 1);
+	put_hold(false, "\"nominated\",\"at\":1");
+	finds(FSCK_NODE_OVER, 1);
+	down();
+}
+
 T_CASE(owner_garbled)
 {
 	up();

@@ -31,6 +31,7 @@ enum queue_cause {
 	QUEUE_REFUSED,
 	QUEUE_FAULT, /* the attempt failed, which says nothing about the pod */
 	QUEUE_CONFLICT,
+	QUEUE_NOMINATED, /* room is being made for this one, not for its class */
 	QUEUE_CAUSES,
 };
 

@@ -271,7 +271,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause cause,
                  bool after_backoff, uint32_t reason, uint64_t now_ms)
 {
-	PL_ASSERT(cause == QUEUE_FAULT || cause == QUEUE_CONFLICT);
+	PL_ASSERT(cause != QUEUE_REFUSED);
 	tick(queue, now_ms);
 	land(queue, pod);
 	if (after_backoff) {

@@ -158,8 +158,9 @@ void queue_placed(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
 void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
                   uint32_t reason, uint64_t now_ms);
 
-/* A conflict or a fault: costs no budget. after_backoff: not at once. Room that was
- * assumed and is free again is an event like any other, for the caller to tell. */
+/* A conflict, a fault, or a nomination: costs no budget. after_backoff: not at once. Room
+ * that was assumed and is free again is an event like any other, for the caller to
+ * tell. */
 void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause cause,
                  bool after_backoff, uint32_t reason, uint64_t now_ms);
 

@@ -15,6 +15,7 @@ static const char *const cause_names[] = {
 	[QUEUE_REFUSED] = "refused",
 	[QUEUE_FAULT] = "fault",
 	[QUEUE_CONFLICT] = "conflict",
+	[QUEUE_NOMINATED] = "nominated",
 };
 
 static const char *const level_names[] = {

@@ -8,7 +8,7 @@
  *	          applied any more, but may have been; so what stands there is read.
  *	not done  the same again, after a while
  */
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 
 enum {
 	AGAIN_MS = 20,
@@ -49,6 +49,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 	node->seen[FACT_ALLOC] =
 		sched->partition[node->partition].generation[SCHED_ALLOCS];
 	node->generation++;
+	holds_sent(sched, node);
 	node->said = node->used;
 	node->apart_ms = 0;
 }
@@ -168,6 +169,8 @@ static void unsend(struct sched *sched, struct call *call)
 		if (call->item[i].pod != NULL || node == NULL)
 			continue;
 		node->call = 0;
+		if (!node->reset && call->item[i].id.kind == KEYS_ALLOC)
+			holds_unsend(sched, node);
 		node->reset = false;
 	}
 }

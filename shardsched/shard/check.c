@@ -1,5 +1,32 @@
 /* What must hold between tables, snapshot and queue. */
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
+
+/* For how many pods they are. */
+static uint64_t check_holds(const struct sched *sched, const struct sched_node *node)
+{
+	uint64_t pods = 0;
+
+	for (uint32_t i = 0; i < node->holds; i++) {
+		const struct sched_hold *hold = &node->hold[i];
+
+		pods += hold->out ? 0 : (uint64_t)hold->is.amounts->pods;
+		PL_ASSERT(!hold->out || node->call != 0);
+		PL_ASSERT((hold->kind == ALLOC_HOLD_NOMINATED) == (hold->pod != NULL));
+		PL_ASSERT(hold->pod == NULL ||
+		          (hold->pod->held > 0 && hold->pod->nominated != NULL));
+		if (node->slot == SNAPSHOT_NONE || hold_goes(hold)) {
+			PL_ASSERT(hold->number == SNAPSHOT_NONE);
+			continue;
+		}
+		PL_ASSERT(hold->number != SNAPSHOT_NONE);
+		PL_ASSERT(!hold->nominates ||
+		          (hold->pod != NULL && hold->pod->spec != NULL));
+		PL_ASSERT((hold->nominates ? sched->snapshot.nomination[hold->number].node
+		                           : sched->snapshot.hold[hold->number].node) ==
+		          node->slot);
+	}
+	return pods;
+}
 
 static void check_listed(const struct sched *sched, const struct sched_node *node)
 {
@@ -32,8 +59,9 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 	}
 	PL_ASSERT(unknown == node->unknown);
 	PL_ASSERT((unknown > 0) == !pl_list_empty(&node->lacking));
+	PL_ASSERT((node->holds > 0) == !pl_list_empty(&node->holding));
 	PL_ASSERT(sent == 0 || node->call != 0);
-	PL_ASSERT(node->used.pods == node->count);
+	PL_ASSERT(node->used.pods == node->count + check_holds(sched, node));
 }
 
 static void check_ending(const struct sched *sched, const struct sched_node *node)
@@ -80,7 +108,7 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	PL_ASSERT(row->cluster == node->key[0] && row->node.name == node->key[1]);
 	PL_ASSERT(row->pods == node->count - node->unknown + waiting);
 	PL_ASSERT(node->rev[FACT_ALLOC] != 0 && !node->bad);
-	PL_ASSERT(node->scope == NODE_ASIDE || (node->unknown == 0 && !node->closed));
+	PL_ASSERT(node->scope == NODE_ASIDE || node->unknown == 0);
 	PL_ASSERT(node->scope != NODE_ASIDE || waiting == 0);
 	PL_ASSERT(node_is_home(sched, node) || abroad_knows(sched, node->partition));
 	PL_ASSERT(node->scope == NODE_ASIDE ||

@@ -5,7 +5,7 @@
  * that what comes in slowly is not sent in pieces. A node that conflicted lately travels
  * alone.
  */
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 
 /* Who the pod is to be, in the call's arena. */
 static enum pl_code print_state(struct sched *sched, struct call *call,
@@ -89,8 +89,8 @@ static enum pl_code expect_node(struct call *call, struct sched_node *node,
 	return PL_OK;
 }
 
-static enum pl_code put_alloc(struct sched *sched, struct call *call,
-                              struct sched_node *node, struct pl_err *err)
+static enum pl_code write_alloc(struct sched *sched, struct call *call,
+                                struct sched_node *node, struct pl_err *err)
 {
 	const struct book_node key = {.partition = node->partition,
 	                              .cluster = sched_text(sched, node->key[0]),
@@ -110,6 +110,18 @@ static enum pl_code put_alloc(struct sched *sched, struct call *call,
 	call_item_add(call, &(struct call_item){
 				    .node = node, .value = value, .compared = true});
 	return node->sure ? PL_OK : expect_node(call, node, &key);
+}
+
+static enum pl_code put_alloc(struct sched *sched, struct call *call,
+                              struct sched_node *node, struct pl_err *err)
+{
+	enum pl_code code;
+
+	holds_send(sched, node);
+	code = write_alloc(sched, call, node, err);
+	if (code != PL_OK)
+		holds_unsend(sched, node);
+	return code;
 }
 
 enum pl_code commit_put(struct sched *sched, struct call *call, struct sched_node *node,
@@ -149,6 +161,8 @@ void commit_undo(struct sched *sched, struct call *call, uint32_t items)
 		else if (item->pod != NULL)
 			(void)listed_del(sched, item->node,
 			                 listed_find(item->node, item->pod));
+		else if (item->node != NULL)
+			holds_unsend(sched, item->node);
 	}
 }
 
@@ -205,9 +219,10 @@ static enum pl_code add(struct sched *sched, struct call *call, struct sched_nod
 
 	if (count > room)
 		count = room;
-	for (; count > 0; count /= 2) {
+	for (bool more = count > 0 || holds_go(node); more; count /= 2) {
 		struct book was = call->book;
 
+		more = count > 1 || (count == 1 && holds_go(node));
 		code = commit_put(sched, call, node, count, &err);
 		if (code == PL_OK) {
 			commit_seal(sched, call, items);
@@ -229,22 +244,27 @@ static enum pl_code add(struct sched *sched, struct call *call, struct sched_nod
 
 static bool commit_one(struct sched *sched)
 {
+	const uint32_t items =
+		(COMMIT_POD_ITEMS + COMMIT_NODE_ITEMS) * (sched->batch + 1);
 	struct call *call = call_begin(sched, CALL_COMMIT);
 
 	if (call == NULL)
 		return false;
-	(void)!call_room(call,
-	                 (COMMIT_POD_ITEMS + COMMIT_NODE_ITEMS) * (sched->batch + 1));
+	(void)!call_room(call, items);
 	PL_LIST_EACH (link, &sched->ready) {
 		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);
 		bool apart = node->apart_ms > sched->now_ms;
+		uint32_t room;
 
-		if (call->item == NULL || call->placements >= sched->batch)
+		if (call->item == NULL || call->placements >= sched->batch ||
+		    call->items + COMMIT_NODE_ITEMS > items)
 			break;
 		if (apart && call->items > 0)
 			continue;
-		if (add(sched, call, node, sched->batch - call->placements) == PL_BUSY &&
-		    call->items > 0)
+		room = items - call->items - COMMIT_NODE_ITEMS;
+		if (room > sched->batch - call->placements)
+			room = sched->batch - call->placements;
+		if (add(sched, call, node, room) == PL_BUSY && call->items > 0)
 			break;
 		if (apart && call->items > 0)
 			break;

@@ -1,5 +1,5 @@
 /* Pods from the queue, one after the other, to nodes, where they wait. */
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 #include "store/base/hash.h"
 
 /* From the pod and its attempt, so that decisions do not depend on each other's order. */
@@ -60,13 +60,19 @@ static uint64_t refused_by(const struct fw_class *class, const struct outcome *o
 static void refuse(struct sched *sched, struct sched_pod *pod, uint64_t by,
                    const struct outcome *outcome)
 {
+	uint32_t reason;
+
 	if (!unsched_may_note(sched, pod)) { /* too many at once */
 		queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_NONE,
 		            sched->now_ms);
 		return;
 	}
-	queue_refuse(sched->queue, &pod->queue, by, unsched_note(sched, pod, outcome),
-	             sched->now_ms);
+	reason = unsched_note(sched, pod, outcome);
+	if (pod->nominated != NULL)
+		queue_retry(sched->queue, &pod->queue, QUEUE_NOMINATED, true, reason,
+		            sched->now_ms);
+	else
+		queue_refuse(sched->queue, &pod->queue, by, reason, sched->now_ms);
 }
 
 /* Not asked on which nodes it fits. */
@@ -81,13 +87,18 @@ static void refuse_unasked(struct sched *sched, struct sched_pod *pod,
 	refuse(sched, pod, 0, &outcome);
 }
 
+static uint32_t nominated_slot(const struct sched_pod *pod)
+{
+	return pod->nominated == NULL ? SNAPSHOT_NONE : pod->nominated->slot;
+}
+
 static void decide(struct sched *sched, struct sched_pod *pod)
 {
 	enum reason_code wide = wide_refusal(sched, pod->spec);
 	struct fw_class *class = pool_class_of(pod->queue.class)->class;
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = pod->uid,
-	                              .nominated = SNAPSHOT_NONE,
+	                              .nominated = nominated_slot(pod),
 	                              .created_ms = pod->created_ms};
 	struct outcome outcome;
 	struct pl_err err = {0};

@@ -3,7 +3,7 @@
  * written by whoever takes the node into a call, and leaves out, or marks, those whose
  * end is set in the node's list. An end that does not happen is worked out again.
  */
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 #include "store/keys/partition.h"
 
 /* -- into a call --------------------------------------------------------- */
@@ -306,6 +306,7 @@ static void leave(struct sched *sched, const struct call_item *item)
 		return;
 	snapshot_pod_remove(&sched->snapshot, placed);
 	tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	holds_have_room(sched, node);
 }
 
 /* The store's word of it may come late: what is older is no news then. */

@@ -4,6 +4,7 @@
  *	news.c    facts: what stands at the keys of a node and of a pod
  *	pods.c    what follows for a pod: in the queue, placed, or left alone
  *	nodes.c   what follows for a node: in the snapshot or not, with its pods
+ *	holds.c   room that is kept there
  *	decide.c  pods from the queue to nodes, where they wait
  *	commit.c  nodes into calls;  answer.c  what became of them
  *	bundle.c  what is decided together, into one call
@@ -79,6 +80,7 @@ struct sched_node {
 	struct pl_list waiting; /* pods, by link */
 	struct pl_list odd;     /* does not add up */
 	struct pl_list lacking; /* lists pods whose spec is not known */
+	struct pl_list holding; /* has holds */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	struct pl_list ending;  /* pods that are to leave, by link */
 	uint32_t waiting_count;
@@ -89,20 +91,21 @@ struct sched_node {
 	uint8_t scope;     /* enum node_scope, in the snapshot */
 	bool moving;       /* to another scope */
 	bool reset;        /* lost since its call was made */
-	bool sure;   /* its alloc is as we wrote it, so its Node is the one we know */
-	bool bad;    /* its alloc makes no sense */
-	bool closed; /* holds are in its alloc */
-	bool told;   /* that it does not add up */
-	bool asked;  /* whether specs of others have changed since they were read */
+	bool sure;  /* its alloc is as we wrote it, so its Node is the one we know */
+	bool bad;   /* its alloc makes no sense */
+	bool told;  /* that it does not add up */
+	bool asked; /* whether specs of others have changed since they were read */
 	int64_t rev[2];
 	uint64_t generation;
 	uint64_t apart_ms;     /* until then it travels alone */
 	struct node node;      /* name 0: not there, or makes no sense */
 	struct listed *listed; /* in the order of alloc.h */
 	uint32_t count, cap;
+	struct sched_hold *hold; /* in the order of alloc.h */
+	uint32_t holds, hold_cap;
 	uint32_t unknown; /* of these, pods whose spec is not known */
 	uint32_t with_scalars, with_ports;
-	struct sched_sums used; /* of those that are listed and known, sent ones too */
+	struct sched_sums used; /* of those that are listed and known, and of the holds */
 	struct sched_sums said; /* by the alloc */
 };
 
@@ -146,7 +149,8 @@ struct sched_pod {
 	const struct spec *spec; /* held; NULL: not known */
 	struct queue_pod queue;
 	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
-	struct pl_list of_partition; /* that is owned */
+	struct sched_node *nominated; /* one that holds room for it */
+	struct pl_list of_partition;  /* that is owned */
 	struct pl_list link;
 	int64_t rev[2];
 	int64_t unknown_rev; /* the spec is wanted for an alloc of that revision */
@@ -159,6 +163,7 @@ struct sched_pod {
 	uint32_t index;    /* held: of labels beside the class */
 	uint32_t why;    /* the state's reason, where it has a place or is asked to go */
 	uint16_t listed; /* by so many nodes */
+	uint16_t held;   /* for by so many */
 	uint16_t flags;
 	uint8_t place;  /* enum pod_place */
 	uint8_t linked; /* enum pod_linked */
@@ -284,7 +289,7 @@ struct sched {
 	struct sched_partition *partition;
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
-	struct pl_list lacking; /* nodes */
+	struct pl_list lacking, holding; /* nodes */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];
 	uint64_t doubts_ms;              /* when the first become the second */

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 #include "store/base/alloc.h"
 
 /* -- sums ------------------------------------------------------------ */
@@ -222,6 +222,7 @@ static void drop(struct sched *sched, struct sched_node *node, uint32_t i)
 	if (placed != SNAPSHOT_NONE) {
 		snapshot_pod_remove(&sched->snapshot, placed);
 		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+		holds_have_room(sched, node);
 	}
 	pod_settle(sched, pod);
 }
@@ -388,25 +389,30 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
                         const struct alloc *alloc, struct pl_err *err)
 {
 	struct sched_pod **pods = NULL;
+	struct sched_holds holds = {0};
 	enum pl_code code = listed_room(node, alloc->pods);
 
 	if (code == PL_OK)
 		code = find_all(sched, alloc, &pods);
+	if (code == PL_OK)
+		code = holds_read(sched, alloc, &holds);
 	if (code != PL_OK) {
 		unfind(sched, pods, alloc->pods);
 		return pl_err_set(err, code, "%s",
-		                  code == PL_INVALID ? "pods: no such partition"
+		                  code == PL_INVALID ? "pods, holds: no such partition"
 		                                     : "take an alloc's pods");
 	}
 	node->said = said_by(alloc);
 	node->generation = alloc->generation;
-	node->closed = alloc->holds > 0;
+	if (!holds_are(node, &holds)) /* what waits there was decided for others */
+		node_give_back(sched, node);
 	if (!is_same(node, pods, alloc->pods))
 		change(sched, node, pods, alloc->pods);
 	for (uint32_t i = 0; i < node->count; i++) {
 		node->listed[i].leaving = alloc->pod[i].leaving;
 		listed_mark(sched, node, i);
 	}
+	holds_take(sched, node, &holds);
 	return PL_OK;
 }
 
@@ -438,6 +444,26 @@ static struct sched_sums sums_of_stayers(const struct sched *sched,
 	return used;
 }
 
+/* PL_LIMIT: too many kinds. */
+static enum pl_code scalars_add(const struct sched *sched,
+                                const struct resources *requests,
+                                struct alloc_scalar *scalar, uint32_t *count)
+{
+	for (uint64_t r = 0; r < requests->count; r++) {
+		struct pl_span name = sched_text(sched, requests->row[r].name);
+		uint32_t i = 0;
+
+		while (i < *count && !pl_span_eq(scalar[i].name, name))
+			i++;
+		if (i == ALLOC_SCALARS_MAX)
+			return PL_LIMIT;
+		*count += i == *count;
+		scalar[i].name = name;
+		scalar[i].amount += requests->row[r].amount;
+	}
+	return PL_OK;
+}
+
 /* Few nodes have pods with scalars, and few kinds there are. */
 static enum pl_code scalars_of(struct sched *sched, const struct sched_node *node,
                                struct alloc_amounts *out)
@@ -445,27 +471,18 @@ static enum pl_code scalars_of(struct sched *sched, const struct sched_node *nod
 	struct alloc_scalar *scalar =
 		pl_arena_zalloc(&sched->arena, ALLOC_SCALARS_MAX, sizeof *scalar);
 	uint32_t count = 0;
+	enum pl_code code = scalar == NULL ? PL_NOMEM : PL_OK;
 
-	if (scalar == NULL)
-		return PL_NOMEM;
-	for (uint32_t n = 0; n < node->count; n++) {
-		const struct resources *requests = node->listed[n].pod->spec->requests;
-
-		if (goes(&node->listed[n]))
-			continue;
-		for (uint64_t r = 0; r < requests->count; r++) {
-			struct pl_span name = sched_text(sched, requests->row[r].name);
-			uint32_t i = 0;
-
-			while (i < count && !pl_span_eq(scalar[i].name, name))
-				i++;
-			if (i == ALLOC_SCALARS_MAX)
-				return PL_LIMIT;
-			count += i == count;
-			scalar[i].name = name;
-			scalar[i].amount += requests->row[r].amount;
-		}
-	}
+	for (uint32_t n = 0; n < node->count && code == PL_OK; n++)
+		if (!goes(&node->listed[n]))
+			code = scalars_add(sched, node->listed[n].pod->spec->requests,
+			                   scalar, &count);
+	for (uint32_t n = 0; n < node->holds && code == PL_OK; n++)
+		if (!node->hold[n].out)
+			code = scalars_add(sched, node->hold[n].is.amounts, scalar,
+			                   &count);
+	if (code != PL_OK)
+		return code;
 	qsort(scalar, count, sizeof *scalar, scalar_cmp);
 	out->scalar = scalar;
 	out->scalars = count;
@@ -572,6 +589,8 @@ enum pl_code listed_print(struct sched *sched, struct sched_node *node,
 		code = scalars_of(sched, node, &alloc.used);
 	if (code == PL_OK && node->with_ports > 0)
 		code = ports_of(sched, node, &alloc);
+	if (code == PL_OK)
+		code = holds_print(sched, node, &alloc);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "say what is taken on a node");
 	return alloc_print(&alloc, out, err);

@@ -111,11 +111,13 @@ static void open(struct sched *sched, struct sched_partition *of)
 	wide_opened(sched);
 }
 
-/* Other nodes wait for what was not listed yet here. */
+/* Other nodes wait for what was not listed yet here, or hold room for it. */
 static void open_others(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->lacking)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
+	PL_LIST_EACH (link, &sched->holding)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, holding));
 }
 
 void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part)

@@ -5,7 +5,7 @@
  */
 #include "shardsched/ledger/home.h"
 #include "shardsched/model/parse.h"
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 
 /* What could not be kept is listed again. */
 static bool kept(struct sched *sched, enum pl_code code, const struct pl_err *err)
@@ -57,6 +57,7 @@ static void node_is(struct sched *sched, struct sched_node *node, struct node *i
 			if (snapshot_node_change(&sched->snapshot, node->slot, is,
 			                         &err) == PL_OK) {
 				tell_changes(sched, node->slot, &was, is);
+				holds_have_room(sched, node);
 			} else {
 				node_leave(sched, node);
 				tell_repair(sched, &err);

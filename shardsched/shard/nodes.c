@@ -3,13 +3,13 @@
  *
  * A node is there when its Node and its alloc are known, and its partition is open, or,
  * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
- * every pod that the alloc lists is known, too, what the alloc says is used is what these
- * use, and it has no holds: nothing is put on a node of which something is not
+ * every pod that the alloc lists is known, too, and what the alloc says is used is
+ * what these and its holds use: nothing is put on a node of which something is not
  * understood. Else it is aside: what is known of its pods counts all the same.
  */
 #include <stdlib.h>
 
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 #include "store/base/alloc.h"
 
 /* -- the table ------------------------------------------------------- */
@@ -50,6 +50,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->waiting);
 	pl_list_init(&node->odd);
 	pl_list_init(&node->lacking);
+	pl_list_init(&node->holding);
 	pl_list_init(&node->bundle);
 	pl_list_init(&node->ending);
 	pl_list_init(&node->of_partition);
@@ -89,18 +90,20 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
 	pl_list_del(&node->lacking);
+	pl_list_del(&node->holding);
 	pl_map_del(&sched->nodes, &node->by_name);
 	node_drop(&sched->model, &node->node);
 	strings_unref(&sched->model.strings, node->key[0]);
 	strings_unref(&sched->model.strings, node->key[1]);
 	free(node->listed);
+	free(node->hold);
 	free(node);
 }
 
 void node_tidy(struct sched *sched, struct sched_node *node)
 {
 	if (node->rev[FACT_NODE] == 0 && node->rev[FACT_ALLOC] == 0 && node->call == 0 &&
-	    node->count == 0 && node->waiting_count == 0)
+	    node->count == 0 && node->holds == 0 && node->waiting_count == 0)
 		node_free(sched, node);
 }
 
@@ -158,6 +161,8 @@ static bool enter(struct sched *sched, struct sched_node *node)
 		if (code == PL_OK) {
 			sched->by_slot[node->slot] = node;
 			code = place_all(sched, node, &err);
+			if (code == PL_OK)
+				code = holds_show(sched, node, &err);
 		} else {
 			pl_err_set(&err, code, "keep a node");
 		}
@@ -182,6 +187,7 @@ void node_leave(struct sched *sched, struct sched_node *node)
 			snapshot_pod_remove(&sched->snapshot, listed->placed);
 		listed->placed = SNAPSHOT_NONE;
 	}
+	holds_hide(sched, node);
 	snapshot_node_remove(&sched->snapshot, node->slot);
 	if (node->slot < sched->by_slot_cap)
 		sched->by_slot[node->slot] = NULL;
@@ -226,7 +232,7 @@ static bool adds_up(const struct sched_node *node)
 
 static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
 {
-	if (node->unknown > 0 || node->closed || !adds_up(node))
+	if (node->unknown > 0 || !adds_up(node))
 		return NODE_ASIDE;
 	return node_is_home(sched, node) ? NODE_HOME : NODE_ABROAD;
 }
@@ -243,8 +249,10 @@ static void set_scope(struct sched *sched, struct sched_node *node, enum node_sc
 	}
 	node->scope = (uint8_t)scope;
 	snapshot_node_set_scope(&sched->snapshot, node->slot, scope);
-	if (opens)
-		tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
+	if (!opens)
+		return;
+	tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
+	holds_have_room(sched, node);
 }
 
 static void settle(struct sched *sched, struct sched_node *node)
@@ -265,6 +273,7 @@ static void settle(struct sched *sched, struct sched_node *node)
 	}
 	if (node->slot != SNAPSHOT_NONE || enter(sched, node))
 		set_scope(sched, node, scope_of(sched, node));
+	holds_settle_node(sched, node);
 }
 
 void node_settle(struct sched *sched, struct sched_node *node)
@@ -291,20 +300,22 @@ void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *p
 	pl_list_add_tail(&node->waiting, &pod->link);
 	node->waiting_count++;
 	sched->waiting++;
+	holds_settle_pod(sched, pod);
 }
 
 bool node_may_write(const struct sched *sched, const struct sched_node *node)
 {
-	return node->rev[FACT_ALLOC] != 0 && !node->bad && !node->closed &&
-	       node->unknown == 0 && adds_up(node) &&
+	return node->rev[FACT_ALLOC] != 0 && !node->bad && node->unknown == 0 &&
+	       adds_up(node) &&
 	       (node_is_home(sched, node) || abroad_knows(sched, node->partition));
 }
 
 void node_ready(struct sched *sched, struct sched_node *node)
 {
-	bool ends = !pl_list_empty(&node->ending) && node_may_write(sched, node);
+	bool alone = (!pl_list_empty(&node->ending) || holds_go(node)) &&
+	             node_may_write(sched, node);
 
-	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !ends))
+	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !alone))
 		pl_list_del(&node->ready);
 	else if (pl_list_empty(&node->ready))
 		pl_list_add_tail(&sched->ready, &node->ready);
@@ -317,12 +328,14 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	node_leave(sched, node);
 	node_give_back(sched, node);
 	listed_clear(sched, node);
+	holds_clear(sched, node);
+	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
 	pl_list_del(&node->of_partition);
 	node_drop(&sched->model, &node->node);
 	node->node = (struct node){0};
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
-	node->bad = node->closed = node->told = node->sure = node->asked = false;
+	node->bad = node->told = node->sure = node->asked = false;
 	node->said = (struct sched_sums){0};
 	node->reset = node->call != 0;
 	node_tidy(sched, node);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "shardsched/ledger/home.h"
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/holds.h"
 #include "store/base/alloc.h"
 
 enum { CONFLICTS_AT_ONCE = 4 };
@@ -90,6 +90,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	struct strings *strings = &sched->model.strings;
 
 	PL_ASSERT(pod->place == POD_IDLE && pod->listed == 0 && pod->call == 0);
+	PL_ASSERT(pod->held == 0);
 	pod_unlink(sched, pod);
 	unsched_forget(sched, pod);
 	pl_list_del(&pod->of_partition);
@@ -112,7 +113,8 @@ void pod_tidy(struct sched *sched, struct sched_pod *pod)
 	bool known = pod_is_owned(sched, pod) &&
 	             (pod->rev[FACT_SPEC] != 0 || pod->rev[FACT_STATE] != 0);
 
-	if (!known && pod->listed == 0 && pod->call == 0 && pod->place == POD_IDLE)
+	if (!known && pod->listed == 0 && pod->held == 0 && pod->call == 0 &&
+	    pod->place == POD_IDLE)
 		pod_free(sched, pod);
 }
 
@@ -166,6 +168,7 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 	pod->placed = SNAPSHOT_NONE;
 	pod->node = NULL;
 	pod->place = POD_QUEUED;
+	holds_settle_pod(sched, pod);
 }
 
 void pod_dequeue(struct sched *sched, struct sched_pod *pod)
@@ -250,10 +253,11 @@ void pod_settle(struct sched *sched, struct sched_pod *pod)
 		return;
 	if (pod->place != POD_IDLE && !queue)
 		pod_withdraw(sched, pod);
-	if (pod->linked == LINKED_WANTED && pod->listed == 0)
+	if (pod->linked == LINKED_WANTED && pod->listed == 0 && pod->held == 0)
 		pod_unlink(sched, pod);
 	if (pod->place == POD_IDLE && queue && (pod->flags & POD_RESET) == 0)
 		enqueue(sched, pod);
+	holds_settle_pod(sched, pod);
 	doubt_pod(sched, pod);
 	ends_settle(sched, pod);
 	pod_tidy(sched, pod);
@@ -296,9 +300,11 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 	else if (pod->place == POD_SENT && !pod_is_loose(pod))
 		pod_dequeue(sched, pod);
 	listed_forget_spec(sched, pod);
+	holds_forget_spec(sched, pod);
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	pod->spec = spec;
 	listed_learn_spec(sched, pod);
+	holds_learn_spec(sched, pod);
 }
 
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
@@ -352,6 +358,7 @@ void pods_done(struct sched *sched)
 		pod->place = POD_IDLE;
 		pod->call = 0;
 		pod->listed = 0;
+		pod->held = 0;
 		pod_free(sched, pod);
 	}
 	pl_map_done(&sched->pods);

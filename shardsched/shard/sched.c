@@ -155,6 +155,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->ends);
 	pl_list_init(&sched->ends_later);
 	pl_list_init(&sched->astray);
+	pl_list_init(&sched->holding);
 	for (unsigned i = 0; i < 2; i++) {
 		pl_list_init(&sched->doubts[i]);
 		pl_list_init(&sched->odd[i]);

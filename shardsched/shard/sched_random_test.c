@@ -8,6 +8,9 @@
 
 enum { NODES = 6, PODS = 48, LATE_MAX = 64, NAME_SIZE = 16 };
 
+/* Of a pod that asks for none, as scores count it. */
+#define MEMORY (INT64_C(200) << 20)
+
 struct late {
 	struct kv_req req;
 	int64_t epoch[RIG_PARTITIONS];
@@ -22,7 +25,8 @@ static struct late late[LATE_MAX];
 static unsigned lates;
 static uint32_t churn; /* one step of so many, a partition comes or goes */
 static bool quieted[RIG_PARTITIONS];
-static unsigned rival_binds, unknowns, fences, bound_ever, deletes, configures;
+static unsigned rival_holds, rival_binds, unknowns, fences, bound_ever, deletes,
+	configures;
 static uint64_t bundles, bundles_failed, redone;
 static unsigned asked, ended, nodes_lost;
 
@@ -158,9 +162,8 @@ static void put_state(uint32_t i, enum state_phase phase, uint32_t node)
 }
 
 /* The alloc with a pod more or one less; PODS: neither. */
-static void put_alloc(uint32_t node, uint32_t add, uint32_t drop)
+static void put_alloc_as(struct alloc alloc, uint32_t node, uint32_t add, uint32_t drop)
 {
-	struct alloc alloc = alloc_of(node);
 	struct alloc_pod pods[PODS + 1];
 	struct pl_buf buf = {.max = 1 << 16};
 	uint32_t count = 0;
@@ -187,13 +190,22 @@ static void put_alloc(uint32_t node, uint32_t add, uint32_t drop)
 	alloc.used = (struct alloc_amounts){.pods = count};
 	for (uint32_t n = 0; n < count; n++)
 		alloc.used.cpu_milli += cpu_of_pod(number_of(pods[n].name));
+	for (uint32_t n = 0; n < alloc.holds; n++) {
+		alloc.used.cpu_milli += alloc.hold[n].used.cpu_milli;
+		alloc.used.pods += alloc.hold[n].used.pods;
+	}
 	alloc.used.nonzero_cpu_milli = alloc.used.cpu_milli;
-	alloc.used.nonzero_memory = (int64_t)count * 200 * 1024 * 1024;
+	alloc.used.nonzero_memory = alloc.used.pods * MEMORY;
 	alloc.pod = pods;
 	alloc.pods = count;
 	T_OK(alloc_print(&alloc, &buf, &rig.err), &rig.err);
 	rig_set(&rig.store, pl_span_str(alloc_key(node)), pl_buf_span(&buf));
 	pl_buf_done(&buf);
+}
+
+static void put_alloc(uint32_t node, uint32_t add, uint32_t drop)
+{
+	put_alloc_as(alloc_of(node), node, add, drop);
 }
 
 static bool fits(uint32_t pod, uint32_t node)
@@ -254,7 +266,8 @@ static void node_changes(uint32_t i)
 /* Seldom with pods on it. */
 static void node_goes(uint32_t i)
 {
-	if (!has(node_key(i)) || (alloc_of(i).pods > 0 && below(8) > 0))
+	if (!has(node_key(i)) ||
+	    (alloc_of(i).pods + alloc_of(i).holds > 0 && below(8) > 0))
 		return;
 	nodes_lost += alloc_of(i).pods > 0;
 	rig.store.revision++;
@@ -377,6 +390,78 @@ static void rival_binds_pod(uint32_t i, uint32_t node)
 	put_state(i, STATE_BOUND, node);
 }
 
+/* Room is held for that pod, or for a gang; or not any more. */
+static void put_hold(uint32_t node, enum alloc_hold_kind kind, uint32_t pod)
+{
+	struct alloc alloc = alloc_of(node);
+	char name[NAME_SIZE];
+	struct alloc_hold holds[NODES + PODS],
+		hold = {.kind = kind,
+	                .space = PL_SPAN_LIT("web"),
+	                .partition = home_of_pod(pod),
+	                .used = {.cpu_milli = cpu_of_pod(pod),
+	                         .pods = 1,
+	                         .nonzero_cpu_milli = cpu_of_pod(pod),
+	                         .nonzero_memory = MEMORY}};
+	bool there = false;
+	uint32_t count = 0;
+
+	(void)snprintf(name, sizeof name, "p-%u", pod);
+	hold.name = pl_span_str(name);
+	if (kind == ALLOC_HOLD_GANG)
+		hold.partition = 0;
+	for (uint32_t i = 0; i < alloc.holds; i++) {
+		if (alloc_hold_cmp(&alloc.hold[i], &hold) == 0)
+			there = true;
+		else
+			holds[count++] = alloc.hold[i];
+	}
+	if (!there && !fits(pod, node))
+		return;
+	if (!there) {
+		uint32_t at = count++;
+
+		for (; at > 0 && alloc_hold_cmp(&holds[at - 1], &hold) > 0; at--)
+			holds[at] = holds[at - 1];
+		holds[at] = hold;
+		rival_holds++;
+	}
+	alloc.hold = holds;
+	alloc.holds = count;
+	rig.store.revision++;
+	put_alloc_as(alloc, node, PODS, PODS);
+}
+
+static void rival_holds_room(uint32_t node, uint32_t pod)
+{
+	int phase = phase_of(pod);
+
+	if (!has(alloc_key(node)) || !has(spec_key(pod)))
+		return;
+	if (below(2) == 0)
+		put_hold(node, ALLOC_HOLD_GANG, pod);
+	else if (phase == -1 || phase == STATE_PENDING)
+		put_hold(node, ALLOC_HOLD_NOMINATED, pod);
+}
+
+/* Nobody here is their owner. */
+static void release_gangs(void)
+{
+	for (uint32_t i = 0; i < NODES; i++) {
+		struct alloc alloc = {0};
+
+		if (!has(alloc_key(i)))
+			continue;
+		alloc = alloc_of(i);
+		while (alloc.holds > 0 && alloc.hold[0].kind == ALLOC_HOLD_GANG) {
+			alloc.hold++;
+			alloc.holds--;
+		}
+		rig.store.revision++;
+		put_alloc_as(alloc, i, PODS, PODS);
+	}
+}
+
 static void rival_touches(uint32_t node)
 {
 	if (!has(alloc_key(node)))
@@ -491,7 +576,7 @@ static void end_call(unsigned i, uint32_t how)
 static void check_node(uint32_t i, uint32_t *listed_on)
 {
 	struct alloc alloc;
-	int64_t cpu = 0;
+	int64_t cpu = 0, held = 0;
 
 	if (!has(node_key(i)))
 		return;
@@ -506,8 +591,12 @@ static void check_node(uint32_t i, uint32_t *listed_on)
 		listed_on[pod] = i;
 		cpu += cpu_of_pod(pod);
 	}
+	for (uint32_t n = 0; n < alloc.holds; n++) {
+		cpu += alloc.hold[n].used.cpu_milli;
+		held += alloc.hold[n].used.pods;
+	}
 	T_EQ(alloc.used.cpu_milli, cpu);
-	T_EQ(alloc.used.pods, alloc.pods);
+	T_EQ(alloc.used.pods, alloc.pods + held);
 	T_TRUE(cpu <= cpu_of_node(i));
 }
 
@@ -550,12 +639,15 @@ static void others_step(void)
 {
 	uint32_t pod = below(PODS), node = below(NODES);
 
-	switch (below(14)) {
+	switch (below(15)) {
 	case 10:
 	case 11:
 	case 12:
 	case 13:
 		pod_is_told_of(pod);
+		break;
+	case 14:
+		rival_holds_room(node, pod);
 		break;
 	case 0:
 		node_comes(node);
@@ -650,7 +742,7 @@ static void step(void)
 	sched_check(rig.sched);
 }
 
-static void calm_round(void)
+static void calm_down(void)
 {
 	bool more = true;
 
@@ -666,7 +758,26 @@ static void calm_round(void)
 		}
 		rig_deliver_all(&rig);
 	}
+}
+
+static void calm_round(void)
+{
+	calm_down();
 	rig.now_ms += 11000;
+}
+
+/* Whoever still has a hold may not go there. */
+static void check_held(uint32_t pod, uint32_t node)
+{
+	struct alloc alloc = {0};
+
+	if (has(alloc_key(node)))
+		alloc = alloc_of(node);
+	for (uint32_t i = 0; i < alloc.holds; i++) {
+		T_EQ(alloc.hold[i].kind, ALLOC_HOLD_NOMINATED);
+		T_TRUE(number_of(alloc.hold[i].name) != pod || is_cordoned(node));
+		T_TRUE(phase_of(number_of(alloc.hold[i].name)) != STATE_BOUND);
+	}
 }
 
 static enum state_end end_of(uint32_t i)
@@ -695,9 +806,12 @@ static void check_end(void)
 		if (phase >= 0 && phase != STATE_PENDING)
 			continue;
 		for (uint32_t n = 0; n < NODES; n++)
+			check_held(i, n);
+		for (uint32_t n = 0; n < NODES; n++)
 			if (fits(i, n))
 				t_fail(__FILE__, __LINE__, "p-%u fits on n-%u", i, n);
 	}
+	calm_down();
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
 		sched_quiesce(rig.sched, p);
 		rig_run(&rig);
@@ -750,6 +864,7 @@ static void history(uint64_t seed, unsigned steps)
 	if (rig.garbled > 0)
 		(void)printf("# garbled on the way: %s\n", rig.said);
 	rig.garbled = 0; /* what is watched came very late */
+	release_gangs();
 	own_all();
 	for (unsigned i = 0; i < 40; i++) {
 		calm_round();
@@ -772,13 +887,15 @@ T_CASE_SECONDS(random_histories_end_well, 120)
 		(void)fflush(stdout);
 		history(seed * 1000 + i, 400);
 	}
-	(void)printf("# rivals %u, unknown %u, fenced %u, bound %u, deleted %u\n",
-	             rival_binds, unknowns, fences, bound_ever, deletes);
+	(void)printf(
+		"# rivals %u, holds %u, unknown %u, fenced %u, bound %u, deleted %u\n",
+		rival_binds, rival_holds, unknowns, fences, bound_ever, deletes);
 	(void)printf("# bundles %llu, failed %llu, decided again with them %llu\n",
 	             (unsigned long long)bundles, (unsigned long long)bundles_failed,
 	             (unsigned long long)redone);
 	T_TRUE(bundles > 50 && bundles_failed > 10 && redone > 0);
 	(void)printf("# asked %u, ended %u, nodes lost %u\n", asked, ended, nodes_lost);
 	T_TRUE(asked > 100 && ended > 100 && nodes_lost > 10);
-	T_TRUE(rival_binds > 10 && unknowns > 100 && fences > 10 && bound_ever > 100);
+	T_TRUE(rival_holds > 10 && rival_binds > 10 && unknowns > 100 && fences > 10 &&
+	       bound_ever > 100);
 }

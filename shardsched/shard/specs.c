@@ -125,10 +125,10 @@ static void take(struct sched *sched, const struct call *call,
 			(void)news_take(sched, &id, &get->records[0], false);
 			continue;
 		}
-		if (pod->spec == NULL && pod->listed > 0) {
-			pod->flags |= POD_MISSING;
+		if (pod->spec == NULL && pod->listed > 0)
 			tell_missing(sched, &id);
-		}
+		if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))
+			pod->flags |= POD_MISSING;
 	}
 }
 

@@ -1,0 +1,81 @@
+/* Room that is kept on nodes: what holds.c knows, for the others. */
+#ifndef SHARDSCHED_SHARD_HOLDS_H
+#define SHARDSCHED_SHARD_HOLDS_H
+
+#include "shardsched/shard/inner.h"
+
+struct sched_hold {
+	enum alloc_hold_kind kind;
+	uint32_t key[2];       /* namespace, name; held */
+	struct sched_pod *pod; /* NOMINATED: for which it is; else NULL */
+	struct node_hold is;   /* held */
+	int64_t until_ms;
+	uint32_t number; /* in the snapshot; or SNAPSHOT_NONE */
+	bool nominates;  /* ... of a nomination */
+	bool taken;      /* the pod was decided for this node */
+	bool unwanted;   /* nobody needs it any more */
+	bool out;        /* one that is without it is in a call */
+};
+
+/* Those of an alloc, on their way to a node. */
+struct sched_holds {
+	struct sched_hold *at;
+	uint32_t count;
+};
+
+/* The alloc that is written next is to be without it. */
+static inline bool hold_goes(const struct sched_hold *hold)
+{
+	return hold->taken || hold->unwanted;
+}
+
+/* Found or made, so that nothing fails later. PL_INVALID: no such partition. */
+PL_NODISCARD enum pl_code holds_read(struct sched *sched, const struct alloc *alloc,
+                                     struct sched_holds *out);
+void holds_free(struct sched *sched, struct sched_holds *holds);
+/* The node has these already. */
+bool holds_are(const struct sched_node *node, const struct sched_holds *holds);
+/* Takes them over: the node has these. */
+void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds *holds);
+void holds_clear(struct sched *sched, struct sched_node *node);
+
+/* When the node comes into the snapshot, and leaves it. */
+PL_NODISCARD enum pl_code holds_show(struct sched *sched, struct sched_node *node,
+                                     struct pl_err *err);
+void holds_hide(struct sched *sched, struct sched_node *node);
+
+/* Which of them are wanted. */
+void holds_settle_pod(struct sched *sched, struct sched_pod *pod);
+void holds_settle_node(struct sched *sched, struct sched_node *node);
+/* Before and after the spec of a pod changes. */
+void holds_forget_spec(struct sched *sched, struct sched_pod *pod);
+void holds_learn_spec(struct sched *sched, struct sched_pod *pod);
+/* Somebody left the node: those that are nominated there and may fit are tried. */
+void holds_have_room(struct sched *sched, struct sched_node *node);
+struct sched_hold *hold_of_pod(const struct sched_node *node,
+                               const struct sched_pod *pod);
+
+/* -- between holds.c and holds_alloc.c ------------------------------- */
+
+/* Whether it goes. */
+void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold *hold);
+/* In the snapshot, if the node is; that is left when it fails. */
+void hold_show(struct sched *sched, struct sched_node *node, struct sched_hold *hold);
+/* It stands in no row any more: what follows. */
+void hold_end(struct sched *sched, struct sched_node *node, struct sched_hold *hold);
+/* What it refers to. */
+void hold_free(struct sched *sched, struct sched_hold *hold);
+
+/* -- writing ---------------------------------------------------------- */
+
+/* Its alloc is to be written without some. */
+bool holds_go(const struct sched_node *node);
+/* They are out of its sums, and of what holds_print prints; then it is undone, or so. */
+void holds_send(struct sched *sched, struct sched_node *node);
+void holds_unsend(struct sched *sched, struct sched_node *node);
+void holds_sent(struct sched *sched, struct sched_node *node);
+/* In the arena. */
+PL_NODISCARD enum pl_code holds_print(struct sched *sched, const struct sched_node *node,
+                                      struct alloc *out);
+
+#endif
