@@ -180,7 +180,7 @@ static bool mend_words(struct kept *kept, struct cycle *cycle,
                        struct node_span span, struct kept_scratch *scratch)
 {
 	struct stage_out out = {.refuser = scratch->refuser, .total = scratch->total};
-	const uint64_t *nodes = (kept->home ? snapshot->home : snapshot->live).word;
+	const uint64_t *nodes = fw_nodes(kept->home, snapshot).word;
 
 	for (uint32_t i = 0; i < kept->plan.maxed_count; i++)
 		out.maxed[i] = scratch->maxed[i];

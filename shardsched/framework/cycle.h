@@ -31,11 +31,16 @@ struct fw_class {
 	void *cache; /* of classes.h; NULL: none */
 };
 
-/* The nodes that are looked at for its pods. */
+/* The nodes that are looked at for pods that keep to home, or do not. */
+static inline struct pl_bitset fw_nodes(bool home, const struct snapshot *snapshot)
+{
+	return home ? snapshot->home : snapshot->open;
+}
+
 static inline struct pl_bitset fw_class_nodes(const struct fw_class *class,
                                               const struct snapshot *snapshot)
 {
-	return class->home ? snapshot->home : snapshot->open;
+	return fw_nodes(class->home, snapshot);
 }
 
 PL_NODISCARD enum pl_code fw_class_open(struct snapshot *snapshot,
