@@ -19,7 +19,7 @@ static const struct command *const commands[] = {
 	&sim_cluster_command,    &submit_command,
 	&get_pods_command,       &get_nodes_command,
 	&delete_pod_command,     &wait_command,
-	&fsck_command,
+	&top_conflicts_command,  &fsck_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
