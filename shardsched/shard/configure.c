@@ -45,12 +45,21 @@ void regime_done(struct sched *sched, struct regime *regime)
 	*regime = (struct regime){0};
 }
 
+static int by_space(const void *a, const void *b)
+{
+	const struct regime_weight *x = a, *y = b;
+
+	return x->space < y->space ? -1 : x->space > y->space;
+}
+
 uint32_t regime_weight(const struct sched *sched, uint32_t space)
 {
-	for (uint32_t i = 0; i < sched->regime.weights; i++)
-		if (sched->regime.weight[i].space == space)
-			return sched->regime.weight[i].weight;
-	return 0;
+	const struct regime *regime = &sched->regime;
+	const struct regime_weight key = {.space = space}, *at = NULL;
+
+	if (regime->weights > 0)
+		at = bsearch(&key, regime->weight, regime->weights, sizeof key, by_space);
+	return at == NULL ? 0 : at->weight;
 }
 
 static enum pl_code make_weights(struct sched *sched,
@@ -72,6 +81,7 @@ static enum pl_code make_weights(struct sched *sched,
 		weight->weight = settings->weight[i].weight;
 		out->weights++;
 	}
+	qsort(out->weight, out->weights, sizeof *out->weight, by_space);
 	return PL_OK;
 }
 

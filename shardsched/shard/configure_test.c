@@ -242,10 +242,11 @@ T_CASE(the_queue_is_sorted_anew)
 
 T_CASE(namespaces_take_turns_by_their_weights)
 {
-	const struct settings_weight weight = {PL_SPAN_LIT("web"), 7};
+	const struct settings_weight weight[] = {
+		{PL_SPAN_LIT("a"), 2}, {PL_SPAN_LIT("web"), 7}, {PL_SPAN_LIT("zoo"), 3}};
 
 	up(0, 0);
-	configure((struct sched_settings){.fair = true, .weight = &weight, .weights = 1});
+	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
 	rig_pod(&rig, 1, "a", "100", "");
 	rig_settle(&rig);
 	T_EQ(regime_weight(rig.sched,

@@ -110,11 +110,33 @@ static uint64_t any(struct hands *hands, uint64_t low, uint64_t high)
 	return low + world_below(hands->world, high - low + 1);
 }
 
+/* Other profiles, another order, other bounds. */
+static void set_scheduler(struct hands *hands)
+{
+	static const char *const some[] = {
+		"{\"profiles\":[{\"pluginConfig\":[{\"name\":\"NodeResourcesFit\","
+		"\"args\":{\"scoringStrategy\":{\"type\":\"MostAllocated\"}}}]}]}",
+		"{\"queue\":{\"sort\":\"sla\",\"fair\":true},\"shard\":{\"batch\":2,"
+		"\"inflight\":1}}",
+		"{\"profiles\":[{\"schedulerName\":\"default-scheduler\"},"
+		"{\"schedulerName\":\"night\"}],\"shard\":{\"inflight\":16}}",
+		"{}",
+	};
+
+	edit(hands, CONFIG_SCHEDULER,
+	     some[any(hands, 0, sizeof some / sizeof some[0] - 1)]);
+}
+
 void hands_config(struct hands *hands)
 {
 	char json[TEXT_SIZE];
-	bool janitor = world_chance(hands->world, 3, 4);
+	bool janitor;
 
+	if (world_chance(hands->world, 1, 3)) {
+		set_scheduler(hands);
+		return;
+	}
+	janitor = world_chance(hands->world, 3, 4);
 	(void)snprintf(json, sizeof json,
 	               "{\"refresh_ms\":1000,\"handover_ms\":%" PRIu64
 	               ",\"settle_ms\":%" PRIu64
