@@ -306,14 +306,29 @@ static void empty(struct sched *sched, struct sched_partition *part, bool follow
 		part->ended[i] = false;
 }
 
+/* Its pods that nodes of ours list, and whose specs were to come with its list: now they
+ * are read by key. */
+static void want_specs(struct sched *sched, uint32_t partition)
+{
+	PL_MAP_EACH (at, &sched->pods) {
+		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
+
+		if (pod->key[0] == partition && pod->spec == NULL)
+			listed_settle(sched, pod);
+	}
+}
+
 void sched_lost(struct sched *sched, uint32_t partition)
 {
 	struct sched_partition *part = at(sched, partition);
+	bool listing = !part->ended[SCHED_SCHEDULES];
 
 	if (!part->owned)
 		return;
 	part->owned = false;
 	empty(sched, part, sched->whole.begun);
+	if (listing)
+		want_specs(sched, partition);
 	PL_ASSERT(part->work == 0);
 	call_drop_stale(sched);
 }

@@ -476,6 +476,32 @@ T_CASE(a_state_that_made_no_sense_is_forgotten_with_the_partition)
 	rig_close(&rig);
 }
 
+/* A pod on a node of ours was to come with the list of its partition, which is lost
+ * before that list has come. */
+T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	T_OK(sched_own(rig.sched, 1, ++rig.epoch, &rig.err), &rig.err);
+	rig_own(&rig, 0);
+	rig_own(&rig, 2);
+	rig_settle(&rig);
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	rig_pod(&rig, 2, "b", "2", "");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_STR(bound_to(2, "b"), "n-1");
+	rig_close(&rig);
+}
+
 /* Two are told in one call; one of them is another by then, and the call fails. */
 T_CASE(who_was_not_told_because_of_another_is_told)
 {
