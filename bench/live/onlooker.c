@@ -81,19 +81,26 @@ static void bound(struct onlooker *t, uint32_t pod, struct pl_span value, double
 		t->placement[t->placements++] = (struct onlooker_placement){pod, node};
 }
 
+/* It is told to go; that it has gone is said later. */
+static bool is_leaving(struct pl_span phase, struct pl_span value)
+{
+	return pl_span_eq(phase, PL_SPAN_LIT("Terminating")) &&
+	       word_behind(value, PL_SPAN_LIT("\"ended\":\"")).at == NULL;
+}
+
 static void take(struct onlooker *t, const struct kv_event *event, double now_s)
 {
 	struct pl_span phase = {0};
 	uint32_t pod;
 	bool is_bound;
 
-	if (!pod_of(event->record.key, &pod) || pod >= t->pods)
-		return;
 	if (!event->is_delete)
 		phase = word_behind(event->record.value, PL_SPAN_LIT("\"phase\":\""));
+	t->evicted += is_leaving(phase, event->record.value);
+	if (!pod_of(event->record.key, &pod) || pod >= t->pods)
+		return;
 	is_bound = pl_span_eq(phase, PL_SPAN_LIT("Bound"));
 	t->pending_puts += pl_span_eq(phase, PL_SPAN_LIT("Pending"));
-	t->terminating_puts += pl_span_eq(phase, PL_SPAN_LIT("Terminating"));
 	if (t->is_bound[pod] == is_bound)
 		return;
 	if (is_bound) {

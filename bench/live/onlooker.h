@@ -26,7 +26,8 @@ struct onlooker {
 	uint32_t owned;  /* owners that came */
 	uint32_t bound;  /* now */
 	uint32_t placed; /* that were bound once at least */
-	uint64_t pending_puts, terminating_puts;
+	uint64_t pending_puts;
+	uint64_t evicted; /* pods that were told to go, others' too */
 	double owned_s, first_bound_s,
 		bound_s; /* the first owner; the first and last pod */
 	double moved_s;  /* when something was bound, or owned, last */

@@ -5,6 +5,7 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/live/fill.h"
+#include "bench/live/member.h"
 #include "bench/live/verify.h"
 #include "store/base/timers.h"
 
@@ -16,7 +17,7 @@ struct race {
 	struct live live;
 	struct onlooker onlooker;
 	struct history_pin *pin;
-	struct child submitter;
+	struct child submitter, member;
 	struct pl_timer tick;
 	double started_s, submitted_s, say_s;
 	double etcd_cpu_at_s, watcher_cpu_at_s;
@@ -116,6 +117,8 @@ static void run(struct race *race)
 	race->watcher_cpu_at_s = bench_cpu_s(0);
 	race->started_s = bench_now_s();
 	race->say_s = race->started_s + SAY_EVERY_S;
+	if (load_before_each(&opts->load) > 0) /* somebody may have to go */
+		member_start(&race->member, &race->live);
 	fleet_start(&race->out->fleet, &race->live, &opts->fleet);
 	bench_check(pl_timer_init(&race->tick, kv_timers(race->live.kv), on_tick, race),
 	            NULL, "timer");
@@ -145,6 +148,7 @@ static void take_times(struct race *race)
 
 	out->placed = onlooker->bound;
 	out->pending_puts = onlooker->pending_puts;
+	out->evicted = onlooker->evicted;
 	out->place_s = until - since;
 	out->from_start_s = onlooker->placed == 0 ? 0 : until - race->started_s;
 	out->first_owner_s =
@@ -182,6 +186,7 @@ static void finish(struct race *race, const char *fields)
 	take_times(race);
 	take_use(race);
 	fleet_stop(&out->fleet, &out->work);
+	child_done(&race->member);
 	if (out->placed < opts->load.pods)
 		(void)verify_unplaced(&race->live, &opts->load, fields);
 	out->violations = verify_fsck(&race->live, opts->load.partitions, fields);
@@ -245,6 +250,7 @@ static void emit_work(const struct race_result *r, const char *fields)
 	bench_emit(fields, "conflicts_per_txn", per(work->conflicts, work->txns), "");
 	bench_emit(fields, "txns_failed_ratio", per(work->txns_failed, work->txns), "");
 	bench_emit(fields, "pending_puts", (double)r->pending_puts, "puts");
+	bench_emit(fields, "evicted", (double)r->evicted, "pods");
 }
 
 void race_emit(const struct race_opts *opts, const struct race_result *r,

@@ -39,7 +39,7 @@ struct race_result {
 	double submitter_cpu_s, submitter_rss_max;
 	double etcd_rss_max, db_bytes;
 	uint32_t placed;
-	uint64_t pending_puts, violations;
+	uint64_t pending_puts, evicted, violations;
 	struct fleet fleet; /* CPU and memory of each */
 	struct fleet_work work;
 	struct history history;
