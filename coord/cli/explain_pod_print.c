@@ -119,7 +119,8 @@ static void add_home(struct text *text, const struct explain_pod *pod)
 		    pod->config_err.msg),
 			end(text);
 	else if (pod->config != pod->config_current)
-		add(text, "  version %llu is current, but its shard does not run it yet",
+		add(text,
+		    "  version %llu is current; its shard has not told yet that it runs it",
 		    (unsigned long long)pod->config_current),
 			end(text);
 }

@@ -71,6 +71,7 @@ static enum conflict_cause count(struct sched *sched, const struct call *call,
 void clash_failed(struct sched *sched, const struct call *call,
                   const struct kv_result *result)
 {
+	const struct sched_node *counted = NULL;
 	uint32_t causes = 0;
 
 	if (call->kind != CALL_COMMIT)
@@ -82,6 +83,10 @@ void clash_failed(struct sched *sched, const struct call *call,
 		    !book_answer(&call->book, result, i, &found) ||
 		    found.verdict == BOOK_OURS || found.verdict == BOOK_SAME)
 			continue;
+		/* It may be compared for itself, behind its alloc. */
+		if (call->item[i].id.kind == KEYS_NODE && call->item[i].node == counted)
+			continue;
+		counted = call->item[i].pod == NULL ? call->item[i].node : counted;
 		causes |= 1U << count(sched, call, &call->item[i], &found);
 	}
 	for (unsigned i = 0; i < CONFLICT_CAUSES; i++)

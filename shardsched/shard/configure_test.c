@@ -126,6 +126,29 @@ T_CASE(what_is_in_a_call_and_fails_starts_anew)
 	rig_close(&rig);
 }
 
+/* A node that nobody has committed to yet is compared beside its alloc: once is enough.
+ */
+T_CASE(a_node_that_changed_is_counted_once)
+{
+	struct conflict_summary told;
+
+	up(4, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_node(&rig, 0, "n-2", "1");
+	T_TRUE(!rig_answer(&rig, 0));
+	sched_conflicts(rig.sched, &told);
+	T_EQ(told.placements[CONFLICT_NODE] + told.placements[CONFLICT_ALLOC],
+	     told.node[0].count);
+	T_EQ(told.placements[CONFLICT_NODE], 2); /* both pods went there */
+	T_EQ(told.txns[CONFLICT_NODE], 1);
+	rig_settle(&rig);
+	T_STR(where("b"), "n-1");
+	rig_close(&rig);
+}
+
 /* Sent again as it was: the call does not know of profiles. */
 T_CASE(what_nobody_knows_is_settled_all_the_same)
 {
@@ -237,6 +260,30 @@ T_CASE(the_queue_is_sorted_anew)
 	       PL_SPAN_LIT("b"));
 	rig_settle(&rig);
 	T_STR(where("g"), "n-2");
+	rig_close(&rig);
+}
+
+T_CASE(who_waits_keeps_its_turn)
+{
+	uint64_t last = 0;
+	char name[8];
+
+	up(1, 1);
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof name, "p-%d", i);
+		rig_pod(&rig, 1, name, "100", "");
+		rig_deliver_all(&rig);
+		rig.now_ms++;
+	}
+	profiles_are(most);
+	for (int i = 0; i < 20; i++) {
+		const struct sched_pod *pod;
+
+		(void)snprintf(name, sizeof name, "p-%d", i);
+		pod = pod_find(rig.sched, 1, PL_SPAN_LIT("web"), pl_span_str(name));
+		T_TRUE(pod->queue.seq > last);
+		last = pod->queue.seq;
+	}
 	rig_close(&rig);
 }
 
