@@ -41,6 +41,7 @@ extern const struct command submit_command;
 extern const struct command get_pods_command;
 extern const struct command get_nodes_command;
 extern const struct command delete_pod_command;
+extern const struct command evict_pod_command;
 extern const struct command wait_command;
 extern const struct command fsck_command;
 

@@ -18,8 +18,9 @@ static const struct command *const commands[] = {
 	&nodes_uncordon_command, &nodes_delete_command,
 	&sim_cluster_command,    &submit_command,
 	&get_pods_command,       &get_nodes_command,
-	&delete_pod_command,     &wait_command,
-	&top_conflicts_command,  &fsck_command,
+	&delete_pod_command,     &evict_pod_command,
+	&wait_command,           &top_conflicts_command,
+	&fsck_command,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -169,18 +169,61 @@ T_CASE(pods_are_deleted_or_marked)
 	put_state("default", "a", BOUND);
 	T_EQ(PLACET("delete", "pod", "a"), 1);
 	placet_says("--yes");
-	T_EQ(PLACET("delete", "pod", "a", "default/b", "none", "--yes"), 1);
+	T_EQ(PLACET("delete", "pod", "a", "default/b", "none", "--yes", "--wait=false"),
+	     1);
 	placet_prints("default/a is terminating\n");
 	placet_prints("default/b deleted\n");
 	placet_says("default/none: no such pod");
-	T_EQ(PLACET("get", "pods", "a"), 0);
-	placet_prints("Terminating");
+	T_EQ(PLACET("get", "pods", "a", "-o", "wide"), 0);
+	placet_prints("deleted");
+	T_EQ(PLACET("delete", "pod", "a", "--yes", "--timeout=100ms"), 1);
+	placet_prints("default/a is terminating already\n");
+	placet_says("still there: default/a");
 	T_EQ(RUN(MEMBER("c") MEMBER("d") POD("e", ""), "delete", "pod", "-f", "-", "-y",
 	         "--ignore-not-found"),
 	     0);
 	T_EQ(keys(), 2); /* of a */
 	T_EQ(PLACET("delete", "pod"), 2);
 	T_EQ(PLACET("delete", "pod", "-y", "No"), 2);
+	placet_down();
+}
+
+T_CASE(a_deletion_waits_until_they_are_gone)
+{
+	static const char *const forced[] = {"delete",  "pod",   "--all",   "-n",
+	                                     "default", "--yes", "--force", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", BOUND);
+	placet_start(&running, forced);
+	placet_await(&running, "default/b deleted");
+	placet_await(&running, "default/a is terminating");
+	put_state("default", "a", NULL);
+	T_EQ(RUN(NULL, "delete", "pod", "a", "-y", "--timeout=5s"), 0);
+	T_EQ(placet_end(&running), 0);
+	T_EQ(keys(), 0);
+	T_EQ(PLACET("delete", "pod", "--all", "--yes"), 2);
+	placet_says("of which namespace");
+	T_EQ(PLACET("delete", "pod", "a", "--wait=maybe"), 2);
+	placet_down();
+}
+
+T_CASE(pods_are_evicted_to_be_placed_again)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", BOUND);
+	T_EQ(PLACET("evict", "pod", "a", "b", "c", "--yes"), 1);
+	placet_prints("default/a is evicted\n");
+	placet_prints("default/b has no place\n");
+	placet_says("default/c: no such pod");
+	T_EQ(PLACET("evict", "pod", "a", "--yes"), 0);
+	placet_prints("default/a is leaving already\n");
+	T_EQ(PLACET("evict", "pod", "a", "--yes", "--force"), 0);
+	placet_prints("default/a is evicted\n");
+	T_EQ(keys(), 3);
 	placet_down();
 }
 

@@ -98,7 +98,7 @@ void clerk_calm(struct clerk *clerk)
 	if (clerk->submit != NULL)
 		submit_cancel(clerk->submit);
 	if (clerk->removal != NULL)
-		remove_cancel(clerk->removal);
+		wishes_cancel(clerk->removal);
 	if (clerk->change != NULL)
 		nodes_cancel(clerk->change);
 }

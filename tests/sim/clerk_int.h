@@ -5,7 +5,7 @@
 #include "coord/fsck/fsck.h"
 #include "coord/fsck/mend.h"
 #include "coord/nodes/nodes.h"
-#include "coord/submit/remove.h"
+#include "coord/submit/wish.h"
 #include "coord/submit/submit.h"
 #include "tests/sim/clerk.h"
 
@@ -40,7 +40,7 @@ struct clerk {
 	uint32_t fresh; /* pods from here on were never submitted */
 
 	struct submit *submit; /* NULL: not at it; the others alike */
-	struct removal *removal;
+	struct wishes *removal;
 	struct nodes *change;
 	enum nodes_verb verb;
 	struct clerk_list submits, removes, changes;

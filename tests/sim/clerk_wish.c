@@ -115,7 +115,7 @@ static void wish_pods(struct clerk *clerk)
 
 /* -- pods: out of it ----------------------------------------------------------- */
 
-static enum pl_code next_removed(void *ctx, struct remove_pod *out, struct pl_err *err)
+static enum pl_code next_removed(void *ctx, struct wish *out, struct pl_err *err)
 {
 	struct clerk *clerk = ctx;
 	struct clerk_list *list = &clerk->removes;
@@ -124,21 +124,23 @@ static enum pl_code next_removed(void *ctx, struct remove_pod *out, struct pl_er
 		return pl_err_set(err, PL_NOTFOUND, "that was all");
 	scene_pod_space(list->at[list->next], clerk->removed_space);
 	scene_pod_name(list->at[list->next++], clerk->removed_name);
-	*out = (struct remove_pod){.space = text(clerk->removed_space),
-	                           .name = text(clerk->removed_name)};
+	*out = (struct wish){.verb = WISH_DELETE,
+	                     .space = text(clerk->removed_space),
+	                     .name = text(clerk->removed_name),
+	                     .at = WISH_BY_NAME};
 	return PL_OK;
 }
 
-static void removed_told(void *ctx, const struct remove_pod *pod, enum remove_what what,
+static void removed_told(void *ctx, const struct wish *wish, enum wish_outcome what,
                          const char *why)
 {
 	struct clerk *clerk = ctx;
 
-	(void)pod;
+	(void)wish;
 	(void)why;
-	if (what == REMOVE_GONE)
+	if (what == WISH_GONE)
 		world_hit(clerk->world, COVER_REMOVED);
-	if (what == REMOVE_TERMINATING)
+	if (what == WISH_SAID)
 		world_hit(clerk->world, COVER_TERMINATING);
 }
 
@@ -150,26 +152,18 @@ static void on_removed(void *ctx, const struct pl_err *err)
 	clerk->removal = NULL;
 }
 
-static int64_t wall_ms(void *ctx)
-{
-	const struct clerk *clerk = ctx;
-
-	return (int64_t)(clerk->world->wall_ms + clerk->world->agenda.now_ms);
-}
-
 void clerk_remove(struct clerk *clerk)
 {
-	struct remove_opts opts = {.partitions = clerk->world->plan.partitions,
-	                           .timeout_ms = CLERK_CALL_MS,
-	                           .patience_ms = CLERK_PATIENCE_MS,
-	                           .wall_ms = wall_ms,
-	                           .who = "the clerk",
-	                           .next = next_removed,
-	                           .told = removed_told,
-	                           .done = on_removed,
-	                           .ctx = clerk};
+	struct wish_opts opts = {.partitions = clerk->world->plan.partitions,
+	                         .timeout_ms = CLERK_CALL_MS,
+	                         .patience_ms = CLERK_PATIENCE_MS,
+	                         .who = "the clerk",
+	                         .next = next_removed,
+	                         .told = removed_told,
+	                         .done = on_removed,
+	                         .ctx = clerk};
 
-	if (remove_open(clerk->kv, &opts, &clerk->removal, NULL) != PL_OK)
+	if (wishes_open(clerk->kv, &opts, &clerk->removal, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 }
 

@@ -1,16 +1,17 @@
 /* Pods taken out of the store in memory: deleted where nobody has placed them, marked
  * where they have a place, whatever becomes of the answers. */
-#include "coord/submit/remove.h"
+#include "coord/submit/wish.h"
 #include "store/keys/partition.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
 
-enum { PARTITIONS = 8, TEXT = 96, WHATS = REMOVE_GARBLED + 1 };
+enum { PARTITIONS = 8, TEXT = 96, WHATS = WISH_GARBLED + 1 };
 
 static struct kit kit;
 static struct job {
 	struct kv *kv;
-	struct removal *removal; /* NULL: over */
+	struct wishes *wishes; /* NULL: over */
+	struct wish wish;
 	unsigned pods, given;
 	unsigned told[WHATS];
 	struct pl_err err;
@@ -24,28 +25,25 @@ static const char bound[] = "{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"cluste
 static const char pending[] = "{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"attempts\":"
 			      "3,\"since\":\"2026-11-21T09:00:00.000Z\"}";
 
-static enum pl_code next(void *ctx, struct remove_pod *out, struct pl_err *err)
+static enum pl_code next(void *ctx, struct wish *out, struct pl_err *err)
 {
 	(void)ctx;
 	(void)err;
 	if (job.given == job.pods)
 		return PL_NOTFOUND;
 	(void)snprintf(job.name, TEXT, "pod-%05u", job.given++);
-	*out = (struct remove_pod){PL_SPAN_LIT("ns"), pl_span_str(job.name)};
+	*out = job.wish;
+	out->space = PL_SPAN_LIT("ns");
+	out->name = pl_span_str(job.name);
+	out->at = WISH_BY_NAME;
 	return PL_OK;
 }
 
-static int64_t wall_ms(void *ctx)
-{
-	(void)ctx;
-	return INT64_C(1800000000000);
-}
-
-static void told(void *ctx, const struct remove_pod *pod, enum remove_what what,
+static void told(void *ctx, const struct wish *wish, enum wish_outcome what,
                  const char *why)
 {
 	(void)ctx;
-	(void)pod;
+	(void)wish;
 	job.told[what]++;
 	if (why != NULL)
 		(void)snprintf(job.why, sizeof job.why, "%s", why);
@@ -54,7 +52,7 @@ static void told(void *ctx, const struct remove_pod *pod, enum remove_what what,
 static void done(void *ctx, const struct pl_err *err)
 {
 	(void)ctx;
-	job.removal = NULL;
+	job.wishes = NULL;
 	job.failed = err != NULL;
 	if (err != NULL)
 		job.err = *err;
@@ -104,25 +102,24 @@ static void put(unsigned number, unsigned further, const char *state)
 
 static void start(void)
 {
-	struct remove_opts opts = {.partitions = PARTITIONS,
-	                           .slots = 4,
-	                           .timeout_ms = 100,
-	                           .patience_ms = 3000,
-	                           .wall_ms = wall_ms,
-	                           .who = "ann@h1",
-	                           .next = next,
-	                           .told = told,
-	                           .done = done};
+	struct wish_opts opts = {.partitions = PARTITIONS,
+	                         .slots = 4,
+	                         .timeout_ms = 100,
+	                         .patience_ms = 3000,
+	                         .who = "ann@h1",
+	                         .next = next,
+	                         .told = told,
+	                         .done = done};
 
 	job.given = 0;
 	memset(job.told, 0, sizeof job.told);
-	T_OK(remove_open(job.kv, &opts, &job.removal, &kit.err), &kit.err);
+	T_OK(wishes_open(job.kv, &opts, &job.wishes, &kit.err), &kit.err);
 }
 
 static void run(void)
 {
 	start();
-	while (job.removal != NULL) {
+	while (job.wishes != NULL) {
 		if (memkv_next_ms(kit.mem) > kit.now_ms)
 			kit.now_ms = memkv_next_ms(kit.mem);
 		kit_run(&kit, kit.now_ms);
@@ -146,8 +143,8 @@ T_CASE(what_nobody_placed_goes_at_once_with_its_pointer)
 	job.pods = 5;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[REMOVE_GONE], 4);
-	T_EQ(job.told[REMOVE_ABSENT], 1);
+	T_EQ(job.told[WISH_GONE], 4);
+	T_EQ(job.told[WISH_ABSENT], 1);
 	T_STR(all(), "");
 	kit_close(&kit);
 }
@@ -160,16 +157,17 @@ T_CASE(what_has_a_place_is_marked_and_keeps_it)
 	put(0, 2, bound);
 	job.pods = 1;
 	run();
-	T_EQ(job.told[REMOVE_TERMINATING], 1);
+	T_EQ(job.told[WISH_SAID], 1);
 	key_of(0, 2, "state", key);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
 	T_SPAN(kit.result.get.records[0].value,
-	       PL_SPAN_LIT("{\"v\":1,\"uid\":\"u\",\"phase\":\"Terminating\",\"cluster\":"
-	                   "\"east\",\"node\":\"n-1\",\"shard\":\"s-0\",\"epoch\":\"7\","
-	                   "\"reason\":\"deleted\",\"message\":\"deleted by ann@h1\","
-	                   "\"since\":\"2027-01-15T08:00:00.000Z\"}"));
+	       PL_SPAN_LIT(
+		       "{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"ask\":\"delete\","
+		       "\"cluster\":\"east\",\"node\":\"n-1\",\"shard\":\"s-0\",\"epoch\":\"7\","
+		       "\"reason\":\"deleted\",\"message\":\"deleted by ann@h1\","
+		       "\"since\":\"2026-11-21T09:00:00.000Z\"}"));
 	run();
-	T_EQ(job.told[REMOVE_ALREADY], 1);
+	T_EQ(job.told[WISH_ALREADY], 1);
 	kit_close(&kit);
 }
 
@@ -189,7 +187,7 @@ T_CASE(what_makes_no_sense_is_left_and_told)
 	job.pods = 4;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[REMOVE_GARBLED], 4);
+	T_EQ(job.told[WISH_GARBLED], 4);
 	kit_close(&kit);
 }
 
@@ -213,9 +211,9 @@ T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
 	kit_run(&kit, 10); /* it looked, and the deletion is on its way */
 	faulty_calm(job.kv, true);
 	(void)kit_put(&kit, key, bound);
-	while (job.removal != NULL)
+	while (job.wishes != NULL)
 		kit_run(&kit, kit.now_ms + 1);
-	T_EQ(job.told[REMOVE_TERMINATING], 1);
+	T_EQ(job.told[WISH_SAID], 1);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
 	T_EQ(kit.result.get.count, 1);
 	kit_close(&kit);
@@ -240,10 +238,97 @@ T_CASE(whatever_becomes_of_the_answers_each_goes_once)
 	job.pods = 200;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[REMOVE_GONE], 100);
-	T_EQ(job.told[REMOVE_TERMINATING], 100);
+	T_EQ(job.told[WISH_GONE], 100);
+	T_EQ(job.told[WISH_SAID], 100);
 	run();
-	T_EQ(job.told[REMOVE_ABSENT], 100);
-	T_EQ(job.told[REMOVE_ALREADY], 100);
+	T_EQ(job.told[WISH_ABSENT], 100);
+	T_EQ(job.told[WISH_ALREADY], 100);
+	kit_close(&kit);
+}
+
+/* What stands there of the first pod's state. */
+static struct pl_span state_now(void)
+{
+	char key[TEXT];
+
+	key_of(0, 0, "state", key);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	T_EQ(kit.result.get.count, 1);
+	return kit.result.get.records[0].value;
+}
+
+static bool says(const char *what)
+{
+	struct pl_span state = state_now();
+
+	return memmem(state.at, state.len, what, strlen(what)) != NULL;
+}
+
+T_CASE(what_is_evicted_keeps_its_keys)
+{
+	up(NULL, 0);
+	put(0, 0, bound);
+	put(1, 0, pending);
+	put(2, 0, NULL);
+	job.pods = 4;
+	job.wish = (struct wish){.verb = WISH_EVICT, .reason = PL_SPAN_LIT("drained")};
+	run();
+	T_EQ(job.told[WISH_SAID], 1);
+	T_EQ(job.told[WISH_PASSED], 2);
+	T_EQ(job.told[WISH_ABSENT], 1);
+	T_TRUE(says("\"phase\":\"Bound\",\"ask\":\"evict\""));
+	T_TRUE(says("\"reason\":\"drained\",\"message\":\"evicted by ann@h1\""));
+	run();
+	T_EQ(job.told[WISH_ALREADY], 1);
+	/* It is not waited for: that is more than was said. */
+	job.wish.ended = STATE_ENDED_GONE;
+	run();
+	T_EQ(job.told[WISH_SAID], 1);
+	T_TRUE(says("\"ask\":\"evict\",\"ended\":\"Gone\""));
+	/* Nor does it come back, if somebody deletes it. */
+	job.wish = (struct wish){.verb = WISH_DELETE};
+	job.pods = 1;
+	run();
+	T_EQ(job.told[WISH_SAID], 1);
+	T_TRUE(says("\"ask\":\"delete\",\"ended\":\"Gone\""));
+	kit_close(&kit);
+}
+
+T_CASE(what_has_ended_is_said_once_and_of_its_place)
+{
+	up(NULL, 0);
+	put(0, 0, bound);
+	job.pods = 1;
+	job.wish = (struct wish){.verb = WISH_ENDED,
+	                         .ended = STATE_ENDED_FAILED,
+	                         .cluster = PL_SPAN_LIT("east"),
+	                         .node = PL_SPAN_LIT("n-2")};
+	run();
+	T_EQ(job.told[WISH_PASSED], 1);
+	job.wish.node = PL_SPAN_LIT("n-1");
+	run();
+	T_EQ(job.told[WISH_SAID], 1);
+	T_TRUE(says("\"phase\":\"Bound\",\"ended\":\"Failed\""));
+	job.wish.ended = STATE_ENDED_SUCCEEDED;
+	run();
+	T_EQ(job.told[WISH_ALREADY], 1);
+	T_TRUE(says("\"ended\":\"Failed\""));
+	kit_close(&kit);
+}
+
+/* Sixty-four fit into one transaction, and are read in another. */
+T_CASE(many_go_together)
+{
+	int64_t before;
+
+	up(NULL, 0);
+	for (unsigned i = 0; i < 64; i++)
+		put(i, 0, i % 2 == 0 ? NULL : bound);
+	before = kit_put(&kit, "/placet/test", "x");
+	job.pods = 64;
+	run();
+	T_EQ(job.told[WISH_GONE], 32);
+	T_EQ(job.told[WISH_SAID], 32);
+	T_EQ(kit_put(&kit, "/placet/test", "y"), before + 2);
 	kit_close(&kit);
 }

@@ -1,0 +1,72 @@
+/*
+ * What is wanted of pods, or known of them, into the store, many in a transaction: that
+ * they go, that they move, that they have ended. Phases are changed by shards only
+ * (state.h); but what has no place is deleted at once: spec, state and pointer.
+ *
+ * Pods are read together first, then written together, each with the compares on what
+ * was read; what changed meanwhile is looked at again.
+ */
+#ifndef COORD_SUBMIT_WISH_H
+#define COORD_SUBMIT_WISH_H
+
+#include "shardsched/ledger/state.h"
+#include "store/kv/kv.h"
+
+enum {
+	WISH_BATCH_MAX = 64,      /* pods in a transaction */
+	WISH_BY_NAME = UINT32_MAX /* its name says where it stands */
+};
+
+struct wishes;
+
+enum wish_verb {
+	WISH_DELETE,
+	WISH_EVICT, /* to be placed again */
+	WISH_ENDED, /* as the member says */
+};
+
+/* Names such as keys can have; spans are borrowed until the next one is asked for, but
+ * reason and on. */
+struct wish {
+	enum wish_verb verb;
+	struct pl_span space, name;
+	uint32_t at; /* the partition of its schedule, or WISH_BY_NAME */
+	/* ENDED: how; the others: GONE: it is not waited for the member. */
+	enum state_ended ended;
+	struct pl_span reason; /* DELETE, EVICT: a code, for its state */
+	struct pl_span cluster,
+		node; /* only while it has its place there; empty: wherever */
+};
+
+enum wish_outcome {
+	WISH_GONE,    /* deleted */
+	WISH_SAID,    /* its shard does what follows */
+	WISH_ALREADY, /* it was said before */
+	WISH_ABSENT,  /* no such pod */
+	WISH_PASSED,  /* it has no place, or another one: nothing was done */
+	WISH_GARBLED, /* what stands there makes no sense: why */
+};
+
+struct wish_opts {
+	uint32_t partitions;
+	unsigned slots;                   /* 0: 8; transactions at once */
+	uint64_t timeout_ms, patience_ms; /* 0: as of writes.h */
+	/* Who wants it, for the states' messages; borrowed. */
+	const char *who;
+	/* PL_OK: *out; PL_NOTFOUND: that was all; anything else ends it all, with err. */
+	enum pl_code (*next)(void *ctx, struct wish *out, struct pl_err *err);
+	/* Once for each, in any order; wish->at is where it stands, or would. */
+	void (*told)(void *ctx, const struct wish *wish, enum wish_outcome outcome,
+	             const char *why);
+	/* The last call: wishes is gone. err NULL: told was called for each. */
+	void (*done)(void *ctx, const struct pl_err *err);
+	void *ctx;
+};
+
+/* Copies opts; calls nothing before it returns. */
+PL_NODISCARD enum pl_code wishes_open(struct kv *kv, const struct wish_opts *opts,
+                                      struct wishes **out, struct pl_err *err);
+/* done follows, with PL_CANCELED. */
+void wishes_cancel(struct wishes *wishes);
+
+#endif
