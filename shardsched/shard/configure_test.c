@@ -275,11 +275,13 @@ T_CASE(who_waits_keeps_its_turn)
 		rig_deliver_all(&rig);
 		rig.now_ms++;
 	}
+	rig_pod(&rig, 1, "p-0", "101", ""); /* another one: to the end */
+	rig_deliver_all(&rig);
 	profiles_are(most);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 1; i <= 20; i++) {
 		const struct sched_pod *pod;
 
-		(void)snprintf(name, sizeof name, "p-%d", i);
+		(void)snprintf(name, sizeof name, "p-%d", i % 20);
 		pod = pod_find(rig.sched, 1, PL_SPAN_LIT("web"), pl_span_str(name));
 		T_TRUE(pod->queue.seq > last);
 		last = pod->queue.seq;
