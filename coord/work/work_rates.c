@@ -106,10 +106,12 @@ static uint64_t pending(const struct work *work)
 	return pods;
 }
 
+/* Tenths will do. */
 static double rate(uint64_t now, uint64_t before, uint64_t took_ms)
 {
-	/* Tenths will do. */
-	return took_ms == 0 ? 0 : (double)((now - before) * 10000 / took_ms) / 10;
+	uint64_t tenths = took_ms == 0 ? 0 : (now - before) * 10000 / took_ms;
+
+	return (double)tenths / 10;
 }
 
 void rates_tell(struct work *work)

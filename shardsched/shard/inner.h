@@ -295,11 +295,10 @@ struct sched {
 	uint64_t doubts_ms;              /* when the first become the second */
 	struct pl_list ends, ends_later; /* pods: without a node; when ends_ms has come */
 	struct pl_list astray;           /* pods that no node here lists */
-	bool astray_due;                 /* their nodes may be known to be gone now */
 	uint64_t ends_ms;                /* until then nobody ends */
-	uint32_t ending;                 /* pods that are to end, and are in no call */
 	uint64_t repair_ms;              /* 0: nothing failed */
 	uint32_t waiting;
+	uint32_t ending;  /* pods that are to end, and are in no call */
 	uint32_t commits; /* calls that are not free */
 	uint32_t batch;
 	struct bundle bundle;
@@ -313,6 +312,7 @@ struct sched {
 	struct whole whole;
 	struct visits visits;
 	bool viewing;    /* what is taken comes from the whole view */
+	bool astray_due; /* the nodes of those astray may be known to be gone now */
 	uint32_t beside; /* pods with labels beside their class */
 	uint64_t named;  /* up to where all of them were seen to */
 	bool unjoined;   /* which failed: nothing is decided until the repair */
