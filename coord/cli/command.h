@@ -44,5 +44,6 @@ extern const struct command delete_pod_command;
 extern const struct command evict_pod_command;
 extern const struct command wait_command;
 extern const struct command fsck_command;
+extern const struct command up_command;
 
 #endif

@@ -1,0 +1,56 @@
+/* A whole Placet in the foreground, and gone again. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coord/cli/placet_rig.h"
+
+static struct placet_running it;
+static char endpoint[128];
+
+static void take_endpoint(void)
+{
+	const char *at = strstr(it.line, "http://");
+
+	T_TRUE(at != NULL);
+	(void)snprintf(endpoint, sizeof endpoint, "%.*s", (int)strcspn(at, " \n"), at);
+}
+
+static void up_and_down(const char *store)
+{
+	const char *const args[] = {"up",      "--store", store,        "--shards", "2",
+	                            "--nodes", "3",       "--clusters", "2",        NULL};
+
+	placet_start(&it, args);
+	placet_await(&it, "store ");
+	take_endpoint();
+	placet_await(&it, "Ctrl-C ends it");
+	T_EQ(PLACET("shards", "--endpoints", endpoint), 0);
+	placet_prints("up-0-0");
+	placet_prints("up-1-0");
+	T_EQ(PLACET("get", "nodes", "--endpoints", endpoint), 0);
+	placet_prints("sim-2");
+	T_EQ(PLACET("fsck", "--endpoints", endpoint), 0);
+	T_EQ(kill(it.pid, SIGINT), 0);
+	T_EQ(placet_end(&it), 0);
+	T_TRUE(PLACET("shards", "--endpoints", endpoint, "--timeout", "1s") != 0);
+}
+
+T_CASE_SECONDS(up_with_a_store_in_memory, 120)
+{
+	up_and_down("memory");
+}
+
+T_CASE_SECONDS(up_with_an_etcd_of_its_own, 120)
+{
+	up_and_down("etcd");
+}
+
+T_CASE(what_makes_no_sense_is_refused)
+{
+	T_EQ(PLACET("up", "--store", "paper"), 2);
+	placet_says("want etcd or memory");
+	T_EQ(PLACET("up", "--shards", "1", "--processes", "2"), 2);
+	placet_says("more than shards");
+	T_EQ(PLACET("up", "--nodes", "0"), 2);
+}
