@@ -132,14 +132,15 @@ T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 
 T_CASE(the_live_configuration_is_what_it_is_explained_by)
 {
+	static const char night[] =
+		"profiles=[{schedulerName: night, pluginConfig: [{name: NodeResourcesFit, "
+		"args: {scoringStrategy: {type: MostAllocated}}}]}]";
+
 	up();
 	pod("p", "1", "\"schedulerName\":\"night\",", NULL);
 	T_EQ(PLACET("explain", "pod", "web/p"), 1);
 	placet_says("nobody schedules for 'night'");
-	T_EQ(PLACET("config", "set", "scheduler",
-	            "profiles=[{schedulerName: night, pluginConfig: [{name: "
-	            "NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]"),
-	     0);
+	T_EQ(PLACET("config", "set", "scheduler", night), 0);
 	T_EQ(PLACET("explain", "pod", "web/p"), 0);
 	placet_prints("by version 1 of scheduler");
 	placet_prints("web/p goes to east/n-1");
