@@ -1,0 +1,304 @@
+#include "shardsched/ledger/digest.h"
+
+#include <inttypes.h>
+
+#include "shardsched/ledger/text_in.h"
+#include "shardsched/ledger/text_out.h"
+#include "store/keys/keys.h"
+
+enum { DIGITS = 4 };
+
+/* -- printing ---------------------------------------------------------------------- */
+
+static void put_amount(struct text_out *out, struct pl_span name, int64_t amount,
+                       const char *unit)
+{
+	if (amount == 0)
+		return;
+	if (amount < 0)
+		text_out_fail(out, PL_INVALID);
+	text_out_escaped(out, name);
+	TEXT_OUT_LIT(out, ":\"");
+	text_out_number(out, (uint64_t)amount);
+	text_out_raw(out, unit, strlen(unit));
+	TEXT_OUT_LIT(out, "\",");
+}
+
+static void put_room(struct text_out *out, const struct digest_room *room)
+{
+	TEXT_OUT_LIT(out, "{");
+	put_amount(out, PL_SPAN_LIT("cpu"), room->cpu_milli, "m");
+	put_amount(out, PL_SPAN_LIT("memory"), room->memory, "");
+	put_amount(out, PL_SPAN_LIT("ephemeral-storage"), room->storage, "");
+	put_amount(out, PL_SPAN_LIT("pods"), room->pods, "");
+	for (uint32_t i = 0; i < room->scalars; i++)
+		put_amount(out, room->scalar[i].name, room->scalar[i].amount, "");
+	text_out_close(out, '}');
+}
+
+static void put_texts(struct text_out *out, const struct pl_span *text, uint32_t count)
+{
+	TEXT_OUT_LIT(out, "[");
+	for (uint32_t i = 0; i < count; i++) {
+		text_out_escaped(out, text[i]);
+		TEXT_OUT_LIT(out, ",");
+	}
+	text_out_close(out, ']');
+}
+
+static void put_class(struct text_out *out, const struct digest_class *class)
+{
+	TEXT_OUT_LIT(out, "{\"nodes\":");
+	text_out_number(out, class->nodes);
+	TEXT_OUT_LIT(out, ",");
+	if (class->more)
+		TEXT_OUT_LIT(out, "\"more\":true,");
+	if (class->other)
+		TEXT_OUT_LIT(out, "\"other\":true,");
+	if (class->taints > 0) {
+		TEXT_OUT_LIT(out, "\"taints\":");
+		put_texts(out, class->taint, class->taints);
+	}
+	TEXT_OUT_LIT(out, "\"free\":");
+	put_room(out, &class->free);
+	TEXT_OUT_LIT(out, "\"most\":");
+	put_room(out, &class->most);
+	TEXT_OUT_LIT(out, "\"labels\":{");
+	for (uint32_t i = 0; i < class->labels; i++) {
+		text_out_escaped(out, class->label[i].key);
+		TEXT_OUT_LIT(out, ":");
+		put_texts(out, class->label[i].value, class->label[i].values);
+	}
+	text_out_close(out, '}');
+	text_out_close(out, '}');
+}
+
+static void put_part(struct text_out *out, const struct digest_part *part)
+{
+	uint32_t p = part->partition;
+	char name[DIGITS] = {(char)('0' + p / 1000 % 10), (char)('0' + p / 100 % 10),
+	                     (char)('0' + p / 10 % 10), (char)('0' + p % 10)};
+
+	TEXT_OUT_LIT(out, "\"");
+	text_out_raw(out, name, sizeof name);
+	TEXT_OUT_LIT(out, "\":[");
+	for (uint32_t i = 0; i < part->classes; i++)
+		put_class(out, &part->class[i]);
+	text_out_close(out, ']');
+}
+
+enum pl_code digest_print(const struct digest *digest, struct pl_buf *out,
+                          struct pl_err *err)
+{
+	struct text_out text;
+	enum pl_code code;
+
+	text_out_begin(&text, out);
+	TEXT_OUT_LIT(&text, "{\"v\":1,\"partitions\":{");
+	for (uint32_t i = 0; i < digest->parts; i++) {
+		PL_ASSERT(digest->part[i].partition < KEYS_PARTITIONS_MAX);
+		PL_ASSERT(i == 0 ||
+		          digest->part[i - 1].partition < digest->part[i].partition);
+		put_part(&text, &digest->part[i]);
+	}
+	text_out_close(&text, '}');
+	text_out_close(&text, '}');
+	code = text_out_end(&text, DIGEST_BYTES_MAX);
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "write a digest");
+}
+
+/* -- reading ----------------------------------------------------------------------- */
+
+static void *room(struct text_in *in, size_t count, size_t size)
+{
+	void *at;
+
+	if (in->code != PL_OK || count == 0)
+		return NULL;
+	at = pl_arena_zalloc(in->arena, count, size);
+	if (at == NULL)
+		in->code = pl_err_set(in->err, PL_NOMEM, "a digest");
+	return at;
+}
+
+static uint32_t count_of(struct text_in *in, struct pl_json list, uint32_t most)
+{
+	size_t count = in->code == PL_OK ? pl_json_count(list) : 0;
+
+	if (count <= most)
+		return (uint32_t)count;
+	in->code = pl_json_fail(list, PL_LIMIT, in->err, "want at most %" PRIu32, most);
+	return 0;
+}
+
+static struct pl_span text_of(struct text_in *in, struct pl_json value,
+                              struct pl_span text)
+{
+	if (text.len > DIGEST_TEXT_MAX)
+		text_in_refuse(in, value, "want at most %d bytes", DIGEST_TEXT_MAX);
+	return text;
+}
+
+static int64_t amount_of(struct text_in *in, struct pl_json value, const char *unit)
+{
+	struct pl_span text = text_in_string(in, value), end = pl_span_str(unit);
+	int64_t amount = 0;
+
+	if (in->code != PL_OK)
+		return 0;
+	if (text.len > end.len &&
+	    pl_span_eq(pl_span(text.at + text.len - end.len, end.len), end) &&
+	    pl_num_i64_in(pl_span(text.at, text.len - end.len), 1, INT64_MAX, &amount,
+	                  NULL) == PL_OK)
+		return amount;
+	text_in_refuse(in, value, "want an amount like \"12%s\"", unit);
+	return 0;
+}
+
+static bool read_fixed(struct text_in *in, struct pl_json value, struct digest_room *out)
+{
+	struct pl_span name = pl_span_str(pl_json_key(value));
+
+	if (pl_span_eq(name, PL_SPAN_LIT("cpu")))
+		out->cpu_milli = amount_of(in, value, "m");
+	else if (pl_span_eq(name, PL_SPAN_LIT("memory")))
+		out->memory = amount_of(in, value, "");
+	else if (pl_span_eq(name, PL_SPAN_LIT("ephemeral-storage")))
+		out->storage = amount_of(in, value, "");
+	else if (pl_span_eq(name, PL_SPAN_LIT("pods")))
+		out->pods = amount_of(in, value, "");
+	else
+		return false;
+	return true;
+}
+
+static void read_room(struct text_in *in, struct pl_json class, const char *name,
+                      struct digest_room *out)
+{
+	struct pl_json object = text_in_object(in, class, name);
+	uint32_t most = DIGEST_SCALARS_MAX + 4;
+	struct digest_scalar *scalar =
+		room(in, count_of(in, object, most), sizeof *scalar);
+
+	PL_JSON_EACH (value, object) {
+		struct pl_span key = pl_span_str(pl_json_key(value));
+
+		if (in->code != PL_OK || scalar == NULL)
+			return;
+		if (read_fixed(in, value, out))
+			continue;
+		if (out->scalars == DIGEST_SCALARS_MAX)
+			text_in_refuse(in, object, "want at most %d scalars",
+			               DIGEST_SCALARS_MAX);
+		else
+			scalar[out->scalars++] = (struct digest_scalar){
+				text_of(in, value, key), amount_of(in, value, "")};
+	}
+	out->scalar = scalar;
+}
+
+static uint32_t read_texts(struct text_in *in, struct pl_json list, uint32_t most,
+                           const struct pl_span **out)
+{
+	uint32_t count = count_of(in, list, most), i = 0;
+	struct pl_span *text = room(in, count, sizeof *text);
+
+	PL_JSON_EACH (value, list)
+		if (text != NULL && i < count)
+			text[i++] = text_of(in, value, text_in_string(in, value));
+	*out = text;
+	return i;
+}
+
+static void read_labels(struct text_in *in, struct pl_json class,
+                        struct digest_class *out)
+{
+	struct pl_json object = text_in_object(in, class, "labels");
+	uint32_t count = count_of(in, object, DIGEST_LABELS_MAX);
+	struct digest_label *label = room(in, count, sizeof *label);
+
+	PL_JSON_EACH (value, object) {
+		struct digest_label *to;
+
+		if (label == NULL || out->labels == count)
+			return;
+		to = &label[out->labels++];
+		text_in_type(in, value, PL_JSON_ARRAY);
+		to->key = text_of(in, value, pl_span_str(pl_json_key(value)));
+		to->values = read_texts(in, value, DIGEST_VALUES_MAX, &to->value);
+	}
+	out->label = label;
+}
+
+static bool read_bool(struct text_in *in, struct pl_json object, const char *name)
+{
+	bool is = false;
+
+	if (in->code == PL_OK)
+		in->code = pl_json_bool(object, name, PL_JSON_OPTIONAL, &is, in->err);
+	return is;
+}
+
+static void read_class(struct text_in *in, struct pl_json value, struct digest_class *out)
+{
+	uint64_t nodes;
+
+	text_in_type(in, value, PL_JSON_OBJECT);
+	nodes = text_in_number(in, value, "nodes");
+	if (nodes > UINT32_MAX)
+		text_in_refuse(in, value, "nodes: too many");
+	out->nodes = (uint32_t)nodes;
+	out->more = read_bool(in, value, "more");
+	out->other = read_bool(in, value, "other");
+	out->taints = read_texts(in, text_in_array(in, value, "taints"),
+	                         DIGEST_TAINTS_MAX, &out->taint);
+	read_room(in, value, "free", &out->free);
+	read_room(in, value, "most", &out->most);
+	read_labels(in, value, out);
+}
+
+static void read_part(struct text_in *in, struct pl_json value, struct digest_part *out)
+{
+	struct pl_span name = pl_span_str(pl_json_key(value));
+	struct digest_class *class;
+	uint64_t partition = 0;
+	uint32_t count;
+
+	text_in_type(in, value, PL_JSON_ARRAY);
+	for (size_t i = 0; i < name.len && name.len == DIGITS; i++)
+		partition = name.at[i] < '0' || name.at[i] > '9'
+		                    ? KEYS_PARTITIONS_MAX
+		                    : partition * 10 + name.at[i] - '0';
+	if (name.len != DIGITS || partition >= KEYS_PARTITIONS_MAX)
+		text_in_refuse(in, value, "no partition");
+	count = count_of(in, value, DIGEST_CLASSES_MAX);
+	class = room(in, count, sizeof *class);
+	out->partition = (uint32_t)partition;
+	PL_JSON_EACH (item, value)
+		if (class != NULL && out->classes < count)
+			read_class(in, item, &class[out->classes++]);
+	out->class = class;
+}
+
+enum pl_code digest_parse(struct pl_span value, struct pl_arena *arena,
+                          struct digest *out, struct pl_err *err)
+{
+	struct text_in in;
+	struct pl_json root = text_in_begin(&in, arena, value, DIGEST_BYTES_MAX, err);
+	struct pl_json list = text_in_object(&in, root, "partitions");
+	uint32_t count = count_of(&in, list, KEYS_PARTITIONS_MAX);
+	struct digest_part *part = room(&in, count, sizeof *part);
+	uint32_t parts = 0;
+
+	PL_JSON_EACH (item, list) {
+		if (part == NULL || in.code != PL_OK || parts == count)
+			break;
+		read_part(&in, item, &part[parts]);
+		if (parts > 0 && part[parts].partition <= part[parts - 1].partition)
+			text_in_refuse(&in, item, "not in order");
+		parts++;
+	}
+	if (in.code == PL_OK)
+		*out = (struct digest){.part = part, .parts = parts};
+	return in.code;
+}
