@@ -32,7 +32,7 @@ struct work_told {
 	enum work_what what;
 	uint32_t partition;
 	uint64_t took_ms; /* since it was owned */
-	const char *part; /* "sched", "nodes", "alloc", "schedules", "view" */
+	const char *part; /* "sched", "nodes", "alloc", "schedules", "view", "digests" */
 	struct pl_span key;
 	const struct pl_err *err;
 };

@@ -210,6 +210,9 @@ static void set_limits(struct work *work)
 
 	if (kv != NULL)
 		sched_set_limits(work->sched, kv_limits(kv));
+	if (work->shard != NULL && shard_roster(work->shard) != NULL)
+		sched_set_shards(work->sched,
+		                 (uint32_t)roster_count(shard_roster(work->shard)));
 }
 
 static void turn(struct work *work)

@@ -14,13 +14,16 @@ struct view {
 	struct work *home; /* whose list it is in, until it has stopped */
 };
 
-static const char *const names[SCHED_VIEWS] = {[SCHED_WHOLE] = "view"};
+static const char *const names[SCHED_VIEWS] = {
+	[SCHED_WHOLE] = "view", [SCHED_DIGESTS] = "digests"};
 
 static struct kv_keys keys_of(enum sched_view which)
 {
 	switch (which) {
 	case SCHED_WHOLE:
 		return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
+	case SCHED_DIGESTS:
+		return kv_prefix(PL_SPAN_LIT("/digests/"));
 	case SCHED_VIEWS:
 		break;
 	}
@@ -68,6 +71,8 @@ static void on_news(struct view *view, const struct relist_note *note)
 	case RELIST_EVENTS:
 		sched_view_events(sched, which, note->events, note->count,
 		                  note->revision);
+		if (note->count > 0)
+			rates_seen(view->work, note->revision);
 		break;
 	case RELIST_LOST:
 		on_lost(view, note->err);

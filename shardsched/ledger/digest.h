@@ -83,4 +83,8 @@ PL_NODISCARD enum pl_code digest_print(const struct digest *digest, struct pl_bu
 PL_NODISCARD enum pl_code digest_parse(struct pl_span value, struct pl_arena *arena,
                                        struct digest *out, struct pl_err *err);
 
+/* Of all that is in it; and of what pods are chosen by, not how much of it there is. */
+uint64_t digest_part_hash(const struct digest_part *part);
+uint64_t digest_class_kind(const struct digest_class *class);
+
 #endif

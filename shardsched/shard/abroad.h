@@ -3,6 +3,8 @@
  *
  *	whole.c    the whole view: all nodes, followed in one order
  *	visits.c   partitions of others, listed once
+ *	offers.c   their digests; admits.c  what these admit; digests.c  the own one
+ *	abroad.c   pods that find nothing at home; errands.c  commits on others' nodes
  */
 #ifndef SHARDSCHED_SHARD_ABROAD_H
 #define SHARDSCHED_SHARD_ABROAD_H
@@ -10,10 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shardsched/ledger/digest.h"
+#include "store/base/list.h"
 #include "store/kv/types.h"
 
+struct call;
+struct outcome;
+struct queue_class;
+struct queue_event;
 struct sched;
 struct sched_node;
+struct sched_pod;
+struct spec;
 
 /* -- whole.c --------------------------------------------------------- */
 
@@ -51,10 +61,13 @@ struct visit {
 	bool wanted; /* to be begun */
 	bool out;    /* the driver lists it */
 	bool moot;   /* owned since: what comes of it is nothing */
+	bool failed; /* some of it could not be kept */
 	bool known;
+	bool stale; /* a commit on it failed */
 	int64_t revision;
-	uint64_t at_ms;   /* when it was listed */
-	uint64_t used_ms; /* when somebody last looked for a node there */
+	uint64_t after_ms; /* not to be begun before */
+	uint64_t at_ms;    /* when it was listed */
+	uint64_t used_ms;  /* when somebody last looked for a node there */
 };
 
 struct visits {
@@ -71,10 +84,118 @@ void visit_drop(struct sched *sched, uint32_t partition);
 void visits_run(struct sched *sched);
 uint64_t visits_deadline_ms(const struct sched *sched);
 
+/* Known, and young enough to put a pod there; if not, it is to be listed again. */
+bool visit_is_fresh(struct sched *sched, uint32_t partition);
 /* Its nodes are known, though somebody else owns them. */
 bool abroad_knows(const struct sched *sched, uint32_t partition);
 void abroad_settle(struct sched *sched, uint32_t partition);
 /* Nodes of a partition that is not owned. */
 void abroad_forget(struct sched *sched, uint32_t partition);
+
+/* -- offers.c, admits.c ---------------------------------------------- */
+
+struct digest_of;
+
+/* What the digest of its owner says of a partition. */
+struct offer {
+	const struct digest_of *from;
+	const struct digest_part *is; /* NULL: nothing */
+	uint64_t hash;
+	uint32_t number; /* of what was said; it grows */
+};
+
+void digests_begin(struct sched *sched);
+void digests_records(struct sched *sched, const struct kv_record *records, size_t count);
+void digests_end(struct sched *sched);
+void digests_events(struct sched *sched, const struct kv_event *events, size_t count);
+void digests_forget(struct sched *sched);
+/* When its owner said so. */
+int64_t offer_revision(const struct offer *offer);
+bool offer_admits(const struct sched *sched, uint32_t partition, const struct spec *spec);
+
+/* -- digests.c ------------------------------------------------------- */
+
+enum { DIGEST_GISTS = 4 };
+
+/* By which two are compared. */
+struct digest_gist {
+	uint64_t hash; /* of all */
+	uint64_t kind; /* of what can be asked for, but for amounts */
+	uint64_t nodes;
+	int64_t amount[2][DIGEST_GISTS]; /* free, most */
+};
+
+struct own_digest {
+	struct pl_arena arena;
+	struct digest_part part;
+	struct digest_gist now, told;
+	bool dirty, made, written;
+};
+
+struct digests {
+	struct pl_list of; /* others' */
+	uint8_t generation;
+	bool listed;
+	bool pending;
+	int64_t revision; /* of the own one */
+	uint64_t changes; /* of the snapshot, that are in it */
+	uint64_t due_ms, written_ms;
+	uint32_t next, shards;
+};
+
+/* digest_make.c: of that partition; gives how many nodes were looked at, and one. */
+uint32_t digest_make(struct sched *sched, uint32_t partition);
+
+void digests_init(struct sched *sched);
+void digests_done(struct sched *sched);
+void digests_run(struct sched *sched);
+uint64_t digests_deadline_ms(const struct sched *sched);
+void digests_answer(struct sched *sched, struct call *call,
+                    const struct kv_result *result);
+/* It is another one, or to be told from now on, or not any more. */
+void digests_dirty(struct sched *sched, uint32_t partition);
+
+/* -- abroad.c -------------------------------------------------------- */
+
+enum { ABROAD_WAITING_MAX = 512 }; /* pods, at nodes of others */
+
+/* Of a class of pods. */
+struct travel {
+	uint32_t *tried;   /* by partition: the number of the offer; NULL: none yet */
+	uint32_t visitors; /* pods that wait for a visit */
+};
+
+struct abroad {
+	struct pl_list ready;    /* nodes, as sched.ready */
+	struct pl_list visitors; /* pods, by link */
+	uint32_t waiting;        /* pods, at nodes of others */
+	uint32_t out;            /* calls */
+	uint32_t window;         /* that may be */
+	uint32_t streak;         /* that went through since the window grew */
+	uint32_t most;           /* placements in one */
+	uint64_t aside_ms;       /* when the first node comes back; 0: none is aside */
+};
+
+void abroad_init(struct sched *sched);
+/* Nothing was found at home. True: it is placed, or waits for a visit; false: outcome
+ * says what all that are known say. */
+bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                   struct outcome *outcome);
+/* May what happened to a digest help that class? */
+bool abroad_hint(const struct sched *sched, const struct queue_class *class,
+                 const struct queue_event *event);
+/* What it waited for has come. */
+void abroad_wake(struct sched *sched);
+void travel_done(struct travel *travel);
+
+/* -- errands.c ------------------------------------------------------- */
+
+void abroad_run(struct sched *sched);
+bool abroad_may(const struct sched *sched);
+uint64_t abroad_deadline_ms(const struct sched *sched);
+/* A call on others' nodes ended. */
+void abroad_answered(struct sched *sched, const struct call *call, bool conflict);
+/* Somebody else was there first. */
+void abroad_refused(struct sched *sched, struct sched_node *node);
 
 #endif

@@ -52,6 +52,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 	holds_sent(sched, node);
 	node->said = node->used;
 	node->apart_ms = 0;
+	node->refusals = 0;
 }
 
 static void state_stands(struct sched *sched, struct sched_pod *pod,
@@ -194,7 +195,7 @@ static void take_found(struct sched *sched, const struct call *call,
 	struct sched_node *node;
 
 	if (id.kind == KEYS_STATE) {
-		sched->figures.placed += call->kind == CALL_COMMIT &&
+		sched->figures.placed += call_commits(call) &&
 		                         item->end == STATE_END_NONE &&
 		                         found->verdict == BOOK_OURS;
 		take(sched, &id, found->state, revision);
@@ -207,8 +208,11 @@ static void take_found(struct sched *sched, const struct call *call,
 		take(sched, &id, found->record, revision);
 		return;
 	}
-	if (node != NULL && found->verdict != BOOK_OURS)
+	if (node != NULL && found->verdict != BOOK_OURS) {
 		node->apart_ms = sched->now_ms + APART_MS;
+		if (node->scope == NODE_ABROAD)
+			abroad_refused(sched, node);
+	}
 	take(sched, &id, found->alloc, revision);
 	id.kind = KEYS_NODE;
 	if (found->node == NULL)
@@ -329,7 +333,9 @@ static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 
 static void succeeded(struct sched *sched, struct call *call, int64_t revision)
 {
-	if (!call->bundle)
+	if (call->kind == CALL_ABROAD)
+		abroad_answered(sched, call, false);
+	else if (!call->bundle)
 		batch_grow(sched, call);
 	call->stood = true;
 	stands(sched, call, revision);
@@ -345,11 +351,11 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 	conflict = take_read(sched, call, result, KEYS_STATE);
 	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;
 	conflict = take_read(sched, call, result, KEYS_NODE) || conflict;
-	if (call->kind == CALL_COMMIT) {
-		sched->figures.txns_failed++;
-		if (conflict && !call->bundle)
-			batch_halve(sched);
-	}
+	sched->figures.txns_failed += call_commits(call);
+	if (call->kind == CALL_COMMIT && conflict && !call->bundle)
+		batch_halve(sched);
+	if (call->kind == CALL_ABROAD)
+		abroad_answered(sched, call, conflict);
 	finish(sched, call);
 }
 
@@ -481,7 +487,11 @@ void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *re
 		specs_answer(sched, it, result);
 		return;
 	}
-	sched->figures.txns += it->kind == CALL_COMMIT && result != NULL;
+	if (it->kind == CALL_DIGEST) {
+		digests_answer(sched, it, result);
+		return;
+	}
+	sched->figures.txns += call_commits(it) && result != NULL;
 	if (result != NULL)
 		answered(sched, it, result);
 	else

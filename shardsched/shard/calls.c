@@ -31,6 +31,13 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	case CALL_READ:
 		call = free_of(sched, SCHED_INFLIGHT_MAX + SCHED_TELLS, SCHED_READS);
 		break;
+	case CALL_ABROAD:
+		call = free_of(sched, SCHED_CALLS - SCHED_ABROAD_MAX - 1,
+		               SCHED_ABROAD_MAX);
+		break;
+	case CALL_DIGEST:
+		call = free_of(sched, SCHED_CALLS - 1, 1);
+		break;
 	}
 	if (call == NULL)
 		return NULL;
@@ -93,11 +100,13 @@ void call_post(struct sched *sched, struct call *call)
 		call->item[i].epoch = call_epoch(sched, call->item[i].id.partition);
 	call->state = CALL_NEW;
 	sched->commits += call->kind == CALL_COMMIT;
+	sched->abroad.out += call->kind == CALL_ABROAD;
 }
 
 void call_end(struct sched *sched, struct call *call)
 {
 	sched->commits -= call->kind == CALL_COMMIT && call->state != CALL_FREE;
+	sched->abroad.out -= call->kind == CALL_ABROAD && call->state != CALL_FREE;
 	call->state = CALL_FREE;
 	call->items = 0;
 	pl_arena_reset(&call->arena);

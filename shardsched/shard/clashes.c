@@ -74,7 +74,7 @@ void clash_failed(struct sched *sched, const struct call *call,
 	const struct sched_node *counted = NULL;
 	uint32_t causes = 0;
 
-	if (call->kind != CALL_COMMIT)
+	if (!call_commits(call))
 		return;
 	for (uint32_t i = 0; i < call->items; i++) {
 		struct book_found found;
@@ -95,7 +95,7 @@ void clash_failed(struct sched *sched, const struct call *call,
 
 void clash_call(struct sched *sched, const struct call *call, enum conflict_cause cause)
 {
-	if (call->kind != CALL_COMMIT)
+	if (!call_commits(call))
 		return;
 	sched->conflicts.txns[cause]++;
 	conflicts_add(&sched->conflicts, NULL, cause, call->placements, sched->now_ms);

@@ -210,7 +210,7 @@ static void give_up(struct sched *sched, struct sched_node *node,
 	tell_repair(sched, err);
 }
 
-static enum pl_code add(struct sched *sched, struct call *call, struct sched_node *node,
+enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_node *node,
                         uint32_t room)
 {
 	uint32_t count = eligible(sched, node), items = call->items;
@@ -264,7 +264,7 @@ static bool commit_one(struct sched *sched)
 		room = items - call->items - COMMIT_NODE_ITEMS;
 		if (room > sched->batch - call->placements)
 			room = sched->batch - call->placements;
-		if (add(sched, call, node, room) == PL_BUSY && call->items > 0)
+		if (commit_add(sched, call, node, room) == PL_BUSY && call->items > 0)
 			break;
 		if (apart && call->items > 0)
 			break;

@@ -1,4 +1,5 @@
 /* Pods from the queue, one after the other, to nodes, where they wait. */
+#include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/holds.h"
 #include "store/base/hash.h"
 
@@ -13,14 +14,14 @@ static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
 }
 
 /* The attempt failed, not the pod. */
-static void fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err)
+void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err)
 {
 	tell_trouble(sched, err);
 	queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_FAILED,
 	            sched->now_ms);
 }
 
-static void assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
+void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
 {
 	const struct pod_on_node on = {
 		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
@@ -30,7 +31,7 @@ static void assume(struct sched *sched, struct sched_pod *pod, struct sched_node
 	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, &err) !=
 	    PL_OK) {
 		pod->placed = SNAPSHOT_NONE;
-		fault(sched, pod, &err);
+		decide_fault(sched, pod, &err);
 		return;
 	}
 	sched->figures.decided++;
@@ -53,7 +54,7 @@ static uint64_t refused_by(const struct fw_class *class, const struct outcome *o
 	for (unsigned i = 0; mask == 0 && i < filters->count; i++)
 		for (unsigned n = 0; n < filters->count; n++)
 			mask |= UINT64_C(1) << filters->plugin[n];
-	return mask == 0 ? 1 : mask;
+	return (mask == 0 ? 1 : mask) | UINT64_C(1) << plugins.count;
 }
 
 /* It was refused; waits until something can help, once it was told why. */
@@ -111,16 +112,19 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
 	switch (outcome.result) {
 	case CYCLE_NODE:
-		assume(sched, pod, sched->by_slot[outcome.node]);
+		decide_assume(sched, pod, sched->by_slot[outcome.node]);
 		return;
 	case CYCLE_NONE:
+		if (pod->queue.class->lane == LANE_PLAIN &&
+		    abroad_decide(sched, pod, draw_of(sched, pod), &outcome))
+			return;
 		refuse(sched, pod, refused_by(class, &outcome), &outcome);
 		return;
 	case CYCLE_ERROR:
 		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",
 		           PL_SPAN_ARG(sched_text(sched, pod->key[1])),
 		           PL_SPAN_ARG(sched_text(sched, pod->key[2])));
-		fault(sched, pod, &err);
+		decide_fault(sched, pod, &err);
 		return;
 	}
 	PL_UNREACHABLE("result of a cycle");

@@ -28,9 +28,11 @@
 #include "store/keys/keys.h"
 
 enum {
-	SCHED_TELLS = 1, /* calls for states of pods that fit nowhere */
-	SCHED_READS = 4, /* calls that read specs */
-	SCHED_CALLS = SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS,
+	SCHED_TELLS = 1,      /* calls for states of pods that fit nowhere */
+	SCHED_READS = 4,      /* calls that read specs */
+	SCHED_ABROAD_MAX = 8, /* calls on others' nodes */
+	SCHED_CALLS =
+		SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS + SCHED_ABROAD_MAX + 1,
 	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
 	SCHED_IDLE_CLASSES = 1024,
 	SCHED_REPAIR_MS = 10000, /* until what failed here is tried again */
@@ -52,6 +54,8 @@ struct sched_partition {
 	int64_t epoch;
 	uint32_t work; /* pods in the queue or on their way */
 	struct visit visit;
+	struct offer offer;
+	struct own_digest own;
 	struct pl_list nodes; /* that are known, whoever owns it */
 	struct pl_list pods;
 };
@@ -89,6 +93,7 @@ struct sched_node {
 	uint8_t seen[2];
 	uint8_t viewed[2]; /* by the whole view: its generation */
 	uint8_t scope;     /* enum node_scope, in the snapshot */
+	uint8_t refusals;  /* conflicts in a row, abroad */
 	bool moving;       /* to another scope */
 	bool reset;        /* lost since its call was made */
 	bool sure;  /* its alloc is as we wrote it, so its Node is the one we know */
@@ -98,6 +103,7 @@ struct sched_node {
 	int64_t rev[2];
 	uint64_t generation;
 	uint64_t apart_ms;     /* until then it travels alone */
+	uint64_t aside_ms;     /* until then nothing is put there; 0: it is not */
 	struct node node;      /* name 0: not there, or makes no sense */
 	struct listed *listed; /* in the order of alloc.h */
 	uint32_t count, cap;
@@ -123,6 +129,7 @@ enum pod_linked {
 	LINKED_DOUBT,   /* state and alloc do not agree */
 	LINKED_ENDING,  /* at its node, or where those without are */
 	LINKED_ASTRAY,  /* its node is not known here */
+	LINKED_VISIT,   /* in the queue, until a visit ends */
 };
 
 enum {
@@ -183,7 +190,7 @@ struct held {
 	bool gone;
 };
 
-enum call_kind { CALL_COMMIT, CALL_TELL, CALL_READ };
+enum call_kind { CALL_COMMIT, CALL_TELL, CALL_READ, CALL_ABROAD, CALL_DIGEST };
 enum call_state {
 	CALL_FREE,
 	CALL_NEW,   /* to be started */
@@ -311,6 +318,8 @@ struct sched {
 	struct likeness likeness; /* of specs */
 	struct whole whole;
 	struct visits visits;
+	struct digests digests;
+	struct abroad abroad;
 	bool viewing;    /* what is taken comes from the whole view */
 	bool astray_due; /* the nodes of those astray may be known to be gone now */
 	uint32_t beside; /* pods with labels beside their class */
@@ -340,6 +349,29 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 static inline struct pool_class *pool_class_of(struct queue_class *class)
 {
 	return PL_CONTAINER_OF(class, struct pool_class, extra);
+}
+
+/* What is kept with a class. */
+struct class_more {
+	struct queue_class queue; /* the first: pool_class_of */
+	struct travel travel;
+};
+
+static inline struct class_more *class_more_of(struct queue_class *class)
+{
+	return PL_CONTAINER_OF(class, struct class_more, queue);
+}
+
+static inline const struct class_more *
+class_more_of_const(const struct queue_class *class)
+{
+	return PL_CONTAINER_OF_CONST(class, struct class_more, queue);
+}
+
+/* On nodes, own ones or not. */
+static inline bool call_commits(const struct call *call)
+{
+	return call->kind == CALL_COMMIT || call->kind == CALL_ABROAD;
 }
 
 /* In a call, and in the queue no more: its class was of other settings (sched_configure),
@@ -414,6 +446,8 @@ struct sched_node *node_get(struct sched *sched, uint32_t partition,
                             struct pl_span cluster, struct pl_span name);
 /* Its partition is owned, listed, and not to be handed over. */
 bool node_is_home(const struct sched *sched, const struct sched_node *node);
+/* How many wait at nodes like that one. */
+uint32_t *node_waiting(struct sched *sched, const struct sched_node *node);
 /* A decided pod waits there. */
 void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod);
 /* NULL: not in the table. Of a name in two strings. */
@@ -478,6 +512,14 @@ void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
 
 void decide_run(struct sched *sched, unsigned work);
 bool decide_may(const struct sched *sched);
+/* A node that is ready, with at most so many that wait there. PL_BUSY: there is no room.
+ */
+PL_NODISCARD enum pl_code commit_add(struct sched *sched, struct call *call,
+                                     struct sched_node *node, uint32_t room);
+/* The attempt failed, not the pod. */
+void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err);
+/* The pod, popped, is to run on that node. */
+void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node);
 void commit_run(struct sched *sched);
 /* A commit could be begun. */
 bool commit_may(const struct sched *sched);

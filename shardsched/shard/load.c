@@ -104,6 +104,7 @@ static void open(struct sched *sched, struct sched_partition *of)
 {
 	of->open = true;
 	sched->astray_due = true;
+	digests_dirty(sched, (uint32_t)(of - sched->partition));
 	PL_LIST_EACH (link, &of->pods)
 		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
 	PL_LIST_EACH (link, &of->nodes)
@@ -151,21 +152,29 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 
 /* -- views ------------------------------------------------------------- */
 
+/* Others are there, and something is to be placed. */
+static bool has_others(const struct sched *sched)
+{
+	bool own = false, others = false;
+
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		own = own || sched->partition[i].owned;
+		others = others || !sched->partition[i].owned;
+	}
+	return own && others;
+}
+
 bool sched_view_wanted(const struct sched *sched, enum sched_view view)
 {
-	switch (view) {
-	case SCHED_WHOLE:
-		return whole_is_wanted(sched);
-	case SCHED_VIEWS:
-		break;
-	}
-	return false;
+	return view == SCHED_WHOLE ? whole_is_wanted(sched) : has_others(sched);
 }
 
 void sched_view_begin(struct sched *sched, enum sched_view view)
 {
 	if (view == SCHED_WHOLE)
 		whole_begin(sched);
+	else
+		digests_begin(sched);
 }
 
 void sched_view_records(struct sched *sched, enum sched_view view,
@@ -173,12 +182,16 @@ void sched_view_records(struct sched *sched, enum sched_view view,
 {
 	if (view == SCHED_WHOLE)
 		whole_records(sched, records, count);
+	else
+		digests_records(sched, records, count);
 }
 
 void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
 {
 	if (view == SCHED_WHOLE)
 		whole_end(sched, revision);
+	else
+		digests_end(sched);
 }
 
 void sched_view_events(struct sched *sched, enum sched_view view,
@@ -186,6 +199,8 @@ void sched_view_events(struct sched *sched, enum sched_view view,
 {
 	if (view == SCHED_WHOLE)
 		whole_events(sched, events, count, revision);
+	else
+		digests_events(sched, events, count);
 }
 
 void sched_view_lost(struct sched *sched, enum sched_view view)
@@ -198,4 +213,11 @@ void sched_view_closed(struct sched *sched, enum sched_view view)
 {
 	if (view == SCHED_WHOLE)
 		whole_forget(sched);
+	else
+		digests_forget(sched);
+}
+
+void sched_set_shards(struct sched *sched, uint32_t shards)
+{
+	sched->digests.shards = shards;
 }

@@ -234,7 +234,9 @@ static enum node_scope scope_of(const struct sched *sched, const struct sched_no
 {
 	if (node->unknown > 0 || !adds_up(node))
 		return NODE_ASIDE;
-	return node_is_home(sched, node) ? NODE_HOME : NODE_ABROAD;
+	if (node_is_home(sched, node))
+		return NODE_HOME;
+	return node->aside_ms > sched->now_ms ? NODE_ASIDE : NODE_ABROAD;
 }
 
 /* Whoever waits there was decided for the other scope. */
@@ -292,6 +294,11 @@ void node_give_back(struct sched *sched, struct sched_node *node)
 	PL_ASSERT(node->waiting_count == 0);
 }
 
+uint32_t *node_waiting(struct sched *sched, const struct sched_node *node)
+{
+	return node->scope == NODE_HOME ? &sched->waiting : &sched->abroad.waiting;
+}
+
 void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
 	pod->node = node;
@@ -299,7 +306,7 @@ void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *p
 	pod->linked = LINKED_WAITING;
 	pl_list_add_tail(&node->waiting, &pod->link);
 	node->waiting_count++;
-	sched->waiting++;
+	++*node_waiting(sched, node);
 	holds_settle_pod(sched, pod);
 }
 
@@ -318,7 +325,9 @@ void node_ready(struct sched *sched, struct sched_node *node)
 	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !alone))
 		pl_list_del(&node->ready);
 	else if (pl_list_empty(&node->ready))
-		pl_list_add_tail(&sched->ready, &node->ready);
+		pl_list_add_tail(node_is_home(sched, node) ? &sched->ready
+		                                           : &sched->abroad.ready,
+		                 &node->ready);
 }
 
 /* -- the end ---------------------------------------------------------- */

@@ -78,7 +78,9 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->linked == LINKED_WAITING) {
 		pod->node->waiting_count--;
-		sched->waiting--;
+		--*node_waiting(sched, pod->node);
+	} else if (pod->linked == LINKED_VISIT) {
+		class_more_of(pod->queue.class)->travel.visitors--;
 	}
 	sched->ending -= pod->linked == LINKED_ENDING;
 	pl_list_del(&pod->link);
@@ -178,6 +180,8 @@ void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 	if (pod->queue.class == NULL)
 		return;
 	open = pool_class_of(pod->queue.class);
+	if (pod->linked == LINKED_VISIT)
+		pod_unlink(sched, pod);
 	queue_remove(sched->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};
 	pool_put(&sched->pool, open);

@@ -44,6 +44,13 @@ PLUGINS_MAP(PLUGIN_HINT)
 #define PLUGIN_ROW(row, enabled) hint_##row,
 static queue_hint_fn *const hints[] = {PLUGINS_MAP(PLUGIN_ROW)};
 
+/* Of whoever found nothing anywhere. */
+static bool hint_abroad(void *ctx, const struct queue_class *class,
+                        const struct queue_event *event)
+{
+	return abroad_hint(ctx, class, event);
+}
+
 static enum queue_level level_of(const struct spec *spec)
 {
 	switch ((enum spec_sla)spec->sla) {
@@ -76,6 +83,7 @@ static void class_closing(void *ctx, struct pool_class *open)
 {
 	struct sched *sched = ctx;
 
+	travel_done(&class_more_of(queue_class_of(open))->travel);
 	queue_class_close(sched->queue, queue_class_of(open));
 }
 
@@ -93,8 +101,10 @@ enum pl_code sched_queue_make(struct sched *sched, const struct regime *regime,
 	opts.backoff_first_ms = regime->backoff_first_ms;
 	opts.backoff_max_ms = regime->backoff_max_ms;
 	opts.seed = sched->opts.seed;
+	sched->plugin[plugins.count] = (struct queue_plugin){
+		.name = "Abroad", .events = QUEUE_ON(DIGEST), .hint = hint_abroad};
 	opts.plugins = sched->plugin;
-	opts.plugins_count = plugins.count;
+	opts.plugins_count = plugins.count + 1;
 	opts.hint_ctx = sched;
 	return queue_new(&opts, out, err);
 }
@@ -132,7 +142,7 @@ void sched_pool_init(struct sched *sched)
 	                               .profiles = &sched->profiles,
 	                               .classes = sched->classes,
 	                               .idle_max = SCHED_IDLE_CLASSES,
-	                               .extra_size = sizeof(struct queue_class),
+	                               .extra_size = sizeof(struct class_more),
 	                               .home = true,
 	                               .opened = class_opened,
 	                               .closing = class_closing,
@@ -151,6 +161,8 @@ static void lists_init(struct sched *sched)
 	pl_map_init(&sched->pods);
 	pl_list_init(&sched->ready);
 	pl_list_init(&sched->wanted);
+	pl_list_init(&sched->digests.of);
+	abroad_init(sched);
 	pl_list_init(&sched->lacking);
 	pl_list_init(&sched->ends);
 	pl_list_init(&sched->ends_later);
@@ -189,6 +201,7 @@ static enum pl_code tables_make(struct sched *sched)
 	sched->partition = pl_calloc(sched->opts.partitions, sizeof *sched->partition);
 	if (sched->shard == NULL || sched->partition == NULL)
 		return PL_NOMEM;
+	digests_init(sched);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
 		pl_list_init(&sched->partition[i].nodes);
 		pl_list_init(&sched->partition[i].pods);
@@ -233,6 +246,7 @@ void sched_free(struct sched *sched)
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		pl_arena_done(&sched->call[i].arena);
 	bundle_done(sched);
+	digests_done(sched);
 	unsched_free(sched);
 	nodes_done(sched);
 	pods_done(sched);
@@ -283,6 +297,7 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 		part->ended[i] = false;
 	visit_drop(sched, partition);
 	abroad_settle(sched, partition);
+	digests_dirty(sched, partition);
 	return PL_OK;
 }
 
@@ -329,6 +344,7 @@ void sched_lost(struct sched *sched, uint32_t partition)
 	empty(sched, part, sched->whole.begun);
 	if (listing)
 		want_specs(sched, partition);
+	digests_dirty(sched, partition);
 	PL_ASSERT(part->work == 0);
 	call_drop_stale(sched);
 }
@@ -338,6 +354,7 @@ void sched_rewound(struct sched *sched)
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		visit_drop(sched, i);
 	whole_forget(sched);
+	digests_forget(sched);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		empty(sched, &sched->partition[i], false);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
@@ -425,9 +442,11 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	bundle_run(sched);
 	commit_run(sched);
 	ends_run(sched);
+	abroad_run(sched);
 	unsched_run(sched);
 	specs_run(sched);
 	visits_run(sched);
+	digests_run(sched);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -439,12 +458,15 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 {
 	uint64_t at_ms = sched->unjoined ? UINT64_MAX : queue_deadline_ms(sched->queue);
 
-	if (decide_may(sched) || commit_may(sched) || bundle_may(sched))
+	if (decide_may(sched) || commit_may(sched) || abroad_may(sched) ||
+	    bundle_may(sched))
 		return 0;
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
 	at_ms = earlier(at_ms, whole_deadline_ms(sched));
 	at_ms = earlier(at_ms, visits_deadline_ms(sched));
+	at_ms = earlier(at_ms, abroad_deadline_ms(sched));
+	at_ms = earlier(at_ms, digests_deadline_ms(sched));
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));

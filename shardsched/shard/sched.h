@@ -95,8 +95,9 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 
 /* What is listed and watched whatever is owned, while it is wanted. WHOLE is the range
  * ["/alloc/", "/nodes0"): nodes, allocs, and the locks of rules between pods, whose
- * changes come in one order; keys in it that do not matter are skipped. */
-enum sched_view { SCHED_WHOLE, SCHED_VIEWS };
+ * changes come in one order; keys in it that do not matter are skipped. DIGESTS is what
+ * others say that they have, "/digests/". */
+enum sched_view { SCHED_WHOLE, SCHED_DIGESTS, SCHED_VIEWS };
 
 bool sched_view_wanted(const struct sched *sched, enum sched_view view);
 /* As the notes of relist.h; revision: of the list, of the last event. */
@@ -109,6 +110,9 @@ void sched_view_events(struct sched *sched, enum sched_view view,
 /* It will begin anew; or it is not watched any more. */
 void sched_view_lost(struct sched *sched, enum sched_view view);
 void sched_view_closed(struct sched *sched, enum sched_view view);
+
+/* How many shards there are: the more, the less often each says what it has. */
+void sched_set_shards(struct sched *sched, uint32_t shards);
 
 /* After SCHED_VISIT: the partition's nodes and allocs as they stand at one revision;
  * 0: that failed. */

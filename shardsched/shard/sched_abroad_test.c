@@ -288,3 +288,236 @@ T_CASE(a_visit_that_failed_leaves_nothing)
 	rig_settle(&rig);
 	rig_close(&rig);
 }
+
+/* -- pods that go there -------------------------------------------------------- */
+
+/* As another shard would tell of a partition with one node. */
+static void tell_of(uint32_t p, const char *cpu)
+{
+	char key[64], value[512];
+
+	(void)snprintf(key, sizeof key, "/digests/other-%u", p);
+	(void)snprintf(
+		value, sizeof value,
+		"{\"v\":1,\"partitions\":{\"%04u\":[{\"nodes\":1,\"free\":{\"cpu\":"
+		"\"%s\",\"memory\":\"68719476736\",\"pods\":\"110\"},\"most\":{"
+		"\"cpu\":\"%s\",\"memory\":\"68719476736\",\"pods\":\"110\"},"
+		"\"labels\":{\"host\":[]}}]}}",
+		p, cpu, cpu);
+	rig_put(&rig, key, value);
+}
+
+static bool is_on(const char *pod, const char *node)
+{
+	int phase;
+	struct pod_state state = rig_state(&rig, 0, pod, &phase);
+
+	return phase == STATE_BOUND && pl_span_eq(state.node, pl_span_str(node));
+}
+
+T_CASE(what_finds_nothing_at_home_goes_where_there_is_room)
+{
+	begin();
+	tell_of(1, "4000m");
+	rig_pod(&rig, 0, "small", "1", "");
+	rig_pod(&rig, 0, "large", "3500m", "");
+	rig_settle(&rig);
+	T_TRUE(is_on("small", "mine"));
+	T_TRUE(is_on("large", "other"));
+	T_EQ(rig_alloc(&rig, 1, "other").pods, 1);
+	rig_close(&rig);
+}
+
+T_CASE(nobody_is_visited_who_says_that_he_is_full)
+{
+	int phase;
+
+	begin();
+	tell_of(1, "1000m");
+	tell_of(2, "2000m");
+	rig_pod(&rig, 0, "large", "4500m", "");
+	rig_settle(&rig);
+	(void)rig_state(&rig, 0, "large", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_TRUE(node_of("other") == NULL && node_of("third") == NULL);
+	/* It hears of room. */
+	rig_node(&rig, 2, "fourth", "8");
+	tell_of(2, "8000m");
+	rig.now_ms += 20000;
+	rig_settle(&rig);
+	T_TRUE(is_on("large", "fourth"));
+	T_TRUE(node_of("other") == NULL);
+	rig_close(&rig);
+}
+
+/* What a digest promised was not there: it is not visited for the same again. */
+T_CASE(a_useless_visit_is_made_once)
+{
+	unsigned visits = 0;
+
+	begin();
+	tell_of(1, "8000m");
+	rig_pod(&rig, 0, "large", "6", "");
+	for (unsigned i = 0; i < 400; i++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned n = 0; n < RIG_OUT_MAX; n++)
+			if (rig.out[n].used)
+				(void)rig_answer(&rig, n);
+		visits += rig.visit[1];
+		(void)rig_visit_all(&rig);
+		rig_deliver_all(&rig);
+		rig.now_ms += 1000;
+	}
+	T_EQ(visits, 1);
+	rig_close(&rig);
+}
+
+T_CASE(of_a_class_one_waits_and_the_others_follow)
+{
+	char name[16];
+
+	begin();
+	tell_of(1, "4000m");
+	tell_of(2, "4000m");
+	for (unsigned i = 0; i < 12; i++) {
+		(void)snprintf(name, sizeof name, "p-%u", i);
+		rig_pod(&rig, 0, name, "1", "");
+	}
+	for (unsigned i = 0; i < 60; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 500;
+	}
+	T_EQ(rig_alloc(&rig, 0, "mine").pods, 4);
+	T_EQ(rig_alloc(&rig, 1, "other").pods, 4);
+	T_EQ(rig_alloc(&rig, 2, "third").pods, 4);
+	rig_close(&rig);
+}
+
+/* Somebody was there first, again and again: the node is left alone for a while. */
+T_CASE(a_node_that_keeps_refusing_is_set_aside)
+{
+	struct conflict_summary summary;
+	unsigned tries = 0;
+
+	begin();
+	tell_of(1, "4000m");
+	rig_pod(&rig, 0, "large", "3500m", "");
+	rig_pod(&rig, 0, "small", "1", "");
+	for (unsigned i = 0; i < 3000 && scope_of("other") != NODE_ASIDE; i++) {
+		char value[64];
+
+		rig_views(&rig);
+		rig_run(&rig);
+		(void)rig_visit_all(&rig);
+		(void)snprintf(value, sizeof value, "{\"v\":1,\"generation\":%u}", i + 5);
+		rig_put(&rig, "/alloc/0001/east/other", value);
+		for (unsigned n = 0; n < RIG_OUT_MAX; n++)
+			if (rig.out[n].used)
+				tries += !rig_answer(&rig, n);
+		rig_deliver_all(&rig);
+		rig.now_ms += 50;
+	}
+	T_EQ(scope_of("other"), NODE_ASIDE);
+	T_TRUE(tries >= 3);
+	conflicts_tell(&rig.sched->conflicts, rig.now_ms, &summary);
+	T_EQ(summary.asides, 1);
+	T_TRUE(pl_span_eq(summary.aside[0].name, PL_SPAN_LIT("other")));
+	for (unsigned i = 0; i < 40; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 500;
+	}
+	T_EQ(rig_alloc(&rig, 1, "other").pods, 1);
+	rig_close(&rig);
+}
+
+/* -- what is said to others ------------------------------------------------------ */
+
+static const char *own_digest(void)
+{
+	return rig_value(&rig, "/digests/east-0");
+}
+
+T_CASE(the_own_digest_says_what_is_free)
+{
+	begin();
+	T_TRUE(strstr(own_digest(),
+	              "\"0000\":[{\"nodes\":1,\"free\":{\"cpu\":\"4000m\"") != NULL);
+	T_TRUE(strstr(own_digest(), "\"labels\":{\"host\":[\"mine\"]}") != NULL);
+	rig_pod(&rig, 0, "p", "1", "");
+	rig_settle(&rig);
+	rig.now_ms += 1000;
+	rig_settle(&rig);
+	T_TRUE(strstr(own_digest(), "\"cpu\":\"3000m\"") != NULL);
+	rig_close(&rig);
+}
+
+static uint32_t puts_of_digests(void)
+{
+	uint32_t puts = 0;
+
+	for (uint32_t i = 0; i < rig.store.logged; i++)
+		puts += pl_span_eq(rig.store.log[i].record.key,
+		                   PL_SPAN_LIT("/digests/east-0"));
+	return puts;
+}
+
+T_CASE(it_is_written_when_it_tells_something_else_and_not_too_often)
+{
+	char name[16];
+	uint32_t before;
+
+	begin();
+	rig_node(&rig, 0, "large", "64");
+	rig.now_ms += 1000;
+	rig_settle(&rig);
+	before = puts_of_digests();
+	for (unsigned i = 0; i < 20; i++) { /* within a second */
+		(void)snprintf(name, sizeof name, "p-%u", i);
+		rig_pod(&rig, 0, name, "3", "");
+		rig.now_ms += 40;
+		rig_settle(&rig);
+	}
+	T_EQ(puts_of_digests(), before);
+	rig.now_ms += 1000;
+	rig_settle(&rig);
+	T_EQ(puts_of_digests(), before + 1);
+	/* Little is told later. */
+	rig_pod(&rig, 0, "tiny", "1m", "");
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	T_EQ(puts_of_digests(), before + 1);
+	rig.now_ms += 30000;
+	rig_settle(&rig);
+	T_EQ(puts_of_digests(), before + 2);
+	rig.now_ms += 60000;
+	rig_settle(&rig);
+	T_EQ(puts_of_digests(), before + 2);
+	/* Many shards: each more rarely. */
+	sched_set_shards(rig.sched, 1000);
+	for (unsigned i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof name, "q-%u", i);
+		rig_node(&rig, 0, name, "64");
+		rig.now_ms += 1000;
+		rig_settle(&rig);
+	}
+	T_TRUE(puts_of_digests() <= before + 5);
+	rig_close(&rig);
+}
+
+T_CASE(who_owns_everything_tells_nobody)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "mine", "4");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_settle(&rig);
+	rig.now_ms += 5000;
+	rig_settle(&rig);
+	T_STR(own_digest(), "");
+	rig_lost(&rig, 3);
+	rig.now_ms += 5000;
+	rig_settle(&rig);
+	T_TRUE(own_digest()[0] != 0);
+	rig_close(&rig);
+}

@@ -389,7 +389,8 @@ static inline bool rig_deliver(struct rig *rig, uint32_t p, enum sched_part part
 
 static inline struct kv_keys rig_view_keys(enum sched_view view)
 {
-	(void)view;
+	if (view == SCHED_DIGESTS)
+		return kv_prefix(PL_SPAN_LIT("/digests/"));
 	return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
 }
 

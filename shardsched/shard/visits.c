@@ -8,6 +8,9 @@
 enum {
 	VISITS_OUT_MAX = 4,
 	VISIT_KEPT_MS = 30000, /* after its last use */
+	VISIT_FRESH_MS = 1000,
+	VISIT_PAUSE_MS = 50,   /* what is so young is not listed again */
+	VISIT_AGAIN_MS = 1000, /* after a failure */
 };
 
 static struct visit *of(struct sched *sched, uint32_t partition)
@@ -47,18 +50,29 @@ void visit_want(struct sched *sched, uint32_t partition)
 	sched->visits.wanted++;
 }
 
+static bool is_due(struct sched *sched, uint32_t partition)
+{
+	const struct visit *visit = of(sched, partition);
+
+	return visit->wanted && visit->after_ms <= sched->now_ms;
+}
+
 /* In turn, so that none waits for ever. */
 bool visit_next(struct sched *sched, uint32_t *partition)
 {
 	struct visits *visits = &sched->visits;
 	struct sched_partition *part;
+	uint32_t left = sched->opts.partitions;
 
 	if (visits->wanted == 0 || visits->out == VISITS_OUT_MAX)
 		return false;
-	while (!of(sched, visits->next)->wanted)
+	while (!is_due(sched, visits->next)) {
 		visits->next = (visits->next + 1) % sched->opts.partitions;
+		if (--left == 0)
+			return false;
+	}
 	part = &sched->partition[visits->next];
-	part->visit.wanted = part->visit.moot = false;
+	part->visit.wanted = part->visit.moot = part->visit.failed = false;
 	part->visit.out = true;
 	visits->wanted--;
 	visits->out++;
@@ -83,7 +97,24 @@ void visit_drop(struct sched *sched, uint32_t partition)
 	sched->visits.wanted -= visit->wanted;
 	visit->wanted = false;
 	visit->moot = visit->out;
+	visit->after_ms = 0;
 	forget(sched, partition);
+	abroad_wake(sched);
+}
+
+bool visit_is_fresh(struct sched *sched, uint32_t partition)
+{
+	struct visit *visit = of(sched, partition);
+	uint64_t age_ms = sched->now_ms - visit->at_ms;
+
+	if (sched->whole.revision != 0)
+		return true;
+	if (!visit->known)
+		return false;
+	visit->used_ms = sched->now_ms;
+	if (visit->stale || age_ms >= VISIT_FRESH_MS / 2)
+		visit_want(sched, partition);
+	return age_ms < VISIT_FRESH_MS && (!visit->stale || age_ms < VISIT_PAUSE_MS);
 }
 
 /* -- what is seen ------------------------------------------------------ */
@@ -106,7 +137,7 @@ void sched_visit_records(struct sched *sched, uint32_t partition,
 		    (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC) &&
 		    id.partition == partition &&
 		    !news_take(sched, &id, &records[i], false))
-			of(sched, partition)->moot = true;
+			of(sched, partition)->failed = true;
 }
 
 static bool is_gone(const struct sched_partition *part, const struct sched_node *node,
@@ -136,7 +167,8 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 {
 	struct sched_partition *part = &sched->partition[partition];
 	struct visit *visit = of(sched, partition);
-	bool seen = is_on(sched, partition) && revision > 0;
+	bool on = is_on(sched, partition);
+	bool seen = on && revision > 0 && !visit->failed;
 
 	PL_ASSERT(visit->out);
 	visit->out = false;
@@ -144,16 +176,22 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	if (!seen) {
 		if (!part->owned && !abroad_knows(sched, partition))
 			abroad_forget(sched, partition);
+		if (on) {
+			visit->after_ms = sched->now_ms + VISIT_AGAIN_MS;
+			visit_want(sched, partition);
+		}
 		return;
 	}
 	sweep(sched, part, revision);
 	sched->visits.known += !visit->known;
 	visit->known = true;
+	visit->stale = false;
 	visit->revision = revision;
 	visit->at_ms = visit->used_ms = sched->now_ms;
 	if (sched->visits.due_ms == 0)
 		sched->visits.due_ms = sched->now_ms + VISIT_KEPT_MS;
 	abroad_settle(sched, partition);
+	abroad_wake(sched);
 }
 
 /* -- and grows old ----------------------------------------------------- */
@@ -186,5 +224,15 @@ void visits_run(struct sched *sched)
 
 uint64_t visits_deadline_ms(const struct sched *sched)
 {
-	return sched->visits.due_ms == 0 ? UINT64_MAX : sched->visits.due_ms;
+	const struct visits *visits = &sched->visits;
+	uint64_t at_ms = visits->due_ms == 0 ? UINT64_MAX : visits->due_ms;
+
+	for (uint32_t i = 0; visits->wanted > 0 && i < sched->opts.partitions; i++) {
+		const struct visit *visit = &sched->partition[i].visit;
+
+		if (visit->wanted && visit->after_ms > sched->now_ms &&
+		    visit->after_ms < at_ms)
+			at_ms = visit->after_ms;
+	}
+	return at_ms;
 }

@@ -1,0 +1,262 @@
+/* What the own digest says of a partition: its nodes, put together by their taints. */
+#include <stdlib.h>
+
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+/* A class while it is made. */
+struct draft_label {
+	uint32_t key;
+	uint32_t value[DIGEST_VALUES_MAX];
+	uint32_t values;
+	bool any;
+};
+
+struct draft {
+	const struct taints *taints; /* NULL: none that keep pods away */
+	bool other, more;
+	uint32_t nodes;
+	struct digest_room free, most;
+	int64_t scalar_free[DIGEST_SCALARS_MAX], scalar_most[DIGEST_SCALARS_MAX];
+	struct draft_label label[DIGEST_LABELS_MAX];
+	uint32_t labels;
+	const struct labels *last; /* whose labels are in it */
+};
+
+struct drafts {
+	struct draft at[DIGEST_CLASSES_MAX];
+	uint32_t count;
+};
+
+static struct draft *draft_for(struct drafts *drafts, const struct node *node)
+{
+	bool hard = node->taints != NULL && (node->taints->effects & TAINT_HARD) != 0;
+	const struct taints *taints = hard ? node->taints : NULL;
+	struct draft *last = &drafts->at[DIGEST_CLASSES_MAX - 1];
+
+	for (uint32_t i = 0; i < drafts->count; i++)
+		if (drafts->at[i].taints == taints && !drafts->at[i].other)
+			return &drafts->at[i];
+	if (drafts->count < DIGEST_CLASSES_MAX) {
+		drafts->at[drafts->count].taints = taints;
+		return &drafts->at[drafts->count++];
+	}
+	last->other = true;
+	return last;
+}
+
+static void add_value(struct draft_label *label, uint32_t value)
+{
+	for (uint32_t i = 0; i < label->values; i++)
+		if (label->value[i] == value)
+			return;
+	if (label->any || label->values == DIGEST_VALUES_MAX) {
+		label->any = true;
+		return;
+	}
+	label->value[label->values++] = value;
+}
+
+static void add_labels(struct draft *draft, const struct labels *labels)
+{
+	if (draft->last == labels)
+		return;
+	draft->last = labels;
+	for (uint32_t i = 0; i < labels->count; i++) {
+		uint32_t n = 0;
+
+		while (n < draft->labels && draft->label[n].key != labels->row[i].key)
+			n++;
+		if (n == DIGEST_LABELS_MAX) {
+			draft->more = true;
+			continue;
+		}
+		draft->labels += n == draft->labels;
+		draft->label[n].key = labels->row[i].key;
+		add_value(&draft->label[n], labels->row[i].value);
+	}
+}
+
+static void add_amount(int64_t *free, int64_t *most, int64_t alloc, int64_t used)
+{
+	int64_t left = alloc > used ? alloc - used : 0;
+
+	*free = resources_sum(*free, left);
+	*most = left > *most ? left : *most;
+}
+
+static void add_node(struct sched *sched, struct drafts *drafts, uint32_t slot)
+{
+	const struct snapshot *snapshot = &sched->snapshot;
+	const struct node_row *row = &snapshot->row[slot];
+	struct draft *draft = draft_for(drafts, &row->node);
+	struct digest_room *free = &draft->free, *most = &draft->most;
+
+	draft->nodes++;
+	add_amount(&free->cpu_milli, &most->cpu_milli, row->alloc.cpu_milli,
+	           row->used.cpu_milli);
+	add_amount(&free->memory, &most->memory, row->alloc.memory, row->used.memory);
+	add_amount(&free->storage, &most->storage, row->alloc.storage, row->used.storage);
+	add_amount(&free->pods, &most->pods, row->alloc.pods, row->used.pods);
+	for (unsigned i = 0; i < SNAPSHOT_SCALARS_MAX; i++)
+		if (snapshot->scalar[i].name != 0)
+			add_amount(&draft->scalar_free[i], &draft->scalar_most[i],
+			           snapshot->scalar[i].alloc[slot],
+			           snapshot->scalar[i].used[slot]);
+	add_labels(draft, row->node.labels);
+}
+
+static bool keep_scalars(struct sched *sched, struct pl_arena *arena,
+                         const int64_t *amount, struct digest_room *out)
+{
+	struct digest_scalar *scalar =
+		pl_arena_zalloc(arena, SNAPSHOT_SCALARS_MAX, sizeof *scalar);
+
+	if (scalar == NULL)
+		return false;
+	for (unsigned i = 0; i < SNAPSHOT_SCALARS_MAX; i++)
+		if (sched->snapshot.scalar[i].name != 0 && amount[i] > 0)
+			scalar[out->scalars++] = (struct digest_scalar){
+				pl_arena_dup(arena,
+			                     sched_text(sched,
+			                                sched->snapshot.scalar[i].name)),
+				amount[i]};
+	out->scalar = scalar;
+	return true;
+}
+
+static bool keep_labels(struct sched *sched, struct pl_arena *arena,
+                        const struct draft *draft, struct digest_class *out)
+{
+	struct digest_label *label =
+		pl_arena_zalloc(arena, draft->labels + 1, sizeof *label);
+
+	for (uint32_t i = 0; label != NULL && i < draft->labels; i++) {
+		const struct draft_label *from = &draft->label[i];
+		struct pl_span *value =
+			pl_arena_zalloc(arena, from->values + 1, sizeof *value);
+
+		if (value == NULL)
+			return false;
+		label[i].key = pl_arena_dup(arena, sched_text(sched, from->key));
+		label[i].value = value;
+		for (uint32_t n = 0; !from->any && n < from->values; n++)
+			value[label[i].values++] =
+				pl_arena_dup(arena, sched_text(sched, from->value[n]));
+	}
+	out->label = label;
+	out->labels = draft->labels;
+	return label != NULL;
+}
+
+static bool keep_taints(struct sched *sched, struct pl_arena *arena,
+                        const struct draft *draft, struct digest_class *out)
+{
+	const struct taints *taints = draft->taints;
+	struct pl_span *text = pl_arena_zalloc(arena, DIGEST_TAINTS_MAX, sizeof *text);
+
+	for (uint32_t i = 0; text != NULL && taints != NULL && i < taints->count; i++) {
+		const struct taint *taint = &taints->row[i];
+		const char *effect = taint_effect_word((enum taint_effect)taint->effect);
+
+		if ((TAINT_BIT(taint->effect) & TAINT_HARD) == 0)
+			continue;
+		if (out->taints == DIGEST_TAINTS_MAX) {
+			out->other = true;
+			break;
+		}
+		pl_buf_clear(&sched->buf, sched->buf.cap);
+		if (pl_buf_printf(&sched->buf, "%.*s=%.*s:%s",
+		                  PL_SPAN_ARG(sched_text(sched, taint->key)),
+		                  PL_SPAN_ARG(sched_text(sched, taint->value)),
+		                  effect) != PL_OK)
+			return false;
+		text[out->taints++] = pl_arena_dup(arena, pl_buf_span(&sched->buf));
+	}
+	out->taint = text;
+	return text != NULL;
+}
+
+static bool keep(struct sched *sched, const struct drafts *drafts, struct own_digest *own)
+{
+	struct digest_class *class;
+
+	pl_arena_reset(&own->arena);
+	own->part.classes = 0;
+	class = pl_arena_zalloc(&own->arena, drafts->count + 1, sizeof *class);
+	for (uint32_t i = 0; class != NULL && i < drafts->count; i++) {
+		const struct draft *draft = &drafts->at[i];
+
+		class[i].nodes = draft->nodes;
+		class[i].more = draft->more;
+		class[i].other = draft->other;
+		class[i].free = draft->free;
+		class[i].most = draft->most;
+		if (!keep_scalars(sched, &own->arena, draft->scalar_free,
+		                  &class[i].free) ||
+		    !keep_scalars(sched, &own->arena, draft->scalar_most,
+		                  &class[i].most) ||
+		    !keep_labels(sched, &own->arena, draft, &class[i]) ||
+		    !keep_taints(sched, &own->arena, draft, &class[i]))
+			return false;
+	}
+	own->part.class = class;
+	own->part.classes = class == NULL ? 0 : drafts->count;
+	return class != NULL;
+}
+
+static void summarize(const struct digest_part *part, struct digest_gist *out)
+{
+	*out = (struct digest_gist){.kind = part->classes + 1};
+	for (uint32_t i = 0; i < part->classes; i++) {
+		const struct digest_class *class = &part->class[i];
+		const struct digest_room *rooms[] = {&class->free, &class->most};
+
+		out->kind = out->kind * MIX + digest_class_kind(class);
+		out->nodes += class->nodes;
+		for (unsigned n = 0; n < 2; n++) {
+			out->amount[n][0] =
+				resources_sum(out->amount[n][0], rooms[n]->cpu_milli);
+			out->amount[n][1] =
+				resources_sum(out->amount[n][1], rooms[n]->memory);
+			out->amount[n][2] =
+				resources_sum(out->amount[n][2], rooms[n]->pods);
+			out->amount[n][3] =
+				resources_sum(out->amount[n][3], rooms[n]->storage);
+		}
+		for (uint32_t n = 0; n < class->most.scalars; n++)
+			out->kind =
+				out->kind * MIX + (uint64_t) class->most.scalar[n].amount;
+	}
+	out->hash = digest_part_hash(part);
+}
+
+/* Nodes that can be chosen: at home, not aside, not cordoned. */
+uint32_t digest_make(struct sched *sched, uint32_t partition)
+{
+	struct sched_partition *part = &sched->partition[partition];
+	struct own_digest *own = &part->own;
+	struct drafts *drafts = pl_calloc(1, sizeof *drafts);
+	uint32_t nodes = 1;
+
+	if (drafts == NULL)
+		return nodes;
+	PL_LIST_EACH (link, &part->nodes) {
+		const struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, of_partition);
+
+		if (node->slot != SNAPSHOT_NONE && node->scope == NODE_HOME &&
+		    !node->node.unschedulable)
+			add_node(sched, drafts, node->slot);
+		nodes++;
+	}
+	own->part.partition = partition;
+	own->made = keep(sched, drafts, own);
+	own->dirty = !own->made;
+	if (own->made)
+		summarize(&own->part, &own->now);
+	free(drafts);
+	return nodes;
+}
