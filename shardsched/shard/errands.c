@@ -9,6 +9,7 @@
 
 enum {
 	MOST = 32, /* placements in one */
+	ITEMS = (COMMIT_POD_ITEMS + COMMIT_NODE_ITEMS) * (MOST + 1),
 	REFUSALS = 3,
 	ASIDE_MS = 1000,
 	ASIDE_MAX_MS = 60000,
@@ -16,14 +17,19 @@ enum {
 
 static bool add_some(struct sched *sched, struct call *call)
 {
+	const uint32_t most = sched->abroad.most;
+
 	PL_LIST_EACH (link, &sched->abroad.ready) {
 		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);
+		uint32_t room;
 
-		if (call->item == NULL || call->placements >= sched->abroad.most)
+		if (call->item == NULL || call->placements >= most ||
+		    call->items + COMMIT_NODE_ITEMS > ITEMS)
 			break;
-		if (commit_add(sched, call, node,
-		               sched->abroad.most - call->placements) == PL_BUSY &&
-		    call->items > 0)
+		room = ITEMS - call->items - COMMIT_NODE_ITEMS;
+		if (room > most - call->placements)
+			room = most - call->placements;
+		if (commit_add(sched, call, node, room) == PL_BUSY && call->items > 0)
 			break;
 	}
 	return call->items > 0;
@@ -35,7 +41,7 @@ static bool send(struct sched *sched)
 
 	if (call == NULL)
 		return false;
-	(void)!call_room(call, (COMMIT_POD_ITEMS + COMMIT_NODE_ITEMS) * (MOST + 1));
+	(void)!call_room(call, ITEMS);
 	if (!add_some(sched, call)) {
 		call_end(sched, call);
 		return false;
