@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	                         .limit_s = 300,
 	                         .idle_s = 15};
 	unsigned profile = LOAD_BASIC;
-	bool ceiling = true, waiting;
+	bool ceiling = true;
 	char *help = NULL;
 	const struct bench_option options[] = {
 		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "", .low = 16,
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	         .high = KEYS_PARTITIONS_MAX},
 		{"profile", BENCH_WORD, &profile, "NAME", "what the pods ask for",
 	         .words = load_profile_names},
-		{"waiting", BENCH_ON, &waiting, NULL,
+		{"waiting", BENCH_OFF, &opts.submitting, NULL,
 	         "the pods are there before the shards (the default)", .low = 0},
 		{"submitting", BENCH_ON, &opts.submitting, NULL,
 	         "they come once the partitions are shared out", .low = 0},

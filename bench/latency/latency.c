@@ -53,6 +53,7 @@ struct latency {
 	uint32_t next; /* to be sent */
 	struct slot slot[INFLIGHT];
 	struct samples submitted, late;
+	double placetd_cpu_at_s, etcd_cpu_at_s, client_cpu_at_s;
 };
 
 /* -- the schedule ------------------------------------------------------------------ */
@@ -234,6 +235,9 @@ static void run(struct latency *l)
 {
 	double say_s = bench_now_s() + SAY_EVERY_S;
 
+	l->placetd_cpu_at_s = fleet_look(&l->fleet);
+	l->etcd_cpu_at_s = bench_cpu_s(etcd_launch_pid(l->live.launch, 0));
+	l->client_cpu_at_s = bench_cpu_s(0);
 	l->start_ns = pl_clock_ns();
 	while (l->next < l->load.pods || any_busy(l) ||
 	       (l->onlooker.bound < l->load.pods &&
@@ -265,10 +269,12 @@ static void emit(struct latency *l)
 	samples_emit(&l->submitted, fields, "submitted_");
 	samples_emit(&l->late, fields, "late_");
 	samples_done(&bound);
-	bench_emit(fields, "placetd_cpu_s", fleet_look(&l->fleet), "s");
-	bench_emit(fields, "etcd_cpu_s", bench_cpu_s(etcd_launch_pid(l->live.launch, 0)),
+	bench_emit(fields, "placetd_cpu_s", fleet_look(&l->fleet) - l->placetd_cpu_at_s,
 	           "s");
-	bench_emit(fields, "client_cpu_s", bench_cpu_s(0), "s");
+	bench_emit(fields, "etcd_cpu_s",
+	           bench_cpu_s(etcd_launch_pid(l->live.launch, 0)) - l->etcd_cpu_at_s,
+	           "s");
+	bench_emit(fields, "client_cpu_s", bench_cpu_s(0) - l->client_cpu_at_s, "s");
 }
 
 static int down(struct latency *l)

@@ -20,7 +20,7 @@ struct race {
 	struct child submitter, member;
 	struct pl_timer tick;
 	double started_s, submitted_s, say_s;
-	double etcd_cpu_at_s, watcher_cpu_at_s;
+	double placetd_cpu_at_s, etcd_cpu_at_s, watcher_cpu_at_s;
 	int64_t from_revision;
 };
 
@@ -107,24 +107,31 @@ static void until_settled(struct race *race)
 	}
 }
 
+static void use_from_now(struct race *race)
+{
+	race->placetd_cpu_at_s = fleet_look(&race->out->fleet);
+	race->etcd_cpu_at_s = bench_cpu_s(etcd_launch_pid(race->live.launch, 0));
+	race->watcher_cpu_at_s = bench_cpu_s(0);
+}
+
 static void run(struct race *race)
 {
 	const struct race_opts *opts = race->opts;
 	const struct fill_opts pods = {.load = opts->load, .what = FILL_PODS};
 	bool submitted = !opts->submitting;
 
-	race->etcd_cpu_at_s = bench_cpu_s(etcd_launch_pid(race->live.launch, 0));
-	race->watcher_cpu_at_s = bench_cpu_s(0);
 	race->started_s = bench_now_s();
 	race->say_s = race->started_s + SAY_EVERY_S;
 	if (load_before_each(&opts->load) > 0) /* somebody may have to go */
 		member_start(&race->member, &race->live);
+	use_from_now(race);
 	fleet_start(&race->out->fleet, &race->live, &opts->fleet);
 	bench_check(pl_timer_init(&race->tick, kv_timers(race->live.kv), on_tick, race),
 	            NULL, "timer");
 	on_tick(race);
 	if (opts->submitting) {
 		until_settled(race);
+		use_from_now(race);
 		race->submitted_s = bench_now_s();
 		fill_start(&race->submitter, &race->live, &pods);
 	}
@@ -163,7 +170,7 @@ static void take_use(struct race *race)
 	struct race_result *out = race->out;
 	pid_t etcd = etcd_launch_pid(race->live.launch, 0);
 
-	out->placetd_cpu_s = fleet_look(&out->fleet);
+	out->placetd_cpu_s = fleet_look(&out->fleet) - race->placetd_cpu_at_s;
 	out->etcd_cpu_s = bench_cpu_s(etcd) - race->etcd_cpu_at_s;
 	out->watcher_cpu_s = bench_cpu_s(0) - race->watcher_cpu_at_s;
 	out->etcd_rss_max = bench_rss_max(etcd);
