@@ -14,7 +14,9 @@ enum {
 	WORK_RETRY_MS = 1000, /* what could not be opened */
 	WORK_PAUSE_MS = 20,   /* after a call that could not be started */
 	WORK_PAGE_KEYS = 1000,
-	WORK_ACTIONS = 64, /* of a turn */
+	WORK_LISTED_AT_ONCE = 4,      /* partitions that are not open yet */
+	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
+	WORK_ACTIONS = 64,            /* of a turn */
 };
 
 /* A relist of a part of a partition. It outlives its partition's loss until it has
@@ -31,6 +33,7 @@ struct feed {
 struct part {
 	int64_t epoch; /* 0: not ours */
 	uint64_t owned_ms;
+	uint64_t listed_ms; /* when its feeds were opened */
 	struct feed *feed[SCHED_PARTS];
 	bool known;   /* to sched */
 	bool adopted; /* and all its feeds run */
@@ -72,6 +75,7 @@ struct work {
 	struct view *view[SCHED_VIEWS]; /* that is listened to */
 	struct pl_timer turn, load;
 	uint64_t retry_ms, pause_ms, view_ms;
+	uint64_t adopt_ms; /* until then enough partitions are being listed */
 	/* Live configuration. */
 	bool config_due;         /* other settings are to be applied */
 	bool configured;         /* some have been */

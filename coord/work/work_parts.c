@@ -29,6 +29,7 @@ void parts_lost(struct work *work, uint32_t partition)
 	work->opened -= part->opened;
 	work->quiescing -= part->quiescing;
 	*part = (struct part){0};
+	work->adopt_ms = 0;
 	work_kick(work);
 }
 
@@ -78,6 +79,7 @@ static enum pl_code adopt(struct work *work, uint32_t partition, struct pl_err *
 		if (part->feed[i] == NULL && feed_open(work, partition, i, err) != PL_OK)
 			return err->code;
 	part->adopted = true;
+	part->listed_ms = kv_now_ms(work->kv);
 	work->unadopted--;
 	return PL_OK;
 }
@@ -92,8 +94,52 @@ static enum pl_code sched_make(struct work *work, struct pl_err *err)
 	return sched_new(&opts, &work->sched, err);
 }
 
+/*
+ * A shard that starts may own hundreds. If all were listed at once, none would be open
+ * before nearly all are, and a store with much in it would have no time left for leases.
+ * What takes long is not waited for.
+ */
+static bool is_listed_now(const struct part *part, uint64_t now)
+{
+	return part->epoch != 0 && part->adopted && !part->opened &&
+	       now < part->listed_ms + WORK_LIST_PATIENCE_MS;
+}
+
+/* May another one be begun with? Else adopt_ms says when, at the latest. */
+static bool may_list(struct work *work)
+{
+	uint64_t now = kv_now_ms(work->kv), first_ms = UINT64_MAX;
+	unsigned count = 0;
+
+	for (uint32_t p = 0; p < work->parts; p++) {
+		const struct part *part = &work->part[p];
+
+		if (!is_listed_now(part, now))
+			continue;
+		count++;
+		if (part->listed_ms < first_ms)
+			first_ms = part->listed_ms;
+	}
+	if (count < WORK_LISTED_AT_ONCE)
+		return true;
+	work->adopt_ms = first_ms + WORK_LIST_PATIENCE_MS;
+	return false;
+}
+
+/* One of its lists is made anew, or could not be begun with. */
+static bool is_begun(const struct part *part)
+{
+	for (unsigned i = 0; i < SCHED_PARTS; i++)
+		if (part->feed[i] != NULL)
+			return true;
+	return part->opened;
+}
+
 enum pl_code parts_adopt(struct work *work, struct pl_err *err)
 {
+	bool may = true;
+
+	work->adopt_ms = 0;
 	if (work->unadopted == 0)
 		return PL_OK;
 	if (sched_make(work, err) != PL_OK)
@@ -101,7 +147,10 @@ enum pl_code parts_adopt(struct work *work, struct pl_err *err)
 	for (uint32_t p = 0; p < work->parts; p++) {
 		const struct part *part = &work->part[p];
 
-		if (part->epoch != 0 && !part->adopted && adopt(work, p, err) != PL_OK)
+		if (part->epoch == 0 || part->adopted)
+			continue;
+		may = may && (is_begun(part) || may_list(work));
+		if ((may || is_begun(part)) && adopt(work, p, err) != PL_OK)
 			return err->code;
 	}
 	return PL_OK;
@@ -109,7 +158,7 @@ enum pl_code parts_adopt(struct work *work, struct pl_err *err)
 
 bool parts_opened(struct work *work, uint32_t *partition)
 {
-	if (work->unopened == work->unadopted)
+	if (work->unopened == 0)
 		return false;
 	for (uint32_t p = 0; p < work->parts; p++) {
 		struct part *part = &work->part[p];
@@ -117,6 +166,7 @@ bool parts_opened(struct work *work, uint32_t *partition)
 		if (!part->adopted || part->opened || !sched_is_open(work->sched, p))
 			continue;
 		part->opened = true;
+		work->adopt_ms = 0;
 		work->unopened--;
 		work->opened++;
 		*partition = p;
@@ -148,6 +198,7 @@ void parts_rewound(struct work *work, const struct feed *but)
 			work->unadopted++;
 		}
 	}
+	work->adopt_ms = 0;
 	work_kick(work);
 }
 

@@ -84,6 +84,52 @@ T_CASE(a_partition_is_open_without_waiting_for_others)
 	workers_down();
 }
 
+static void all_nodes_slow(struct faulty_rule *slow, uint64_t ms)
+{
+	*slow = (struct faulty_rule){.what = FAULTY_SLOW_ANSWER,
+	                             .ops = 1U << KV_GET,
+	                             .prefix = PL_SPAN_LIT("/nodes/"),
+	                             .per_mille = 1000,
+	                             .delay_min_ms = ms,
+	                             .delay_max_ms = ms};
+	fault_rules = slow;
+	fault_rule_count = 1;
+	up();
+	pods = 0;
+	submit(PARTITIONS);
+	worker_open(0);
+	until(&nodes[0], SHARD_OWN, SETTLED_MS);
+}
+
+/* The first are open, and their pods placed, long before the last. */
+T_CASE(a_few_partitions_are_listed_at_once)
+{
+	static struct faulty_rule slow;
+
+	all_nodes_slow(&slow, 1000);
+	run_ms(1500);
+	T_TRUE(work_opened(hands[0].work) >= 1 && work_opened(hands[0].work) <= 5);
+	T_EQ(with_state(), work_opened(hands[0].work));
+	run_ms(PARTITIONS / 4 * 1500);
+	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
+/* None of them comes to its end before the next begins. */
+T_CASE(lists_that_take_long_hold_up_nobody_for_long)
+{
+	static struct faulty_rule slow;
+
+	all_nodes_slow(&slow, 8000);
+	run_ms(7000);
+	T_EQ(work_opened(hands[0].work), 0);
+	run_ms(PARTITIONS / 4 * 2000 + 2000);
+	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(with_state(), pods);
+	workers_down();
+}
+
 T_CASE(handed_over_under_load_nothing_is_lost_or_done_twice)
 {
 	workers_up();

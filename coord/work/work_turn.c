@@ -147,7 +147,7 @@ static void adopt(struct work *work)
 	uint64_t now = kv_now_ms(work->kv);
 	struct pl_err err = {0};
 
-	if (work->unadopted == 0 || now < work->retry_ms ||
+	if (work->unadopted == 0 || now < work->retry_ms || now < work->adopt_ms ||
 	    parts_adopt(work, &err) == PL_OK)
 		return;
 	work->retry_ms = now + WORK_RETRY_MS;
@@ -181,14 +181,21 @@ static uint64_t sched_next_ms(const struct work *work)
 	return at;
 }
 
+static uint64_t adopt_ms(const struct work *work)
+{
+	if (work->unadopted == 0)
+		return UINT64_MAX;
+	return work->retry_ms > work->adopt_ms ? work->retry_ms : work->adopt_ms;
+}
+
 static uint64_t next_ms(const struct work *work)
 {
 	uint64_t at = sched_next_ms(work);
 
 	if (at < work->pause_ms)
 		at = work->pause_ms;
-	if (work->unadopted > 0 && work->retry_ms < at)
-		at = work->retry_ms;
+	if (adopt_ms(work) < at)
+		at = adopt_ms(work);
 	if (work->sched != NULL && views_missing(work) && work->view_ms < at)
 		at = work->view_ms;
 	return at;
