@@ -17,7 +17,9 @@
 #include "store/kv/calls.h"
 
 enum {
-	PAGE_DEFAULT = 10000, /* etcd counts the rest of the range for each */
+	PAGE_DEFAULT = 10000,
+	PIECES_MAX = 32, /* of a prefix */
+	PIECE_KEY_SIZE = 32,
 	TIMEOUT_DEFAULT_MS = 10000,
 	PATIENCE_DEFAULT_MS = 30000,
 	PIN_FOR_MS = 10 * 60 * 1000,
@@ -36,8 +38,8 @@ struct fsck {
 	struct writes *writes; /* of reads, one after the other; NULL: none */
 	struct pl_timer patience;
 	int64_t revision;
-	unsigned prefix;
-	struct pl_buf from; /* where the next page begins; empty: with the prefix */
+	unsigned prefix, piece;
+	struct pl_buf from; /* where the next page begins; empty: with the piece */
 	bool releasing;
 	struct pl_err err;
 };
@@ -75,27 +77,70 @@ static void finish(struct fsck *fsck, const struct pl_err *err)
 
 /* -- pages ------------------------------------------------------------------------- */
 
+/*
+ * For each page etcd goes through all of the range that is left. So a prefix is read in
+ * pieces, cut between partitions; the first and the last reach to its ends, whatever may
+ * stand there.
+ */
+static unsigned pieces_of(const struct fsck *fsck)
+{
+	return fsck->opts.partitions < PIECES_MAX ? fsck->opts.partitions : PIECES_MAX;
+}
+
+/* Where the piece begins. */
+static struct pl_span piece_from(const struct fsck *fsck, unsigned piece,
+                                 struct pl_arena *arena)
+{
+	const char *prefix = prefixes[fsck->prefix];
+	uint64_t partition = (uint64_t)fsck->opts.partitions * piece / pieces_of(fsck);
+	char text[PIECE_KEY_SIZE];
+	int len = snprintf(text, sizeof text, "%s%04u", prefix, (unsigned)partition);
+
+	if (piece == 0)
+		return pl_arena_dup(arena, pl_span_str(prefix));
+	PL_ASSERT(len > 0 && (size_t)len < sizeof text);
+	return pl_arena_dup(arena, pl_span(text, (size_t)len));
+}
+
+static struct pl_span piece_to(const struct fsck *fsck, struct pl_arena *arena)
+{
+	struct pl_span prefix = pl_span_str(prefixes[fsck->prefix]);
+	uint8_t *room;
+
+	if (fsck->piece + 1 < pieces_of(fsck))
+		return piece_from(fsck, fsck->piece + 1, arena);
+	room = pl_arena_alloc(arena, prefix.len);
+	return room == NULL ? (struct pl_span){0} : kv_prefix_end(prefix, room);
+}
+
 static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
 {
 	struct fsck *fsck = ctx;
-	struct pl_span prefix, end;
-	uint8_t *room;
+	struct pl_span from, to;
 
 	(void)slot;
 	if (fsck->prefix == PREFIXES || fsck->err.code != PL_OK)
 		return false;
-	prefix = pl_span_str(prefixes[fsck->prefix]);
-	room = pl_arena_alloc(arena, prefix.len);
-	if (room == NULL) {
+	from = fsck->from.len > 0 ? pl_buf_span(&fsck->from)
+	                          : piece_from(fsck, fsck->piece, arena);
+	to = piece_to(fsck, arena);
+	if (from.at == NULL || to.at == NULL) {
 		(void)pl_err_set(&fsck->err, PL_NOMEM, "fsck");
 		return false;
 	}
-	end = kv_prefix_end(prefix, room);
-	*req = kv_op_get(
-		kv_range(fsck->from.len > 0 ? pl_buf_span(&fsck->from) : prefix, end));
+	*req = kv_op_get(kv_range(from, to));
 	req->get.limit = fsck->opts.page_keys;
 	req->get.revision = fsck->revision;
 	return true;
+}
+
+static void piece_next(struct fsck *fsck)
+{
+	fsck->piece++;
+	if (fsck->piece < pieces_of(fsck))
+		return;
+	fsck->piece = 0;
+	fsck->prefix++;
 }
 
 static enum pl_code take_page(struct fsck *fsck, const struct kv_get_result *get)
@@ -109,7 +154,7 @@ static enum pl_code take_page(struct fsck *fsck, const struct kv_get_result *get
 	if (code != PL_OK)
 		return code;
 	if (!get->more || get->count == 0) {
-		fsck->prefix++;
+		piece_next(fsck);
 		return PL_OK;
 	}
 	/* The least key behind the last one. */

@@ -418,6 +418,26 @@ T_CASE(key_garbled)
 	mends_not();
 }
 
+/* Before, behind and between the partitions: each is read, and once. */
+T_CASE(keys_that_are_in_no_partition)
+{
+	static const char *const keys[] = {
+		"/alloc/!",        "/alloc/0003",        "/alloc/0003!", "/alloc/0004/",
+		"/alloc/0007~",    "/alloc/9999/east/n", "/alloc/~",     "/nodes/~",
+		"/schedules/0000", "/schedules/0008"};
+	enum { KEYS = sizeof keys / sizeof keys[0] };
+	uint64_t had;
+
+	up();
+	check();
+	had = fsck_core_counts(fsck_core(fsck))->records;
+	for (unsigned i = 0; i < KEYS; i++)
+		(void)kit_put(&kit, keys[i], "{}");
+	finds(FSCK_KEY_GARBLED, KEYS);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->records, had + KEYS);
+	mends_not();
+}
+
 T_CASE(node_garbled)
 {
 	up();
