@@ -4,8 +4,11 @@
 
 /*
  * What the shard's own work writes through. Below /schedules/<p>/ a write needs the
- * fence of p; a range that reaches into more than one partition can not have one, and
- * is refused. Everything else is free. Keys are judged as ranges [low, high).
+ * fence of p, if p is ours. What is done for our pods on others' nodes, or with others'
+ * pods and the locks between them, is protected by its compares: it needs a fence of
+ * ours all the same, whichever, so that nobody does it who has lost everything. A range
+ * that reaches into more than one partition can have no fence, and is refused. Everything
+ * else is free. Keys are judged as ranges [low, high).
  */
 
 enum { SCHEDULE_DIGITS = 4 };
@@ -69,13 +72,55 @@ static bool partition_of(const struct reach *reach, uint32_t *out)
 	return true;
 }
 
+static bool fence_of(const struct shard *shard, uint32_t partition,
+                     struct guard_fence *out)
+{
+	const struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
+
+	out->create_revision = shard_epoch(shard, partition);
+	if (out->create_revision == 0)
+		return false;
+	out->lease = claims_lease(shard->claims);
+	if (out->lease != 0 && keys_build(&id, &out->key, NULL) == PL_OK)
+		return true;
+	out->create_revision = 0;
+	return false;
+}
+
+/* Ours, as far as our user has heard or its key says, though we may not act. */
+static bool is_ours(const struct shard *shard, uint32_t partition)
+{
+	const struct owner *owner;
+
+	if (shard->epoch[partition] != 0 || shard->claims == NULL)
+		return true;
+	owner = claims_owner(shard->claims, partition);
+	return owner != NULL && pl_span_eq(pl_span_str(owner->shard), shard_id(shard));
+}
+
+/* One key of a kind that transactions of many shards meet on. */
+static bool is_shared(const struct kv_keys *written, struct keys_id *id)
+{
+	if (written->kind != KV_ONE || keys_parse(written->from, id, NULL) != PL_OK)
+		return false;
+	return id->kind == KEYS_ALLOC || id->kind == KEYS_GROUP ||
+	       id->kind == KEYS_REGISTRY || id->kind == KEYS_REGISTRY_GLOBAL ||
+	       id->kind == KEYS_SHAPE || id->kind == KEYS_GANG || id->kind == KEYS_BUDGET;
+}
+
 static enum guard_need need(void *ctx, const struct kv_keys *written,
                             struct guard_fence *out)
 {
 	const struct shard *shard = ctx;
 	struct reach reach;
-	struct keys_id id = {.kind = KEYS_OWNER};
+	struct keys_id id;
+	uint32_t partition;
 
+	if (is_shared(written, &id)) {
+		if (id.kind == KEYS_ALLOC)
+			(void)fence_of(shard, id.partition, out);
+		return GUARD_ANCHOR;
+	}
 	if (!reach_of(written, &reach))
 		return pl_span_starts(written->from, PL_SPAN_LIT(SCHEDULES)) ||
 		                       written->kind != KV_ONE
@@ -83,13 +128,13 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 		               : GUARD_FREE;
 	if (is_apart(&reach))
 		return GUARD_FREE;
-	if (!partition_of(&reach, &id.partition))
+	if (!partition_of(&reach, &partition))
 		return GUARD_REFUSE;
-	out->create_revision = shard_epoch(shard, id.partition);
-	if (out->create_revision == 0 || keys_build(&id, &out->key, NULL) != PL_OK)
-		return GUARD_REFUSE;
-	out->lease = claims_lease(shard->claims);
-	return out->lease == 0 ? GUARD_REFUSE : GUARD_FENCE;
+	if (fence_of(shard, partition, out))
+		return GUARD_FENCE;
+	return reach.one && partition < shard->partitions && !is_ours(shard, partition)
+	               ? GUARD_ANCHOR
+	               : GUARD_REFUSE;
 }
 
 /* Told later: from here the kv may not be used, and whoever is told may want to. */

@@ -57,6 +57,55 @@ T_CASE(writes_of_ones_own_partitions_pass_and_others_are_refused)
 	down();
 }
 
+static enum pl_code write_both(struct shard_node *node, const char *one, const char *two,
+                               struct ending *ending)
+{
+	struct kv_req ops[] = {
+		kv_op_put(pl_span_str(one), PL_SPAN_LIT("{}")),
+		kv_op_put(pl_span_str(two), PL_SPAN_LIT("{}")),
+	};
+	struct kv_req txn = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
+
+	*ending = (struct ending){0};
+	return kv_start(shard_kv(node->shard), &txn, 1000, on_write, ending, NULL, NULL);
+}
+
+/* For the pods of one's own, on others' nodes and with others' pods. */
+T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
+{
+	static const char *const shared[] = {"/groups/ns/term", "/groups/nodes",
+	                                     "/gangs/ns/gang", "/budgets/ns/b",
+	                                     "/groups/ns/registry"};
+	char other[64], alloc[64], mine[64];
+	struct ending ending;
+	uint32_t p, q;
+
+	open_three();
+	p = owned_partition(&nodes[0]);
+	q = owned_partition(&nodes[1]);
+	(void)snprintf(mine, sizeof mine, "%s", key_in(p, "state"));
+	(void)snprintf(other, sizeof other, "%s", key_in(q, "state"));
+	(void)snprintf(alloc, sizeof alloc, "/alloc/%04u/east/n", q);
+	T_EQ(write_at(&nodes[0], alloc, &ending), PL_FENCED);
+	T_EQ(write_at(&nodes[1], alloc, &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_EQ(ending.code, PL_OK);
+	T_EQ(write_both(&nodes[0], alloc, other, &ending), PL_FENCED);
+	T_EQ(write_both(&nodes[0], mine, other, &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_EQ(ending.code, PL_OK);
+	T_EQ(write_both(&nodes[0], mine, alloc, &ending), PL_OK);
+	kit_run(&kit, kit.now_ms);
+	T_EQ(ending.code, PL_OK);
+	for (unsigned i = 0; i < sizeof shared / sizeof shared[0]; i++) {
+		T_EQ(write_at(&nodes[0], shared[i], &ending), PL_FENCED);
+		T_EQ(write_both(&nodes[0], mine, shared[i], &ending), PL_OK);
+		kit_run(&kit, kit.now_ms);
+		T_EQ(ending.code, PL_OK);
+	}
+	down();
+}
+
 T_CASE(ranges_are_judged_whole)
 {
 	static const struct {

@@ -45,6 +45,8 @@ struct call {
 
 struct fences {
 	struct guarded *owner;
+	bool anchored;            /* one is needed, any */
+	struct guard_fence spare; /* if there is no other; create_revision 0: none */
 	size_t count;
 	struct guard_fence at[GUARD_FENCES_MAX];
 };
@@ -74,22 +76,33 @@ static enum pl_code fences_add(struct fences *fences, const struct guard_fence *
 	return PL_OK;
 }
 
+static enum pl_code refuse(struct fences *fences, struct pl_span key, struct pl_err *err)
+{
+	int len = key.len < 64 ? (int)key.len : 64;
+
+	fences->owner->metrics.refused++;
+	return pl_err_set(err, PL_FENCED, "%.*s is not ours to write", len,
+	                  (const char *)key.at);
+}
+
 static enum pl_code need_of(struct fences *fences, const struct kv_keys *written,
                             struct pl_err *err)
 {
 	struct guarded *g = fences->owner;
-	int len = written->from.len < 64 ? (int)written->from.len : 64;
-	struct guard_fence fence;
+	struct guard_fence fence = {0};
 
 	switch (g->guard.need(g->guard.ctx, written, &fence)) {
 	case GUARD_FREE:
 		return PL_OK;
 	case GUARD_FENCE:
 		return fences_add(fences, &fence, err);
+	case GUARD_ANCHOR:
+		fences->anchored = true;
+		if (fence.create_revision != 0)
+			fences->spare = fence;
+		return PL_OK;
 	case GUARD_REFUSE:
-		g->metrics.refused++;
-		return pl_err_set(err, PL_FENCED, "%.*s is not ours to write", len,
-		                  (const char *)written->from.at);
+		return refuse(fences, written->from, err);
 	}
 	PL_UNREACHABLE("need of a fence");
 }
@@ -260,9 +273,15 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
 	enum pl_code code = kv_check_req(req, err);
 
 	fences.owner = g;
+	fences.anchored = false;
+	fences.spare.create_revision = 0;
 	fences.count = 0;
 	if (code == PL_OK)
 		code = req_needs(&fences, req, err);
+	if (code == PL_OK && fences.anchored && fences.count == 0)
+		code = fences.spare.create_revision == 0
+		               ? refuse(&fences, PL_SPAN_LIT("all of it"), err)
+		               : fences_add(&fences, &fences.spare, err);
 	if (code != PL_OK)
 		return code;
 	call = call_new(&fences);

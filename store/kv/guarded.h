@@ -27,8 +27,12 @@ struct guard_fence {
 };
 
 enum guard_need {
-	GUARD_FREE,   /* no fence */
-	GUARD_FENCE,  /* *out is filled in */
+	GUARD_FREE,  /* no fence */
+	GUARD_FENCE, /* *out is filled in */
+	/* The compares of the write protect it, but it needs a fence all the same, any:
+	 * one of another write in its transaction, else *out. create_revision 0: that
+	 * is none. */
+	GUARD_ANCHOR,
 	GUARD_REFUSE, /* not ours: PL_FENCED by the start, nothing is sent */
 };
 

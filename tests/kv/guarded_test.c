@@ -4,7 +4,8 @@
 #include "store/memkv/kit.h"
 
 /*
- * Writes below /s/<d>/ need the fence of /o/<d>; /s/9 is not ours; the rest is free.
+ * Writes below /s/<d>/ need the fence of /o/<d>; /s/9 is not ours; those below /m/<d>/
+ * any fence, that of /o/<d> if there is no other, but for /m/9; the rest is free.
  * What is told of broken fences is written down.
  */
 
@@ -24,6 +25,11 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 	struct pl_span key = written->from;
 	unsigned d;
 
+	if (pl_span_starts(key, kit_key("/m/")) && key.len >= 4) {
+		if (key.at[3] != '9')
+			*out = rig->fence[key.at[3] - '0'];
+		return GUARD_ANCHOR;
+	}
 	if (!pl_span_starts(key, kit_key("/s/")))
 		return GUARD_FREE;
 	if (key.len < 4 || key.at[3] == '9')
@@ -184,6 +190,30 @@ T_CASE(what_is_not_ours_is_refused_at_once)
 	T_EQ(guarded_metrics(rig.kit.kv)->writes, 0);
 	T_EQ(kit_call(&rig.kit, &free_put), PL_OK);
 	T_STR(rig.told, "");
+	kit_close(&rig.kit);
+}
+
+T_CASE(what_is_shared_needs_some_fence)
+{
+	struct kv_req shared = put_of("/m/9/a", "x"), mine = put_of("/m/1/a", "x");
+	struct kv_req both[] = {put_of("/m/9/b", "x"), put_of("/s/2/a", "x"),
+	                        put_of("/m/1/b", "x")};
+	struct kv_req txn = {.op = KV_TXN, .txn = {.then = both, .then_count = 3}};
+
+	rig_open(&rig);
+	T_EQ(kit_call(&rig.kit, &shared), PL_FENCED);
+	T_EQ(guarded_metrics(rig.kit.kv)->refused, 1);
+	T_EQ(kit_call(&rig.kit, &mine), PL_OK);
+	T_EQ(guarded_metrics(rig.kit.kv)->writes, 1);
+	T_EQ(kit_call(&rig.kit, &txn), PL_OK);
+	T_EQ(guarded_metrics(rig.kit.kv)->writes, 2);
+	/* Its fence is that of the one write that needs its own: 1 may go. */
+	rig.fence[1].create_revision++;
+	T_EQ(kit_call(&rig.kit, &txn), PL_OK);
+	T_EQ(kit_call(&rig.kit, &mine), PL_FENCED);
+	rig.fence[2].create_revision++;
+	T_EQ(kit_call(&rig.kit, &txn), PL_FENCED);
+	T_STR(rig.told, "/o/1 /o/2");
 	kit_close(&rig.kit);
 }
 
