@@ -196,7 +196,7 @@ void sched_check(const struct sched *sched)
 		check_node(sched, node);
 		waiting += node->waiting_count;
 	}
-	PL_ASSERT(waiting == sched->waiting);
+	PL_ASSERT(waiting == sched->waiting + sched->abroad.waiting);
 	check_bundle(sched);
 	check_beside(sched);
 	PL_MAP_EACH (at, &sched->pods)
