@@ -31,6 +31,7 @@ struct config_coord {
 		bool enabled;
 		uint64_t interval_ms;
 		uint64_t keep_revisions;
+		uint64_t history_bytes; /* that may stay behind the newest */
 		uint64_t pin_max_ms;
 		uint32_t config_history; /* versions kept of each configuration */
 	} janitor;

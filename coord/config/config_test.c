@@ -50,6 +50,7 @@ static const char coord_default[] =
 	"\"balancer\":{\"enabled\":true,\"interval_ms\":30000,\"threshold_percent\":10,"
 	"\"moves_percent\":10},"
 	"\"janitor\":{\"enabled\":true,\"interval_ms\":30000,\"keep_revisions\":200000,"
+	"\"history_bytes\":268435456,"
 	"\"pin_max_ms\":600000,\"config_history\":100}}";
 
 T_CASE(names_are_known_or_told)
@@ -94,7 +95,7 @@ T_CASE(every_field_is_read_and_printed)
 		"\"balancer\":{\"enabled\":false,\"interval_ms\":1001,"
 		"\"threshold_percent\":3,\"moves_percent\":4},"
 		"\"janitor\":{\"enabled\":false,\"interval_ms\":1002,"
-		"\"keep_revisions\":1003,\"pin_max_ms\":1004,\"config_history\":5}}";
+		"\"keep_revisions\":1003,\"history_bytes\":1048577,\"pin_max_ms\":1004,\"config_history\":5}}";
 
 	accept(CONFIG_COORD, text);
 	T_STR(printed(), text);
@@ -106,6 +107,7 @@ T_CASE(every_field_is_read_and_printed)
 	T_EQ(value.coord.balancer.moves_percent, 4);
 	T_EQ(value.coord.janitor.interval_ms, 1002);
 	T_EQ(value.coord.janitor.keep_revisions, 1003);
+	T_EQ(value.coord.janitor.history_bytes, 1048577);
 	T_EQ(value.coord.janitor.pin_max_ms, 1004);
 }
 

@@ -147,6 +147,7 @@ static struct janitor_tune tune_of(const struct config_coord *coord)
 	return (struct janitor_tune){.enabled = coord->janitor.enabled,
 	                             .interval_ms = coord->janitor.interval_ms,
 	                             .keep_revisions = coord->janitor.keep_revisions,
+	                             .history_bytes = coord->janitor.history_bytes,
 	                             .pin_max_ms = coord->janitor.pin_max_ms,
 	                             .config_history = coord->janitor.config_history};
 }

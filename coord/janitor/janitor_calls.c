@@ -17,10 +17,12 @@ struct call {
 	struct kv_call *handle;
 	enum janitor_action_type type;
 	bool shards; /* the second half of a page */
+	bool status; /* the first half of a look */
 	uint32_t seq;
 };
 
 static void ask_more(struct janitor *j, const struct call *call);
+static void ask_pins(struct janitor *j, struct call like);
 
 static bool is_current(const struct janitor *j, const struct call *call)
 {
@@ -44,6 +46,7 @@ static void looked(struct janitor *j, const struct call *call,
 	                              .seq = call->seq,
 	                              .revision = result->header.revision,
 	                              .pins = pins,
+	                              .bytes = j->bytes,
 	                              .too_many = get->more};
 
 	for (size_t i = 0; i < get->count && i < JANITOR_PINS_MAX; i++)
@@ -89,6 +92,11 @@ static void answered(struct janitor *j, const struct call *call,
 {
 	switch (call->type) {
 	case JANITOR_DO_LOOK:
+		if (call->status) {
+			j->bytes = (uint64_t)result->status.db_bytes_in_use;
+			ask_pins(j, (struct call){.type = call->type, .seq = call->seq});
+			break;
+		}
 		looked(j, call, result);
 		break;
 	case JANITOR_DO_COMPACT:
@@ -119,6 +127,8 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	if (!j->ending && is_current(j, call)) {
 		if (result != NULL)
 			answered(j, call, result);
+		else if (call->status) /* without it, by revisions alone */
+			ask_pins(j, (struct call){.type = call->type, .seq = call->seq});
 		else
 			feed_failure(j, call->seq, err);
 	}
@@ -168,6 +178,15 @@ static void ask_more(struct janitor *j, const struct call *call)
 }
 
 static void do_look(struct janitor *j, struct call like)
+{
+	struct kv_req req = {.op = KV_STATUS};
+
+	j->bytes = 0;
+	like.status = true;
+	start(j, &req, like);
+}
+
+static void ask_pins(struct janitor *j, struct call like)
 {
 	struct keys_id id = {.kind = KEYS_PIN};
 	struct keys_text prefix;

@@ -10,10 +10,16 @@
  * revision alone. A pin is honoured for pin_max_ms from when this janitor first saw
  * it on its own clock; nobody's wall clock is believed.
  *
+ * keep counts transactions, whatever their size. So the bytes that the store has in use
+ * are looked at, too: what it grew by since some earlier look is at most what history
+ * and new keys since then take. When that is more than history_bytes, that look's
+ * revision will do as the target, unless it is younger than JANITOR_YOUNG_MS: watchers
+ * are given that long to follow.
+ *
  * Looks are cheap and compactions are not, so there is a look a second, more when
- * writers are fast, and a compaction only when a tenth of keep has come together,
- * or the interval has passed. So the history is at most about 1.1 keep long, plus
- * what is written between two looks.
+ * writers are fast, and a compaction only when a tenth of keep (or a quarter of
+ * history_bytes) has come together, or the interval has passed. So the history is at most
+ *about 1.1 keep long, plus what is written between two looks.
  *
  * Garbage. Once an interval a sweep goes over what may hold garbage, a page at a
  * time with a pause between them. What goes: owner and leader keys without a lease;
@@ -35,6 +41,8 @@ enum {
 	JANITOR_PINS_MAX = 256,
 	JANITOR_PAGE = 64,     /* items */
 	JANITOR_ORPHANS = 256, /* digests remembered from the last sweep */
+	JANITOR_SAMPLES = 64,  /* looks that are remembered */
+	JANITOR_YOUNG_MS = 10000,
 };
 
 /* What a sweep goes through, in this order. */
@@ -85,6 +93,7 @@ struct janitor_tune {
 	bool enabled;
 	uint64_t interval_ms;
 	uint64_t keep_revisions;
+	uint64_t history_bytes;
 	uint64_t pin_max_ms;
 	uint32_t config_history;
 };
@@ -96,7 +105,8 @@ struct janitor_event {
 	bool leading;
 	bool removed;
 	bool absent;
-	bool too_many; /* pins: not all of them were read */
+	bool too_many;  /* pins: not all of them were read */
+	uint64_t bytes; /* that the store has in use; 0: not known */
 	int64_t revision;
 	const int64_t *pins; /* create revisions */
 	size_t pin_count;
@@ -148,8 +158,19 @@ struct janitor_orphan {
 	int64_t mod_revision;
 };
 
+/* At a look. */
+struct janitor_sample {
+	int64_t revision;
+	uint64_t grown; /* bytes, since we began to look; what is freed does not count */
+	uint64_t at_ms;
+};
+
 /* Compaction. */
 struct janitor_pace {
+	struct janitor_sample samples[JANITOR_SAMPLES]; /* a ring */
+	size_t sample_count, sample_next;
+	uint64_t bytes, grown; /* at the last look */
+	uint64_t target_grown, compacted_grown;
 	struct janitor_pin pins[JANITOR_PINS_MAX];
 	size_t pin_count;
 	int64_t revision; /* at the last look; 0: none yet */

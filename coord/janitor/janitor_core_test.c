@@ -94,6 +94,7 @@ static void due(void)
 static const struct janitor_tune tune = {.enabled = true,
                                          .interval_ms = 30000,
                                          .keep_revisions = 1000,
+                                         .history_bytes = 1000000,
                                          .pin_max_ms = 10000,
                                          .config_history = 3};
 
@@ -175,6 +176,68 @@ T_CASE(behind_the_writers)
 	}
 	T_TRUE(now >= 30000);
 	T_EQ(core.pace.target, 4110);
+}
+
+static void looked_at(int64_t revision, uint64_t bytes)
+{
+	now += 5;
+	tell("looked", (struct janitor_event){.type = JANITOR_EV_LOOKED,
+	                                      .seq = core.pace.seq,
+	                                      .revision = revision,
+	                                      .bytes = bytes});
+}
+
+/* 100 kB a revision: ten of them are what may stay, whatever keep says. */
+T_CASE(few_revisions_may_be_many_bytes)
+{
+	int64_t revision = 10;
+	uint64_t bytes = 5000000, begun;
+
+	begin(0);
+	due();
+	looked_at(revision, bytes);
+	begun = now;
+	while (!did(JANITOR_DO_COMPACT)) {
+		to_look();
+		revision += 5;
+		bytes += 500000;
+		looked_at(revision, bytes);
+		T_TRUE(now < begun + JANITOR_YOUNG_MS + 3000);
+	}
+	/* Watchers had their time, and what is younger than that stays. */
+	T_TRUE(now >= begun + JANITOR_YOUNG_MS);
+	T_TRUE(core.pace.target >= 10 && core.pace.target <= revision - 10);
+	/* What a compaction frees does not count as less growth. */
+	compacted();
+	bytes = 5000000;
+	for (int i = 0; i < 20; i++) {
+		int64_t last = core.pace.compacted;
+
+		to_look();
+		revision += 5;
+		bytes += 500000;
+		looked_at(revision, bytes);
+		if (!did(JANITOR_DO_COMPACT))
+			continue;
+		T_TRUE(core.pace.target > last && core.pace.target <= revision - 10);
+		compacted();
+		bytes = 6000000;
+	}
+	/* Ten seconds are 50 revisions; growth beside a compaction is not seen. */
+	T_TRUE(core.pace.compacted > revision - 100);
+}
+
+T_CASE(a_store_that_does_not_grow_keeps_its_history)
+{
+	int64_t revision = 10;
+
+	begin(0);
+	due();
+	for (int i = 0; i < 100; i++) {
+		looked_at(revision++, i % 3 == 0 ? 0 : 5000000 + (uint64_t)(i % 2));
+		T_TRUE(!did(JANITOR_DO_COMPACT));
+		to_look();
+	}
 }
 
 T_CASE(a_pin_holds_and_grows_old)

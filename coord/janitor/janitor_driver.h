@@ -19,6 +19,7 @@ struct janitor {
 	uint32_t failed_seq[JANITOR_PARTS];
 	bool failed[JANITOR_PARTS];
 	bool ending;
+	uint64_t bytes; /* of the look that is under way */
 	janitor_fn *fn;
 	void *ctx;
 	/* What the event brought that is being told. */

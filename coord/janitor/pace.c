@@ -5,6 +5,7 @@ enum {
 	LOOK_MIN_MS = 250, /* so that 100,000 revisions a second are 25,000 a look */
 	RATE_MAX_MS = 60000,
 	STEPS = 10, /* of keep_revisions: what makes a compaction worth it */
+	BYTE_STEPS = 4,
 };
 
 void pace_start(struct janitor_core *core, uint64_t now_ms)
@@ -119,17 +120,75 @@ static void tell_held(struct janitor_pace *pace, int64_t pin,
 		action->item++;
 }
 
+/* -- bytes ---------------------------------------------------------------- */
+
+/* What is freed meanwhile is not known: so growth may be more than is seen. */
+static void see_bytes(struct janitor_pace *pace, const struct janitor_event *event)
+{
+	if (event->bytes > pace->bytes && pace->bytes != 0)
+		pace->grown += event->bytes - pace->bytes;
+	if (event->bytes != 0)
+		pace->bytes = event->bytes;
+	pace->samples[pace->sample_next] =
+		(struct janitor_sample){event->revision, pace->grown, event->now_ms};
+	pace->sample_next = (pace->sample_next + 1) % JANITOR_SAMPLES;
+	if (pace->sample_count < JANITOR_SAMPLES)
+		pace->sample_count++;
+}
+
+/* The newest look since which more has come than may stay; 0: none is old enough. */
+static int64_t target_by_bytes(const struct janitor_core *core, uint64_t now_ms)
+{
+	const struct janitor_pace *pace = &core->pace;
+	int64_t target = 0;
+
+	for (size_t i = 0; i < pace->sample_count && core->tune.history_bytes > 0; i++) {
+		const struct janitor_sample *sample = &pace->samples[i];
+
+		if (pace->grown - sample->grown >= core->tune.history_bytes &&
+		    now_ms - sample->at_ms >= JANITOR_YOUNG_MS &&
+		    sample->revision > target)
+			target = sample->revision;
+	}
+	return target;
+}
+
+/* As it was when that revision was looked at, or before. */
+static uint64_t grown_at(const struct janitor_pace *pace, int64_t revision)
+{
+	uint64_t grown = 0;
+
+	for (size_t i = 0; i < pace->sample_count; i++) {
+		const struct janitor_sample *sample = &pace->samples[i];
+
+		if (sample->revision <= revision && sample->grown > grown)
+			grown = sample->grown;
+	}
+	return grown;
+}
+
+/* 0: nothing. */
+static int64_t wanted(const struct janitor_core *core, const struct janitor_event *event)
+{
+	uint64_t keep = core->tune.keep_revisions;
+	int64_t by_bytes = target_by_bytes(core, event->now_ms), target = 0;
+
+	if ((uint64_t)event->revision > keep)
+		target = event->revision - (int64_t)keep;
+	return by_bytes > target ? by_bytes : target;
+}
+
+/* -- how far -------------------------------------------------------------- */
+
 /* 0: nothing. */
 static int64_t target_of(struct janitor_core *core, const struct janitor_event *event,
                          struct janitor_actions *actions)
 {
 	const struct janitor_pin *pin = oldest_pin(core, event->now_ms);
-	uint64_t keep = core->tune.keep_revisions;
-	int64_t target;
+	int64_t target = wanted(core, event);
 
-	if ((uint64_t)event->revision <= keep)
+	if (target == 0)
 		return 0;
-	target = event->revision - (int64_t)keep;
 	if (pin != NULL && pin->create_revision <= target) {
 		tell_held(&core->pace, pin->create_revision, event, actions);
 		return pin->create_revision - 1;
@@ -145,6 +204,8 @@ static bool is_worth_it(const struct janitor_core *core, int64_t target, uint64_
 	if (target <= pace->compacted)
 		return false;
 	return (uint64_t)(target - pace->compacted) >= step_of(core) ||
+	       grown_at(pace, target) >
+	               pace->compacted_grown + core->tune.history_bytes / BYTE_STEPS ||
 	       now_ms - pace->compacted_ms >= core->tune.interval_ms;
 }
 
@@ -154,6 +215,7 @@ static void compact(struct janitor_core *core, int64_t target,
 	struct janitor_action *action = janitor_emit(actions, JANITOR_DO_COMPACT);
 
 	core->pace.target = target;
+	core->pace.target_grown = grown_at(&core->pace, target);
 	core->pace.seq = ++core->seq;
 	action->seq = core->seq;
 	action->revision = target;
@@ -171,6 +233,7 @@ static void on_looked(struct janitor_core *core, const struct janitor_event *eve
 		event->now_ms + look_after_ms(core, event->revision, event->now_ms);
 	pace->revision = event->revision;
 	pace->revision_ms = event->now_ms;
+	see_bytes(pace, event);
 	if (event->too_many) {
 		if (!pace->crowded)
 			janitor_emit(actions, JANITOR_TELL_CROWDED);
@@ -187,6 +250,7 @@ static void on_looked(struct janitor_core *core, const struct janitor_event *eve
 static void on_compacted(struct janitor_core *core, uint64_t now_ms)
 {
 	core->pace.compacted = core->pace.target;
+	core->pace.compacted_grown = core->pace.target_grown;
 	core->pace.compacted_ms = now_ms;
 	core->pace.target = 0;
 }
