@@ -283,6 +283,19 @@ static struct sched_partition *at(const struct sched *sched, uint32_t partition)
 	return &sched->partition[partition];
 }
 
+/* Its pods that are known already, because nodes of ours list them: what its list does
+ * not have is gone. */
+static void adopt_pods(struct sched *sched, uint32_t partition)
+{
+	PL_MAP_EACH (at, &sched->pods) {
+		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
+
+		if (pod->key[0] == partition && pl_list_empty(&pod->of_partition))
+			pl_list_add_tail(&sched->partition[partition].pods,
+			                 &pod->of_partition);
+	}
+}
+
 enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
                        struct pl_err *err)
 {
@@ -298,6 +311,7 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 	visit_drop(sched, partition);
 	abroad_settle(sched, partition);
 	digests_dirty(sched, partition);
+	adopt_pods(sched, partition);
 	return PL_OK;
 }
 

@@ -502,6 +502,33 @@ T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
 	rig_close(&rig);
 }
 
+/* Known because a node of ours lists it, and gone when its partition becomes ours: the
+ * alloc is the last to say so. */
+T_CASE(a_pod_that_was_known_and_is_gone_is_not_placed)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	rig_del(&rig, "/schedules/0001/web/a/spec");
+	rig_del(&rig, "/schedules/0001/web/a/state");
+	rig_own(&rig, 1);
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		T_TRUE(!rig.out[i].used);
+	rig_lost(&rig, 1);
+	rig_close(&rig);
+}
+
 /* Two are told in one call; one of them is another by then, and the call fails. */
 T_CASE(who_was_not_told_because_of_another_is_told)
 {
