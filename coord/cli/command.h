@@ -36,6 +36,7 @@ extern const struct command nodes_apply_command;
 extern const struct command nodes_cordon_command;
 extern const struct command nodes_uncordon_command;
 extern const struct command nodes_delete_command;
+extern const struct command nodes_drain_command;
 extern const struct command sim_cluster_command;
 extern const struct command submit_command;
 extern const struct command get_pods_command;

@@ -26,6 +26,7 @@ static const struct command *const commands[] = {
 	&nodes_apply_command,
 	&nodes_cordon_command,
 	&nodes_uncordon_command,
+	&nodes_drain_command,
 	&nodes_delete_command,
 	&sim_cluster_command,
 	&submit_command,

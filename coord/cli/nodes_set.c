@@ -1,18 +1,31 @@
-/* placet nodes cordon, uncordon and delete: of nodes that are named. */
+/* placet nodes cordon, uncordon, drain and delete: of nodes that are named. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "coord/cli/ask.h"
+#include "coord/cli/drain.h"
 #include "coord/cli/nodes_run.h"
 #include "coord/cli/say.h"
+#include "store/base/alloc.h"
+#include "store/base/duration.h"
 #include "store/keys/names.h"
 
-enum { NODES_MAX = 4096, QUESTION_SIZE = 160 };
+enum {
+	OPT_FORCE = OPTIONS_OWN_FIRST,
+	OPT_TIMEOUT,
+	NODES_MAX = 4096,
+	QUESTION_SIZE = 160,
+	TIMEOUT_MAX_MS = 86400000,
+	FORCED_MS = 60000, /* to take pods off nodes that are deleted */
+};
 
 struct set {
 	const char *words;
 	char **args;
 	unsigned count, at;
+	bool drain, force;
+	uint64_t timeout_ms; /* of the drain */
 	struct nodes_run run;
 };
 
@@ -81,23 +94,105 @@ static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome
 		             nodes_run_word(&set->run, outcome));
 }
 
+/* -- off them --------------------------------------------------------------------------
+ */
+
+static enum pl_code drain_all(struct set *set, const struct reach *reach,
+                              struct pl_err *err)
+{
+	struct drain drain = {.words = set->words,
+	                      .reach = reach,
+	                      .force = set->force,
+	                      .timeout_ms = set->timeout_ms};
+	enum pl_code code = PL_OK;
+
+	drain.node = pl_calloc(set->count, sizeof *drain.node);
+	if (drain.node == NULL)
+		return pl_err_set(err, PL_NOMEM, "drain");
+	for (unsigned i = 0; i < set->count && code == PL_OK; i++) {
+		struct nodes_item item = {0};
+
+		if (came_before(set, i))
+			continue;
+		code = split(set->args[i], &item, err);
+		drain.node[drain.nodes++] =
+			(struct drain_node){.cluster = item.cluster, .name = item.name};
+	}
+	if (code == PL_OK)
+		code = drain_run(&drain, err);
+	free(drain.node);
+	return code;
+}
+
+/* No new pods come, those that are there go. */
+static enum pl_code empty(struct set *set, const struct reach *reach, struct pl_err *err)
+{
+	enum pl_code code;
+
+	set->run.verb = NODES_CORDON;
+	code = nodes_run(&set->run, reach, err);
+	if (code == PL_OK)
+		code = nodes_run_verdict(&set->run, err);
+	if (code == PL_OK && !reach->options->dry_run)
+		code = drain_all(set, reach, err);
+	return code;
+}
+
+static enum pl_code confirm(const struct set *set, const struct reach *reach,
+                            struct pl_err *err)
+{
+	const char *pods = set->force ? " and move their pods" : "";
+	char question[QUESTION_SIZE];
+
+	if (set->count == 1)
+		(void)snprintf(question, sizeof question, "Delete node %.80s%s?",
+		               set->args[0], pods);
+	else
+		(void)snprintf(question, sizeof question, "Delete %u nodes%s?",
+		               set->count, pods);
+	return ask(reach->options, question, err);
+}
+
 static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err *err)
 {
 	struct set *set = ctx;
-	char question[QUESTION_SIZE];
+	bool deletes = set->run.verb == NODES_DELETE;
 	enum pl_code code = PL_OK;
 
-	if (set->count == 1)
-		(void)snprintf(question, sizeof question, "Delete node %.100s?",
-		               set->args[0]);
-	else
-		(void)snprintf(question, sizeof question, "Delete %u nodes?", set->count);
-	if (set->run.verb == NODES_DELETE && !reach->options->dry_run)
-		code = ask(reach->options, question, err);
+	if (deletes && !reach->options->dry_run)
+		code = confirm(set, reach, err);
+	if (code == PL_OK && set->drain)
+		return empty(set, reach, err);
+	if (code == PL_OK && deletes && set->force && !reach->options->dry_run) {
+		code = empty(set, reach, err);
+		set->at = 0;
+		set->run = (struct nodes_run){.verb = NODES_DELETE,
+		                              .next = set->run.next,
+		                              .told = set->run.told,
+		                              .ctx = set};
+	}
 	if (code == PL_OK)
 		code = nodes_run(&set->run, reach, err);
 	return code == PL_OK ? nodes_run_verdict(&set->run, err) : code;
 }
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct set *set = ctx;
+
+	if (opt == OPT_FORCE) {
+		set->force = true;
+		return PL_OK;
+	}
+	if (pl_duration_ms(pl_span_str(arg), 0, TIMEOUT_MAX_MS, &set->timeout_ms, err) ==
+	    PL_OK)
+		return PL_OK;
+	return pl_err_wrap(err, "--timeout");
+}
+
+static const struct option own[] = {{"force", no_argument, NULL, OPT_FORCE},
+                                    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+                                    {0}};
 
 static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb verb,
                                int argc, char **argv)
@@ -154,9 +249,15 @@ static const struct options_spec delete_spec = {
 	.usage = "CLUSTER/NODE... [options]",
 	.about =
 		"Takes nodes out of the store. One that has pods, or room that is held for\n"
-		"pods, is refused: no pod is lost. Asks first.\n",
-	.example = "  placet nodes delete east/n-7 --yes\n",
+		"pods, is refused: no pod is lost. With --force its pods are placed again\n"
+		"first, whatever their member says of them. Asks first.\n",
+	.help = "  --force                nodes with pods, too: the machines are gone\n"
+		"  --timeout DURATION     until the pods have left (default 1m)\n",
+	.example = "  placet nodes delete east/n-7 --yes\n"
+		   "  placet nodes delete east/n-7 --force --yes\n",
 	.common = OPTIONS_DRY_RUN | OPTIONS_YES,
+	.own = own,
+	.take = take,
 	.args_min = 1,
 	.args_max = NODES_MAX,
 	.check = check,
@@ -164,8 +265,49 @@ static const struct options_spec delete_spec = {
 
 static enum exit_code delete_nodes(int argc, char **argv)
 {
-	return run_verb(&delete_spec, NODES_DELETE, argc, argv);
+	struct set set = {
+		.words = delete_spec.words,
+		.timeout_ms = FORCED_MS,
+		.run = {.verb = NODES_DELETE, .next = on_next, .told = on_told}};
+
+	set.run.ctx = &set;
+	return reach_run(&delete_spec, argc, argv, set_run, &set);
 }
+
+static const struct options_spec drain_spec = {
+	.words = "nodes drain",
+	.usage = "CLUSTER/NODE... [options]",
+	.about =
+		"Takes all pods off nodes: cordons them, evicts what is there, to be placed\n"
+		"elsewhere, and waits until it has ended. Interrupted, it may be run again.\n",
+	.help = "  --force                does not wait for the members to say that pods "
+		"have\n"
+		"                         ended\n"
+		"  --timeout DURATION     until all have left (default 0: however long it "
+		"takes)\n",
+	.example = "  placet nodes drain east/n-7 --timeout=10m\n",
+	.exits = "0 all are drained, 1 some are not, 2 wrong usage",
+	.common = OPTIONS_DRY_RUN,
+	.args_min = 1,
+	.args_max = NODES_MAX,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code drain_nodes(int argc, char **argv)
+{
+	struct set set = {
+		.words = drain_spec.words,
+		.drain = true,
+		.run = {.verb = NODES_CORDON, .next = on_next, .told = on_told}};
+
+	set.run.ctx = &set;
+	return reach_run(&drain_spec, argc, argv, set_run, &set);
+}
+
+const struct command nodes_drain_command = {
+	.words = "nodes drain", .summary = "take all pods off nodes", .run = drain_nodes};
 
 const struct command nodes_delete_command = {
 	.words = "nodes delete", .summary = "take nodes away", .run = delete_nodes};

@@ -25,7 +25,7 @@ enum {
 
 /* Of a command's own options: the val in struct option, or the letter that is short for
  * it. */
-enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 8, OPTIONS_PREFIX_MAX = 128 };
+enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 12, OPTIONS_PREFIX_MAX = 128 };
 
 struct options {
 	struct store_opts store;

@@ -8,8 +8,10 @@
 #include "coord/cli/config_text.h"
 #include "coord/cli/nodes_run.h"
 #include "coord/cli/say.h"
+#include "coord/cli/sim_run.h"
 #include "coord/nodes/sim_profile.h"
 #include "store/base/clock.h"
+#include "store/base/duration.h"
 #include "store/base/num.h"
 #include "store/keys/names.h"
 
@@ -19,6 +21,12 @@ enum {
 	OPT_PROFILE,
 	OPT_SEED,
 	OPT_PRINT,
+	OPT_RUN,
+	OPT_LIFETIME,
+	OPT_FAIL,
+	OPT_GRACE,
+	TIME_MAX_MS = 86400000,
+	GRACE_MS = 1000,
 	NODE_MAX = 1 << 20,
 	SAID_MAX = 5, /* refused nodes that are told one by one */
 };
@@ -27,7 +35,9 @@ struct sim {
 	struct pl_span cluster;
 	uint64_t nodes, seed, at;
 	const char *file; /* NULL: the default */
-	bool print;
+	bool print, member;
+	struct sim_member_opts runs;
+	uint64_t for_ms;       /* --run=DURATION; 0: until it is interrupted */
 	struct pl_arena arena; /* of the profile */
 	struct sim_profile profile;
 	struct pl_buf json;
@@ -35,11 +45,41 @@ struct sim {
 	struct nodes_run run;
 };
 
+static enum pl_code take_time(const char *option, const char *arg, uint64_t *out,
+                              struct pl_err *err)
+{
+	enum pl_code code = pl_duration_ms(pl_span_str(arg), 0, TIME_MAX_MS, out, err);
+
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "%s", option);
+}
+
+/* Of what runs there. */
+static enum pl_code take_run(struct sim *sim, int opt, const char *arg,
+                             struct pl_err *err)
+{
+	uint64_t percent;
+
+	if (opt == OPT_RUN) {
+		sim->member = true;
+		return arg == NULL ? PL_OK : take_time("--run", arg, &sim->for_ms, err);
+	}
+	if (opt == OPT_LIFETIME)
+		return take_time("--lifetime", arg, &sim->runs.lifetime_ms, err);
+	if (opt == OPT_GRACE)
+		return take_time("--grace", arg, &sim->runs.grace_ms, err);
+	if (pl_num_u64_in(pl_span_str(arg), 0, 100, &percent, err) != PL_OK)
+		return pl_err_wrap(err, "--fail");
+	sim->runs.fail_percent = (uint32_t)percent;
+	return PL_OK;
+}
+
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct sim *sim = ctx;
 	enum pl_code code = PL_OK;
 
+	if (opt >= OPT_RUN)
+		return take_run(sim, opt, arg, err);
 	if (opt == OPT_CLUSTER)
 		sim->cluster = pl_span_str(arg);
 	else if (opt == OPT_PROFILE)
@@ -61,7 +101,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	enum pl_code code;
 
 	(void)options;
-	if (sim->nodes == 0)
+	if (sim->nodes == 0 && !sim->member)
 		return pl_err_set(err, PL_INVALID, "--nodes: how many");
 	if (sim->print && sim->cluster.len == 0)
 		return PL_OK;
@@ -122,9 +162,8 @@ static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome
 		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
 }
 
-static enum pl_code sim_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code apply(struct sim *sim, const struct reach *reach, struct pl_err *err)
 {
-	struct sim *sim = ctx;
 	uint64_t begin_ms = pl_clock_ms(), took_ms;
 	const uint64_t *count = sim->run.count;
 	enum pl_code code;
@@ -139,7 +178,20 @@ static enum pl_code sim_run(void *ctx, const struct reach *reach, struct pl_err 
 	             nodes_run_word(&sim->run, NODES_CREATED), count[NODES_CHANGED],
 	             count[NODES_UNCHANGED], took_ms / 1000, took_ms % 1000 / 100,
 	             sim->run.told_count * 1000 / (took_ms == 0 ? 1 : took_ms));
+	(void)fflush(stdout);
 	return code == PL_OK ? nodes_run_verdict(&sim->run, err) : code;
+}
+
+static enum pl_code sim_run(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct sim *sim = ctx;
+	enum pl_code code = sim->nodes == 0 ? PL_OK : apply(sim, reach, err);
+
+	if (code != PL_OK || !sim->member || reach->options->dry_run)
+		return code;
+	sim->runs.cluster = sim->cluster;
+	sim->runs.seed = sim->seed;
+	return sim_run_member(reach, &sim->runs, sim->for_ms, err);
 }
 
 static enum pl_code print_all(struct sim *sim, struct pl_err *err)
@@ -165,6 +217,10 @@ static const struct option own[] = {{"cluster", required_argument, NULL, OPT_CLU
                                     {"profile", required_argument, NULL, OPT_PROFILE},
                                     {"seed", required_argument, NULL, OPT_SEED},
                                     {"print", no_argument, NULL, OPT_PRINT},
+                                    {"run", optional_argument, NULL, OPT_RUN},
+                                    {"lifetime", required_argument, NULL, OPT_LIFETIME},
+                                    {"fail", required_argument, NULL, OPT_FAIL},
+                                    {"grace", required_argument, NULL, OPT_GRACE},
                                     {0}};
 
 static const struct options_spec spec = {
@@ -174,14 +230,24 @@ static const struct options_spec spec = {
 		"Registers machines that do not exist, in zones and racks, of several shapes,\n"
 		"some with taints and GPUs, to try Placet at any size. The same profile and\n"
 		"seed give the same nodes, and more nodes begin with the same ones, so it may\n"
-		"be run again.\n",
+		"be run again.\n"
+		"With --run it is also the cluster's member, until it is interrupted: what is\n"
+		"bound there runs, ends after its lifetime, and what terminates ends after\n"
+		"its grace. The shards then give the room to others.\n",
 	.help = "  --cluster NAME         whose machines they are\n"
 		"  --nodes N              how many\n"
 		"  --profile FILE         what they are like, YAML or JSON (docs/cli.md);\n"
 		"                         - is standard input; default: one that is built in\n"
 		"  --seed N               other chances (default 0)\n"
+		"  --run[=DURATION]       run what is bound there, so long (default: until\n"
+		"                         interrupted); --nodes may be left out then\n"
+		"  --lifetime DURATION    of a pod, on average: half of it to one and a half\n"
+		"                         (default 0: they do not end by themselves)\n"
+		"  --fail PERCENT         of those that end by themselves (default 0)\n"
+		"  --grace DURATION       until what terminates has ended (default 1s)\n"
 		"  --print                only print them, an object a line; needs no store\n",
 	.example = "  placet sim-cluster --cluster sim-a --nodes 1000\n"
+		   "  placet sim-cluster --cluster sim-a --run --lifetime=1m --fail=5\n"
 		   "  placet sim-cluster --nodes 3 --print | jq .metadata.labels\n",
 	.common = OPTIONS_DRY_RUN,
 	.own = own,
@@ -213,7 +279,8 @@ static enum exit_code run_parsed(struct sim *sim, int argc, char **argv)
 
 static enum exit_code run(int argc, char **argv)
 {
-	struct sim sim = {.run = {.verb = NODES_APPLY, .next = on_next, .told = on_told}};
+	struct sim sim = {.runs = {.grace_ms = GRACE_MS},
+	                  .run = {.verb = NODES_APPLY, .next = on_next, .told = on_told}};
 	enum exit_code exit_code;
 
 	sim.run.ctx = &sim;
@@ -227,5 +294,5 @@ static enum exit_code run(int argc, char **argv)
 
 const struct command sim_cluster_command = {.words = "sim-cluster",
                                             .summary =
-                                                    "register machines that do not exist",
+                                                    "register and run machines that do not exist",
                                             .run = run};

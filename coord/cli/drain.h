@@ -1,0 +1,42 @@
+/*
+ * Takes all pods off some nodes: no new ones come (cordon), those that are there are
+ * evicted, and it waits until the nodes' allocs list none. Nothing but the store is asked
+ * for that, and nothing kept: run again, it goes on.
+ */
+#ifndef COORD_CLI_DRAIN_H
+#define COORD_CLI_DRAIN_H
+
+#include "coord/cli/progress.h"
+#include "coord/cli/reach.h"
+#include "coord/nodes/nodes.h"
+#include "coord/submit/wish.h"
+
+struct drain_node {
+	struct pl_span cluster, name;
+	uint32_t pods; /* as last seen */
+	bool counted, drained;
+};
+
+struct drain {
+	const char *words; /* of the command, for what is said */
+	const struct reach *reach;
+	struct drain_node *node;
+	unsigned nodes;
+	bool force;          /* does not wait for the members */
+	uint64_t timeout_ms; /* 0: however long it takes */
+	/* While it goes on. */
+	uint64_t total; /* pods that were there when it began */
+	struct pl_arena arena;
+	struct wish *wish;
+	uint32_t wishes, wishes_cap, next;
+	struct wishes *asking;
+	uint64_t garbled;
+	struct pl_err err;
+	struct progress progress;
+	uint64_t end_ms;
+};
+
+/* Nodes that are there, and cordoned. PL_TIMEOUT: some pods are still on them. */
+PL_NODISCARD enum pl_code drain_run(struct drain *drain, struct pl_err *err);
+
+#endif
