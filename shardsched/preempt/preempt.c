@@ -207,7 +207,8 @@ void preempt_run(struct preempt *preempt, struct cycle *cycle, const struct outc
 	/* A PreFilter speaks of all nodes; victims on one are no help. */
 	if (last->pre.code != VERDICT_SUCCESS || (spec->flags & SPEC_NEVER_PREEMPTS) != 0)
 		return;
-	if (waits_for_victims(preempt, cycle_pod(cycle)->nominated))
+	out->waits = waits_for_victims(preempt, cycle_pod(cycle)->nominated);
+	if (out->waits)
 		return;
 	run(preempt, last, opts, out);
 }

@@ -32,6 +32,7 @@ struct preempt_candidate {
 
 struct preempt_outcome {
 	enum verdict_code code; /* SUCCESS: node is nominated */
+	bool waits;             /* room is being made for it already */
 	uint32_t node;
 	uint32_t victims;       /* of the node */
 	const uint32_t *victim; /* numbers of placed pods */

@@ -8,7 +8,7 @@
  *	          applied any more, but may have been; so what stands there is read.
  *	not done  the same again, after a while
  */
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 
 enum {
 	AGAIN_MS = 20,
@@ -40,6 +40,7 @@ static void batch_halve(struct sched *sched)
 static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t revision)
 {
 	node->call = 0;
+	preempts_stand(sched, node);
 	if (node->reset) {
 		node->reset = false;
 		return;
@@ -114,7 +115,7 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 			continue;
 		if (item->end != STATE_END_NONE)
 			ends_stand(sched, item, revision);
-		else if (call->kind == CALL_TELL)
+		else if (call->kind == CALL_TELL || item->tells)
 			pod_told(sched, item, revision);
 		else
 			pod_bound(sched, item, revision);
@@ -132,6 +133,7 @@ static void unsend_pod(struct sched *sched, const struct call_item *item)
 	struct sched_pod *pod = item->pod;
 	struct sched_node *node = item->node;
 	uint32_t i = node->reset ? UINT32_MAX : listed_find(node, pod);
+	bool doomed = pod_is_doomed(pod);
 
 	pod->call = 0;
 	PL_ASSERT(pod->place == POD_SENT);
@@ -148,7 +150,7 @@ static void unsend_pod(struct sched *sched, const struct call_item *item)
 		return;
 	}
 	node_wait(sched, node, pod);
-	if (pod->placed == SNAPSHOT_NONE) /* the node has gone meanwhile */
+	if (pod->placed == SNAPSHOT_NONE || doomed) /* the node has gone meanwhile */
 		pod_again(sched, pod);
 }
 
@@ -170,6 +172,8 @@ static void unsend(struct sched *sched, struct call *call)
 		if (call->item[i].pod != NULL || node == NULL)
 			continue;
 		node->call = 0;
+		if (call->item[i].id.kind == KEYS_ALLOC)
+			preempts_fail(sched, node);
 		if (!node->reset && call->item[i].id.kind == KEYS_ALLOC)
 			holds_unsend(sched, node);
 		node->reset = false;
@@ -196,7 +200,7 @@ static void take_found(struct sched *sched, const struct call *call,
 
 	if (id.kind == KEYS_STATE) {
 		sched->figures.placed += call_commits(call) &&
-		                         item->end == STATE_END_NONE &&
+		                         item->end == STATE_END_NONE && !item->tells &&
 		                         found->verdict == BOOK_OURS;
 		take(sched, &id, found->state, revision);
 		id.kind = KEYS_SPEC;

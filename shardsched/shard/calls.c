@@ -89,6 +89,7 @@ enum pl_code call_item_of(struct call *call, const struct call_item *item,
 enum pl_code call_room(struct call *call, uint32_t items)
 {
 	call->item = pl_arena_zalloc(&call->arena, items, sizeof *call->item);
+	call->item_cap = items;
 	return call->item == NULL ? PL_NOMEM : PL_OK;
 }
 

@@ -1,5 +1,5 @@
 /* What must hold between tables, snapshot and queue. */
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 
 /* For how many pods they are. */
 static uint64_t check_holds(const struct sched *sched, const struct sched_node *node)
@@ -9,8 +9,11 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 	for (uint32_t i = 0; i < node->holds; i++) {
 		const struct sched_hold *hold = &node->hold[i];
 
-		pods += hold->out ? 0 : (uint64_t)hold->is.amounts->pods;
+		pods += hold_counts(hold) ? (uint64_t)hold->is.amounts->pods : 0;
 		PL_ASSERT(!hold->out || node->call != 0);
+		PL_ASSERT(!hold->sent || (hold->planned && node->call != 0));
+		PL_ASSERT(!hold->planned ||
+		          (node->plan != NULL && node->plan->pod == hold->pod));
 		PL_ASSERT((hold->kind == ALLOC_HOLD_NOMINATED) == (hold->pod != NULL));
 		PL_ASSERT(hold->pod == NULL ||
 		          (hold->pod->held > 0 && hold->pod->nominated != NULL));

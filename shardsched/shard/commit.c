@@ -5,7 +5,7 @@
  * that what comes in slowly is not sent in pieces. A node that conflicted lately travels
  * alone.
  */
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 
 /* Who the pod is to be, in the call's arena. */
 static enum pl_code print_state(struct sched *sched, struct call *call,
@@ -119,8 +119,10 @@ static enum pl_code put_alloc(struct sched *sched, struct call *call,
 
 	holds_send(sched, node);
 	code = write_alloc(sched, call, node, err);
-	if (code != PL_OK)
+	if (code != PL_OK) {
 		holds_unsend(sched, node);
+		preempts_undo(sched, node);
+	}
 	return code;
 }
 
@@ -148,7 +150,10 @@ enum pl_code commit_put(struct sched *sched, struct call *call, struct sched_nod
 			return code;
 		left--;
 	}
-	return put_alloc(sched, call, node, err);
+	if (count < COMMIT_BUNDLED && node_may_write(sched, node) &&
+	    preempts_go(sched, node))
+		code = preempts_put(sched, call, node, err);
+	return code != PL_OK ? code : put_alloc(sched, call, node, err);
 }
 
 void commit_undo(struct sched *sched, struct call *call, uint32_t items)
@@ -158,11 +163,15 @@ void commit_undo(struct sched *sched, struct call *call, uint32_t items)
 
 		if (item->pod != NULL && item->end != STATE_END_NONE)
 			ends_undo(item);
+		else if (item->tells)
+			continue;
 		else if (item->pod != NULL)
 			(void)listed_del(sched, item->node,
 			                 listed_find(item->node, item->pod));
-		else if (item->node != NULL)
+		else if (item->node != NULL) {
 			holds_unsend(sched, item->node);
+			preempts_undo(sched, item->node);
+		}
 	}
 }
 
@@ -174,6 +183,8 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 
 		if (pod != NULL && call->item[i].end != STATE_END_NONE) {
 			ends_seal(sched, call, &call->item[i]);
+		} else if (call->item[i].tells) {
+			pod->call = call_number(sched, call);
 		} else if (pod != NULL) {
 			pod_unlink(sched, pod);
 			pod->place = POD_SENT;
@@ -183,6 +194,7 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 			call->placements++;
 		} else if (node != NULL) {
 			node->call = call_number(sched, call);
+			preempts_seal(node);
 			node_ready(sched, node);
 		}
 	}
@@ -210,6 +222,13 @@ static void give_up(struct sched *sched, struct sched_node *node,
 	tell_repair(sched, err);
 }
 
+/* There is something to be written even if nobody comes or goes. */
+static bool is_alone(const struct sched *sched, const struct sched_node *node)
+{
+	return (holds_go(node) || preempts_go(sched, node)) &&
+	       node_may_write(sched, node);
+}
+
 enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_node *node,
                         uint32_t room)
 {
@@ -219,10 +238,10 @@ enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_nod
 
 	if (count > room)
 		count = room;
-	for (bool more = count > 0 || holds_go(node); more; count /= 2) {
+	for (bool more = count > 0 || is_alone(sched, node); more; count /= 2) {
 		struct book was = call->book;
 
-		more = count > 1 || (count == 1 && holds_go(node));
+		more = count > 1 || (count == 1 && is_alone(sched, node));
 		code = commit_put(sched, call, node, count, &err);
 		if (code == PL_OK) {
 			commit_seal(sched, call, items);
@@ -234,6 +253,11 @@ enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_nod
 			return PL_BUSY; /* in the next one */
 	}
 	pl_list_del(&node->ready);
+	if (preempts_go(sched, node)) {
+		preempts_shrink(sched, node);
+		node_ready(sched, node);
+		return PL_BUSY;
+	}
 	if (code == PL_BUSY)
 		return code;
 	if (err.code == PL_OK)

@@ -1,6 +1,6 @@
 /* Pods from the queue, one after the other, to nodes, where they wait. */
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 #include "store/base/hash.h"
 
 /* From the pod and its attempt, so that decisions do not depend on each other's order. */
@@ -69,11 +69,22 @@ static void refuse(struct sched *sched, struct sched_pod *pod, uint64_t by,
 		return;
 	}
 	reason = unsched_note(sched, pod, outcome);
-	if (pod->nominated != NULL)
-		queue_retry(sched->queue, &pod->queue, QUEUE_NOMINATED, true, reason,
+	queue_refuse(sched->queue, &pod->queue, by, reason, sched->now_ms);
+}
+
+/* On no node as it is. */
+static void make_room(struct sched *sched, struct sched_pod *pod,
+                      const struct fw_class *class, const struct outcome *outcome)
+{
+	uint64_t by = refused_by(class, outcome);
+
+	if (preempts_try(sched, pod, draw_of(sched, pod), outcome, &by)) {
+		queue_retry(sched->queue, &pod->queue, QUEUE_NOMINATED, true, REASON_NONE,
 		            sched->now_ms);
-	else
-		queue_refuse(sched->queue, &pod->queue, by, reason, sched->now_ms);
+		return;
+	}
+	refuse(sched, pod, by, outcome);
+	preempts_give_up(sched, pod);
 }
 
 /* Not asked on which nodes it fits. */
@@ -118,7 +129,7 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 		if (pod->queue.class->lane == LANE_PLAIN &&
 		    abroad_decide(sched, pod, draw_of(sched, pod), &outcome))
 			return;
-		refuse(sched, pod, refused_by(class, &outcome), &outcome);
+		make_room(sched, pod, class, &outcome);
 		return;
 	case CYCLE_ERROR:
 		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",

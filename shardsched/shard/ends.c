@@ -27,7 +27,9 @@ static bool is_gone(const struct sched *sched, const struct sched_pod *pod)
 	const struct sched_node *node = node_at(sched, pod->at);
 	uint32_t partition;
 
-	if (node != NULL && (node->rev[FACT_NODE] != 0 || node->rev[FACT_ALLOC] != 0))
+	/* In a call: what is known of it waits for the answer. */
+	if (node != NULL &&
+	    (node->rev[FACT_NODE] != 0 || node->rev[FACT_ALLOC] != 0 || node->call != 0))
 		return false;
 	if (partition_of_node(sched_text(sched, pod->at[0]),
 	                      sched_text(sched, pod->at[1]), sched->opts.partitions,

@@ -3,7 +3,7 @@
  * written by whoever takes the node into a call, and leaves out, or marks, those whose
  * end is set in the node's list. An end that does not happen is worked out again.
  */
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 #include "store/keys/partition.h"
 
 /* -- into a call --------------------------------------------------------- */
@@ -12,6 +12,9 @@
 static struct pl_span reason_of(const struct sched *sched, const struct sched_pod *pod,
                                 enum state_end end)
 {
+	if (pod_is_doomed(pod) && end == STATE_END_TERMINATE &&
+	    pod->ask == STATE_ASK_NONE)
+		return sched_text(sched, sched->preempted);
 	if (pod->why != 0)
 		return sched_text(sched, pod->why);
 	if (end == STATE_END_TERMINATE)
@@ -48,7 +51,7 @@ static enum pl_code print(struct sched *sched, struct call *call,
 		.phase = phase_after(pod, end),
 		.uid = sched_text(sched, pod->uid),
 		.shard = pl_span_str(sched->shard),
-		.epoch = sched->partition[pod->key[0]].epoch,
+		.epoch = call_epoch(sched, pod->key[0]),
 		.attempts = end == STATE_END_PENDING ? 0 : pod->attempts,
 		.reason = reason_of(sched, pod, end),
 		.since_ms = sched->wall_ms,
@@ -83,8 +86,8 @@ static uint32_t named(const struct sched *sched, const struct book_pod *pod)
 	return at;
 }
 
-static enum pl_code put(struct sched *sched, struct call *call, struct sched_pod *pod,
-                        struct sched_node *node, struct pl_err *err)
+enum pl_code ends_put_one(struct sched *sched, struct call *call, struct sched_pod *pod,
+                          struct sched_node *node, struct pl_err *err)
 {
 	enum state_end end = ends_of(sched, pod);
 	struct book_decided decided = {
@@ -97,6 +100,8 @@ static enum pl_code put(struct sched *sched, struct call *call, struct sched_pod
 	enum pl_code code = PL_OK;
 	bool added;
 
+	if (end == STATE_END_NONE && pod->phase == STATE_BOUND && pod_is_doomed(pod))
+		end = STATE_END_TERMINATE;
 	PL_ASSERT(end != STATE_END_NONE && decided.state_rev != 0);
 	if (end != STATE_END_REMOVE)
 		code = print(sched, call, pod, end, &decided.state, err);
@@ -138,7 +143,7 @@ enum pl_code ends_put(struct sched *sched, struct call *call, struct sched_node 
 			break;
 		if (pod->call != 0)
 			continue;
-		code = put(sched, call, pod, node, err);
+		code = ends_put_one(sched, call, pod, node, err);
 		if (code != PL_OK)
 			return code;
 		--*left;
@@ -215,7 +220,7 @@ static enum pl_code put_alone(struct sched *sched, struct call *call,
 	enum pl_code code = expect_none(sched, call, pod);
 
 	if (code == PL_OK)
-		code = put(sched, call, pod, NULL, err);
+		code = ends_put_one(sched, call, pod, NULL, err);
 	if (code == PL_OK)
 		return PL_OK;
 	call->book = was;
@@ -323,6 +328,8 @@ static void now_is(struct sched *sched, const struct call_item *item, int64_t re
 	enum state_end end = (enum state_end)item->end;
 
 	if (end == STATE_END_TERMINATE) {
+		if (pod_is_doomed(pod) && pod->ask == STATE_ASK_NONE)
+			pod_set_why(sched, pod, sched->preempted);
 		pod->next_pending = pod->ask != STATE_ASK_DELETE;
 		if (pod->next_pending)
 			pod->ask = STATE_ASK_NONE;

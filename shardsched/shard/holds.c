@@ -176,6 +176,20 @@ void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold
 	node_ready(sched, node);
 }
 
+void hold_give_up(struct sched *sched, struct sched_node *node,
+                  const struct sched_pod *pod)
+{
+	struct sched_hold *hold = hold_of_pod(node, pod);
+
+	if (hold == NULL || hold->planned || hold_goes(hold))
+		return;
+	hold->unwanted = true;
+	hide(sched, hold);
+	if (node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	node_ready(sched, node);
+}
+
 void holds_settle_pod(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->held > 0)
@@ -294,5 +308,6 @@ void hold_end(struct sched *sched, struct sched_node *node, struct sched_hold *h
 	end_nomination(sched, node, pod);
 	if (pod->nominated == NULL)
 		try_again(sched, pod);
-	pod_settle(sched, pod);
+	if (!hold->planned) /* else its plan ends, maybe since the pod does */
+		pod_settle(sched, pod);
 }

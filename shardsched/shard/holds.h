@@ -15,6 +15,8 @@ struct sched_hold {
 	bool taken;      /* the pod was decided for this node */
 	bool unwanted;   /* nobody needs it any more */
 	bool out;        /* one that is without it is in a call */
+	bool planned;    /* not in the store yet (preempts.c) */
+	bool sent;       /* planned: one that is with it is in a call */
 };
 
 /* Those of an alloc, on their way to a node. */
@@ -27,6 +29,12 @@ struct sched_holds {
 static inline bool hold_goes(const struct sched_hold *hold)
 {
 	return hold->taken || hold->unwanted;
+}
+
+/* It is in the node's sums, and in what is printed. */
+static inline bool hold_counts(const struct sched_hold *hold)
+{
+	return !hold->out && (!hold->planned || hold->sent);
 }
 
 /* Found or made, so that nothing fails later. PL_INVALID: no such partition. */
@@ -65,6 +73,25 @@ void hold_show(struct sched *sched, struct sched_node *node, struct sched_hold *
 void hold_end(struct sched *sched, struct sched_node *node, struct sched_hold *hold);
 /* What it refers to. */
 void hold_free(struct sched *sched, struct sched_hold *hold);
+
+/* -- nominations that are made here ------------------------------------ */
+
+/* The pod is nominated for that node. One that it has there already will do. */
+PL_NODISCARD enum pl_code hold_plan(struct sched *sched, struct sched_node *node,
+                                    struct sched_pod *pod, int64_t until_ms,
+                                    struct pl_err *err);
+/* It is in what is written now; it is not, after all; it stands; nothing comes of it. */
+void hold_send_planned(struct sched *sched, struct sched_node *node,
+                       const struct sched_pod *pod);
+void hold_unsend_planned(struct sched *sched, struct sched_node *node,
+                         const struct sched_pod *pod);
+void hold_planned(struct sched *sched, struct sched_node *node,
+                  const struct sched_pod *pod);
+void hold_unplan(struct sched *sched, struct sched_node *node,
+                 const struct sched_pod *pod);
+/* It helps the pod nothing. */
+void hold_give_up(struct sched *sched, struct sched_node *node,
+                  const struct sched_pod *pod);
 
 /* -- writing ---------------------------------------------------------- */
 

@@ -175,7 +175,7 @@ void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds
 	if (olds == 0 && holds->count == 0)
 		return;
 	for (uint32_t i = 0; i < olds; i++) {
-		PL_ASSERT(!old[i].out);
+		PL_ASSERT(!old[i].out && !old[i].planned);
 		sum(sched, node, &old[i], false);
 	}
 	node->hold = holds->at;
@@ -204,7 +204,7 @@ static void drop_at(struct sched *sched, struct sched_node *node, uint32_t i)
 {
 	struct sched_hold hold = node->hold[i];
 
-	if (!hold.out)
+	if (hold_counts(&hold))
 		sum(sched, node, &hold, false);
 	node->holds--;
 	memmove(&node->hold[i], &node->hold[i + 1],
@@ -218,6 +218,168 @@ void holds_clear(struct sched *sched, struct sched_node *node)
 {
 	while (node->holds > 0)
 		drop_at(sched, node, node->holds - 1);
+}
+
+/* -- nominations that are made here ------------------------------------------- */
+
+/* As a pod of that spec takes. */
+static enum pl_code amounts_of(struct sched *sched, const struct spec *spec,
+                               struct node_hold *out)
+{
+	const struct resources *asks = spec->requests;
+	struct alloc_amounts used = {.cpu_milli = asks->cpu_milli,
+	                             .memory = asks->memory,
+	                             .storage = asks->storage,
+	                             .pods = 1};
+	struct alloc_scalar *scalar;
+
+	pl_arena_reset(&sched->arena);
+	scalar = pl_arena_zalloc(&sched->arena, asks->count + 1, sizeof *scalar);
+	if (scalar == NULL)
+		return PL_NOMEM;
+	for (uint64_t i = 0; i < asks->count; i++)
+		scalar[used.scalars++] = (struct alloc_scalar){
+			.name = sched_text(sched, asks->row[i].name),
+			.amount = asks->row[i].amount};
+	used.scalar = scalar;
+	*out = (struct node_hold){.amounts = amounts_make(sched, &used),
+	                          .nonzero_cpu_milli = spec->nonzero_cpu_milli,
+	                          .nonzero_memory = spec->nonzero_memory};
+	return out->amounts == NULL ? PL_NOMEM : PL_OK;
+}
+
+static enum pl_code row_room(struct sched_node *node)
+{
+	uint32_t cap = node->hold_cap < 2 ? 4 : node->hold_cap * 2;
+	struct sched_hold *grown;
+
+	if (node->holds < node->hold_cap)
+		return PL_OK;
+	if (node->holds >= ALLOC_HOLDS_MAX)
+		return PL_LIMIT;
+	grown = pl_realloc(node->hold, cap * sizeof *grown);
+	if (grown == NULL)
+		return PL_NOMEM;
+	node->hold = grown;
+	node->hold_cap = cap;
+	return PL_OK;
+}
+
+static struct alloc_hold name_of(const struct sched *sched, const struct sched_hold *hold)
+{
+	return (struct alloc_hold){.kind = hold->kind,
+	                           .space = sched_text(sched, hold->key[0]),
+	                           .name = sched_text(sched, hold->key[1])};
+}
+
+/* In its order; NULL: one of that name is there, for another pod. */
+static struct sched_hold *insert(struct sched *sched, struct sched_node *node,
+                                 const struct sched_hold *new)
+{
+	struct alloc_hold name = name_of(sched, new), other;
+	uint32_t i = node->holds;
+
+	for (; i > 0; i--) {
+		other = name_of(sched, &node->hold[i - 1]);
+		if (alloc_hold_cmp(&other, &name) <= 0)
+			break;
+	}
+	if (i > 0 && alloc_hold_cmp(&other, &name) == 0)
+		return NULL;
+	memmove(&node->hold[i + 1], &node->hold[i],
+	        (node->holds - i) * sizeof *node->hold);
+	node->hold[i] = *new;
+	if (node->holds++ == 0)
+		pl_list_add_tail(&sched->holding, &node->holding);
+	return &node->hold[i];
+}
+
+enum pl_code hold_plan(struct sched *sched, struct sched_node *node,
+                       struct sched_pod *pod, int64_t until_ms, struct pl_err *err)
+{
+	struct sched_hold new = {.kind = ALLOC_HOLD_NOMINATED,
+	                         .key = {pod->key[1], pod->key[2]},
+	                         .pod = pod,
+	                         .until_ms = until_ms,
+	                         .number = SNAPSHOT_NONE,
+	                         .planned = true};
+	struct sched_hold *hold = hold_of_pod(node, pod);
+	enum pl_code code;
+
+	if (hold != NULL && !hold_goes(hold))
+		return PL_OK;
+	code = hold != NULL ? PL_BUSY : row_room(node);
+	if (code == PL_OK)
+		code = amounts_of(sched, pod->spec, &new.is);
+	if (code != PL_OK)
+		return pl_err_set(err, code, "nominate a pod");
+	strings_ref(&sched->model.strings, new.key[0]);
+	strings_ref(&sched->model.strings, new.key[1]);
+	hold = insert(sched, node, &new);
+	if (hold == NULL) {
+		hold_free(sched, &new);
+		return pl_err_set(err, PL_EXISTS,
+		                  "a pod of that name is nominated there");
+	}
+	pod->held++;
+	pod->nominated = node;
+	hold_show(sched, node, hold);
+	if (node->slot == SNAPSHOT_NONE) {
+		hold_unplan(sched, node, pod);
+		return pl_err_set(err, PL_NOMEM, "nominate a pod");
+	}
+	holds_settle_pod(sched, pod); /* others are not wanted any more */
+	return PL_OK;
+}
+
+static struct sched_hold *planned_for(const struct sched_node *node,
+                                      const struct sched_pod *pod)
+{
+	struct sched_hold *hold = hold_of_pod(node, pod);
+
+	return hold != NULL && hold->planned ? hold : NULL;
+}
+
+void hold_send_planned(struct sched *sched, struct sched_node *node,
+                       const struct sched_pod *pod)
+{
+	struct sched_hold *hold = planned_for(node, pod);
+
+	if (hold == NULL)
+		return;
+	hold->sent = true;
+	sum(sched, node, hold, true);
+}
+
+void hold_unsend_planned(struct sched *sched, struct sched_node *node,
+                         const struct sched_pod *pod)
+{
+	struct sched_hold *hold = planned_for(node, pod);
+
+	if (hold == NULL)
+		return;
+	sum(sched, node, hold, false);
+	hold->sent = false;
+}
+
+void hold_planned(struct sched *sched, struct sched_node *node,
+                  const struct sched_pod *pod)
+{
+	struct sched_hold *hold = planned_for(node, pod);
+
+	if (hold == NULL)
+		return;
+	hold->planned = hold->sent = false;
+	hold_settle(sched, node, hold);
+}
+
+void hold_unplan(struct sched *sched, struct sched_node *node,
+                 const struct sched_pod *pod)
+{
+	struct sched_hold *hold = planned_for(node, pod);
+
+	if (hold != NULL)
+		drop_at(sched, node, (uint32_t)(hold - node->hold));
 }
 
 /* -- into the alloc --------------------------------------------------------- */
@@ -236,7 +398,8 @@ bool holds_go(const struct sched_node *node)
 	if (node->slot == SNAPSHOT_NONE || node->scope == NODE_ASIDE)
 		return false;
 	for (uint32_t i = 0; i < node->holds; i++)
-		if (hold_goes(&node->hold[i]) && !is_left_behind(node, &node->hold[i]))
+		if (hold_goes(&node->hold[i]) && hold_counts(&node->hold[i]) &&
+		    !is_left_behind(node, &node->hold[i]))
 			return true;
 	return false;
 }
@@ -261,7 +424,7 @@ static void take_away(struct node_amounts *left, const struct resources *amounts
 
 static bool is_nominated(const struct sched_hold *hold)
 {
-	return hold->number != SNAPSHOT_NONE && hold->nominates && !hold->out;
+	return hold->number != SNAPSHOT_NONE && hold->nominates && hold_counts(hold);
 }
 
 /* What the node has, less those that are there and stay, and those nominated. */
@@ -352,7 +515,7 @@ void holds_send(struct sched *sched, struct sched_node *node)
 	for (uint32_t i = 0; i < node->holds; i++) {
 		struct sched_hold *hold = &node->hold[i];
 
-		if (!hold_goes(hold) || hold->out || is_left_behind(node, hold))
+		if (!hold_goes(hold) || !hold_counts(hold) || is_left_behind(node, hold))
 			continue;
 		hold->out = true;
 		sum(sched, node, hold, false);
@@ -432,7 +595,7 @@ enum pl_code holds_print(struct sched *sched, const struct sched_node *node,
 		return PL_NOMEM;
 	out->hold = hold;
 	for (uint32_t i = 0; i < node->holds; i++) {
-		if (node->hold[i].out)
+		if (!hold_counts(&node->hold[i]))
 			continue;
 		if (print_one(sched, &node->hold[i], &hold[out->holds++]) != PL_OK)
 			return PL_NOMEM;

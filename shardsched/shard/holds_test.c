@@ -10,7 +10,9 @@ static void node_with(const char *used, const char *holds)
 
 	if (rig_value(&rig, "/nodes/0000/east/n-1")[0] == 0) {
 		rig_node(&rig, 0, "n-1", "4");
+		rig_priority = strstr(holds, "gang") == NULL ? -5 : 0;
 		rig_pod(&rig, 3, "old", "1", "");
+		rig_priority = 0;
 	}
 	(void)snprintf(value, sizeof value,
 	               "{\"v\":1,\"generation\":7,\"used\":{%s},"
@@ -26,10 +28,10 @@ static void node_with(const char *used, const char *holds)
 	",\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"train\"," \
 	"\"used\":{\"cpu\":\"" cpu "\",\"pods\":\"2\"}," UNTIL "}]"
 /* As a pod that asks for so much cpu and nothing else. */
-#define NOMINATED(name, at, cpu)                                                     \
-	",\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":\"" name \
-	"\",\"at\":" at ",\"used\":{\"cpu\":\"" cpu                                  \
-	"\",\"pods\":\"1\"},\"nonzero\":{\"cpu\":\"" cpu                             \
+#define NOMINATED(name, at, cpu)                                                                                                \
+	",\"leaving\":{\"0003\":{\"web\":[\"old\"]}},\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":\"" name \
+	"\",\"at\":" at ",\"used\":{\"cpu\":\"" cpu                                                                             \
+	"\",\"pods\":\"1\"},\"nonzero\":{\"cpu\":\"" cpu                                                                        \
 	"\",\"memory\":\"209715200\"}," UNTIL "}]"
 
 static void own_two(void)
@@ -130,13 +132,13 @@ T_CASE(a_nomination_of_a_pod_of_others_is_left_alone)
 	rig_put(&rig, "/schedules/0001/web/high/spec",
 	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"high\",\"uid\":\"h\"},"
 	        "\"spec\":{\"priority\":9,\"containers\":[{\"name\":\"c\",\"resources\":{"
-	        "\"requests\":{\"cpu\":\"1\"}}}]}}");
+	        "\"requests\":{\"cpu\":\"2\"}}}]}}");
 	rig_settle(&rig);
 	T_EQ(phase_of(1, "high"), STATE_BOUND);
 	alloc = rig_alloc(&rig, 0, "n-1");
-	T_EQ(alloc.pods, 2);
+	T_EQ(alloc.pods, 3);
 	T_EQ(alloc.holds, 0);
-	T_EQ(alloc.used.cpu_milli, 2000);
+	T_EQ(alloc.used.cpu_milli, 4000);
 	rig_close(&rig);
 }
 

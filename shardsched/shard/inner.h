@@ -109,6 +109,7 @@ struct sched_node {
 	uint32_t count, cap;
 	struct sched_hold *hold; /* in the order of alloc.h */
 	uint32_t holds, hold_cap;
+	struct sched_plan *plan;
 	uint32_t unknown; /* of these, pods whose spec is not known */
 	uint32_t with_scalars, with_ports;
 	struct sched_sums used; /* of those that are listed and known, and of the holds */
@@ -157,6 +158,7 @@ struct sched_pod {
 	struct queue_pod queue;
 	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
 	struct sched_node *nominated; /* one that holds room for it */
+	struct sched_plan *plan;      /* it is made for it, or it has to go by it */
 	struct pl_list of_partition;  /* that is owned */
 	struct pl_list link;
 	int64_t rev[2];
@@ -181,6 +183,7 @@ struct sched_pod {
 	uint8_t beside;     /* which labels stand beside the class: identity.h */
 	uint8_t ask, ended; /* enum state_ask, enum state_ended */
 	bool next_pending;
+	bool asks_state; /* its state is to be read with its spec */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */
@@ -209,6 +212,7 @@ struct call_item {
 	bool compared; /* what was read tells whether it was the cause */
 	bool bundled;
 	uint8_t end; /* enum state_end of the pod; NONE: it is placed, or told of */
+	bool tells;  /* told of, with what else the call does */
 };
 
 struct call {
@@ -225,7 +229,7 @@ struct call {
 	struct book book;
 	struct kv_req req;
 	struct call_item *item;
-	uint32_t items, placements;
+	uint32_t items, item_cap, placements;
 	struct held *held, **held_end;
 };
 
@@ -280,6 +284,8 @@ struct sched {
 	struct profiles profiles;
 	struct classes *classes;
 	struct cycle *cycle;
+	struct preempt *preempt;
+	uint32_t preempted; /* string, held */
 	struct queue *queue;
 	struct queue_plugin plugin[PLUGINS_MAX];
 	struct pool pool;
@@ -489,7 +495,7 @@ PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *nod
 void listed_clear(struct sched *sched, struct sched_node *node);
 bool listed_agrees(const struct sched_node *node);
 /* As what it is, or is to be, in the snapshot. */
-struct pod_on_node listed_as(const struct listed *listed);
+struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed);
 /* The alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                                        struct pl_buf *out, struct pl_err *err);
@@ -613,6 +619,10 @@ PL_NODISCARD enum pl_code ends_put(struct sched *sched, struct call *call,
                                    struct pl_err *err);
 uint32_t ends_at(const struct sched_node *node);
 /* An entry of theirs: it is not in the call after all; it is; it stands; it does not. */
+/* That one, whatever it is linked to. */
+PL_NODISCARD enum pl_code ends_put_one(struct sched *sched, struct call *call,
+                                       struct sched_pod *pod, struct sched_node *node,
+                                       struct pl_err *err);
 void ends_undo(const struct call_item *item);
 void ends_seal(struct sched *sched, struct call *call, const struct call_item *item);
 void ends_stand(struct sched *sched, const struct call_item *item, int64_t revision);

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 #include "store/base/alloc.h"
 
 /* -- sums ------------------------------------------------------------ */
@@ -110,22 +110,36 @@ static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *
 
 static bool terminates(const struct listed *listed)
 {
-	return listed->leaving || listed->pod->phase == STATE_TERMINATING;
+	return listed->leaving || listed->pod->phase == STATE_TERMINATING ||
+	       pod_is_doomed(listed->pod);
 }
 
-struct pod_on_node listed_as(const struct listed *listed)
+/* To make room. Of pods of others nobody knows. */
+static uint32_t flags_of(const struct sched *sched, const struct listed *listed)
+{
+	const struct sched_pod *pod = listed->pod;
+
+	if (!terminates(listed))
+		return 0;
+	if (pod_is_doomed(pod) || pod->why == sched->preempted ||
+	    !pod_is_owned(sched, pod))
+		return PLACED_TERMINATING | PLACED_PREEMPTED;
+	return PLACED_TERMINATING;
+}
+
+struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed)
 {
 	const struct sched_pod *pod = listed->pod;
 
 	return (struct pod_on_node){.spec = pod->spec,
 	                            .name = pod->key[2],
 	                            .uid = pod->uid,
-	                            .flags = terminates(listed) ? PLACED_TERMINATING : 0};
+	                            .flags = flags_of(sched, listed)};
 }
 
 static void place(struct sched *sched, struct sched_node *node, struct listed *listed)
 {
-	const struct pod_on_node on = listed_as(listed);
+	const struct pod_on_node on = listed_as(sched, listed);
 	struct pl_err err = {0};
 
 	PL_ASSERT(listed->placed == SNAPSHOT_NONE && on.spec != NULL);
@@ -154,6 +168,7 @@ void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 		place(sched, node, listed);
 	} else {
 		snapshot_pod_terminate(&sched->snapshot, listed->placed);
+		sched->snapshot.placed[listed->placed].flags |= flags_of(sched, listed);
 	}
 	if (node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
@@ -404,6 +419,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	}
 	node->said = said_by(alloc);
 	node->generation = alloc->generation;
+	preempts_cancel(sched, node->plan);
 	if (!holds_are(node, &holds)) /* what waits there was decided for others */
 		node_give_back(sched, node);
 	if (!is_same(node, pods, alloc->pods))
@@ -478,7 +494,7 @@ static enum pl_code scalars_of(struct sched *sched, const struct sched_node *nod
 			code = scalars_add(sched, node->listed[n].pod->spec->requests,
 			                   scalar, &count);
 	for (uint32_t n = 0; n < node->holds && code == PL_OK; n++)
-		if (!node->hold[n].out)
+		if (hold_counts(&node->hold[n]))
 			code = scalars_add(sched, node->hold[n].is.amounts, scalar,
 			                   &count);
 	if (code != PL_OK)

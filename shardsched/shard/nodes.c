@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 #include "store/base/alloc.h"
 
 /* -- the table ------------------------------------------------------- */
@@ -136,7 +136,7 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 
 		if (listed->pod->spec == NULL)
 			continue;
-		on = listed_as(listed);
+		on = listed_as(sched, listed);
 		code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
 		                        &listed->placed, err);
 		if (code != PL_OK) {
@@ -288,6 +288,7 @@ void node_settle(struct sched *sched, struct sched_node *node)
 
 void node_give_back(struct sched *sched, struct sched_node *node)
 {
+	preempts_cancel(sched, node->plan);
 	while (!pl_list_empty(&node->waiting))
 		pod_again(sched,
 		          PL_LIST_ITEM(node->waiting.next, struct sched_pod, link));
@@ -307,6 +308,7 @@ void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *p
 	pl_list_add_tail(&node->waiting, &pod->link);
 	node->waiting_count++;
 	++*node_waiting(sched, node);
+	preempts_cancel(sched, pod->plan);
 	holds_settle_pod(sched, pod);
 }
 
@@ -319,7 +321,8 @@ bool node_may_write(const struct sched *sched, const struct sched_node *node)
 
 void node_ready(struct sched *sched, struct sched_node *node)
 {
-	bool alone = (!pl_list_empty(&node->ending) || holds_go(node)) &&
+	bool alone = (!pl_list_empty(&node->ending) || holds_go(node) ||
+	              preempts_go(sched, node)) &&
 	             node_may_write(sched, node);
 
 	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !alone))

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "shardsched/ledger/home.h"
-#include "shardsched/shard/holds.h"
+#include "shardsched/shard/preempts.h"
 #include "store/base/alloc.h"
 
 enum { CONFLICTS_AT_ONCE = 4 };
@@ -92,7 +92,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	struct strings *strings = &sched->model.strings;
 
 	PL_ASSERT(pod->place == POD_IDLE && pod->listed == 0 && pod->call == 0);
-	PL_ASSERT(pod->held == 0);
+	PL_ASSERT(pod->held == 0 && pod->plan == NULL);
 	pod_unlink(sched, pod);
 	unsched_forget(sched, pod);
 	pl_list_del(&pod->of_partition);
@@ -115,8 +115,8 @@ void pod_tidy(struct sched *sched, struct sched_pod *pod)
 	bool known = pod_is_owned(sched, pod) &&
 	             (pod->rev[FACT_SPEC] != 0 || pod->rev[FACT_STATE] != 0);
 
-	if (!known && pod->listed == 0 && pod->held == 0 && pod->call == 0 &&
-	    pod->place == POD_IDLE)
+	if (!known && pod->listed == 0 && pod->held == 0 && pod->plan == NULL &&
+	    pod->call == 0 && pod->place == POD_IDLE)
 		pod_free(sched, pod);
 }
 
@@ -191,6 +191,7 @@ void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 void pod_withdraw(struct sched *sched, struct sched_pod *pod)
 {
 	PL_ASSERT(pod->place == POD_QUEUED || pod->place == POD_WAITS);
+	preempts_cancel(sched, pod_plan(pod));
 	if (pod->place == POD_WAITS)
 		pod_unassume(sched, pod);
 	unsched_forget(sched, pod);
@@ -262,6 +263,8 @@ void pod_settle(struct sched *sched, struct sched_pod *pod)
 	if (pod->place == POD_IDLE && queue && (pod->flags & POD_RESET) == 0)
 		enqueue(sched, pod);
 	holds_settle_pod(sched, pod);
+	if (pod_is_doomed(pod))
+		node_ready(sched, pod->plan->node);
 	doubt_pod(sched, pod);
 	ends_settle(sched, pod);
 	pod_tidy(sched, pod);

@@ -5,7 +5,7 @@
 
 #include "shardsched/model/reader.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/preempts.h"
 #include "store/base/alloc.h"
 
 enum {
@@ -132,6 +132,8 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	if (code == PL_OK)
 		code = sched_queue_make(sched, &sched->regime, &sched->queue, err);
 	if (code == PL_OK)
+		code = preempts_new(sched, err);
+	if (code == PL_OK)
 		code = unsched_new(sched, err);
 	return code;
 }
@@ -248,6 +250,7 @@ void sched_free(struct sched *sched)
 	bundle_done(sched);
 	digests_done(sched);
 	unsched_free(sched);
+	preempts_free(sched);
 	nodes_done(sched);
 	pods_done(sched);
 	pool_done(&sched->pool);

@@ -169,8 +169,9 @@ struct sched_figures {
 	                  */
 	uint64_t bundles, bundles_failed; /* transactions of what is decided together */
 	uint64_t terminated;              /* pods that were told to leave their nodes */
-	uint64_t ended;  /* pods that gave their places back, or went without one */
-	uint64_t echoes; /* news of our own, not decoded */
+	uint64_t ended;     /* pods that gave their places back, or went without one */
+	uint64_t echoes;    /* news of our own, not decoded */
+	uint64_t preempted; /* transactions that make room */
 	uint64_t garbled;
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
 	uint32_t abroad;   /* of the nodes, those of others on which pods can be put */

@@ -243,6 +243,8 @@ static inline void rig_node(struct rig *rig, uint32_t p, const char *name,
 	rig_set(&rig->store, pl_span_str(key), PL_SPAN_LIT("{\"v\":1,\"generation\":1}"));
 }
 
+static int rig_priority; /* of pods that come */
+
 static inline const char *rig_pod_json(const char *name, const char *cpu,
                                        const char *more)
 {
@@ -250,9 +252,9 @@ static inline const char *rig_pod_json(const char *name, const char *cpu,
 
 	(void)snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
-	               "\"u-%s\"},\"spec\":{\"priority\":0%s,\"containers\":[{\"name\":"
+	               "\"u-%s\"},\"spec\":{\"priority\":%d%s,\"containers\":[{\"name\":"
 	               "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
-	               name, name, more, cpu);
+	               name, name, rig_priority, more, cpu);
 	return json;
 }
 

@@ -29,9 +29,9 @@ void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 }
 
 static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
-                struct kv_req *op)
+                enum keys_kind kind, struct kv_req *op)
 {
-	const struct keys_id id = {.kind = KEYS_SPEC,
+	const struct keys_id id = {.kind = kind,
 	                           .partition = pod->key[0],
 	                           .scope = sched_text(sched, pod->key[1]),
 	                           .name = sched_text(sched, pod->key[2])};
@@ -56,16 +56,19 @@ static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 	PL_LIST_EACH (link, &sched->wanted) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 
-		if (call->items == most)
+		if (call->items + pod->asks_state >= most)
 			break;
-		if (!ask(sched, call, pod, &op[call->items])) {
-			pod_unlink(sched, pod);
+		pod_unlink(sched, pod);
+		if (!ask(sched, call, pod, KEYS_SPEC, &op[call->items])) {
 			pod->flags |= POD_MISSING;
 			continue;
 		}
-		pod_unlink(sched, pod);
 		pod->call = call_number(sched, call);
 		call->item[call->items++] = (struct call_item){.pod = pod};
+		if (pod->asks_state &&
+		    ask(sched, call, pod, KEYS_STATE, &op[call->items]))
+			call->item[call->items++] = (struct call_item){.pod = pod};
+		pod->asks_state = false;
 	}
 }
 
@@ -125,6 +128,8 @@ static void take(struct sched *sched, const struct call *call,
 			(void)news_take(sched, &id, &get->records[0], false);
 			continue;
 		}
+		if (id.kind == KEYS_STATE)
+			continue;
 		if (pod->spec == NULL && pod->listed > 0)
 			tell_missing(sched, &id);
 		if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))

@@ -1,0 +1,421 @@
+/* Pods that make room for themselves. */
+#include "shardsched/shard/sched_rig.h"
+
+static struct rig rig;
+
+static void pod_in(uint32_t p, const char *name, const char *cpu, int priority)
+{
+	char key[128], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", p, name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\"},\"spec\":{\"priority\":%d,\"containers\":[{\"name\":"
+	               "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               name, name, priority, cpu);
+	rig_put(&rig, key, json);
+}
+
+static void pod(const char *name, const char *cpu, int priority)
+{
+	pod_in(1, name, cpu, priority);
+}
+
+static struct pod_state state_of(const char *name, int *phase)
+{
+	return rig_state(&rig, 1, name, phase);
+}
+
+static const char *phase_of(const char *name)
+{
+	int phase;
+
+	(void)state_of(name, &phase);
+	return phase < 0 ? "" : state_phase_word((enum state_phase)phase);
+}
+
+/* What its member says. */
+static void ends_in(uint32_t p, const char *name)
+{
+	int phase;
+	struct pod_state state = rig_state(&rig, p, name, &phase);
+	struct pl_buf buf = {.max = 4096};
+	char key[128];
+
+	T_EQ(phase, STATE_TERMINATING);
+	state.ended = STATE_ENDED_GONE;
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/state", p, name);
+	rig.store.revision++;
+	rig_set(&rig.store, pl_span_str(key), pl_buf_span(&buf));
+	pl_buf_done(&buf);
+}
+
+static void own_two(void)
+{
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+}
+
+/* A node of 4 cpu with four pods of 1, of priority 0 to 3. */
+static void up(void)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	pod("low-0", "1", 0);
+	pod("low-1", "1", 1);
+	pod("low-2", "1", 2);
+	pod("low-3", "1", 3);
+	own_two();
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 4);
+}
+
+static void later(unsigned seconds)
+{
+	rig.now_ms += (uint64_t)seconds * 1000;
+	rig_settle(&rig);
+}
+
+static void down(void)
+{
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
+static unsigned leaving(const struct alloc *alloc)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < alloc->pods; i++)
+		count += alloc->pod[i].leaving;
+	return count;
+}
+
+T_CASE(the_less_important_leave_and_the_room_is_kept)
+{
+	struct sched_figures figures;
+	struct pod_state state;
+	struct alloc alloc;
+	int phase;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.pods, 4);
+	T_EQ(leaving(&alloc), 2);
+	T_EQ(alloc.holds, 1);
+	T_EQ(alloc.hold[0].kind, ALLOC_HOLD_NOMINATED);
+	T_SPAN(alloc.hold[0].name, PL_SPAN_LIT("high"));
+	T_EQ(alloc.hold[0].partition, 1);
+	T_EQ(alloc.hold[0].used.cpu_milli, 2000);
+	T_EQ(alloc.used.cpu_milli, 6000);
+	T_EQ(alloc.used.pods, 5);
+	T_STR(phase_of("low-0"), "Terminating");
+	T_STR(phase_of("low-1"), "Terminating");
+	T_STR(phase_of("low-2"), "Bound");
+	state = state_of("low-0", &phase);
+	T_TRUE(state.next_pending);
+	T_SPAN(state.reason, PL_SPAN_LIT("preempted"));
+	state = state_of("high", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_SPAN(state.reason, PL_SPAN_LIT("preempting"));
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.preempted, 1);
+	T_EQ(figures.terminated, 2);
+
+	/* Nobody else has to go meanwhile, however often it is tried. */
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(leaving(&alloc), 2);
+
+	ends_in(1, "low-0");
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Pending");
+	T_STR(phase_of("low-0"), "Pending");
+	ends_in(1, "low-1");
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Bound");
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.pods, 3);
+	T_EQ(alloc.holds, 0);
+	T_EQ(alloc.used.cpu_milli, 4000);
+	later(30);
+	T_STR(phase_of("low-0"), "Pending");
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.preempted, 1);
+	down();
+}
+
+T_CASE(equals_do_not_make_room_for_each_other)
+{
+	struct alloc alloc;
+
+	up();
+	pod("other", "1", 0);
+	rig_settle(&rig);
+	later(20);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(leaving(&alloc), 0);
+	T_EQ(alloc.holds, 0);
+	down();
+}
+
+T_CASE(who_never_preempts_waits)
+{
+	struct alloc alloc;
+
+	up();
+	rig_put(&rig, "/schedules/0001/web/calm/spec",
+	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"calm\",\"uid\":\"c\"},"
+	        "\"spec\":{\"priority\":9,\"preemptionPolicy\":\"Never\",\"containers\":[{"
+	        "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(leaving(&alloc), 0);
+	down();
+}
+
+T_CASE(each_makes_room_for_itself)
+{
+	struct alloc alloc;
+
+	up();
+	pod("high-a", "1", 10);
+	pod("high-b", "1", 10);
+	pod("high-c", "2", 10);
+	for (unsigned i = 0; i < 6; i++)
+		later(3);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 3);
+	T_EQ(leaving(&alloc), 4);
+	for (unsigned i = 0; i < 4; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "low-%u", i);
+		ends_in(1, name);
+	}
+	later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.pods, 3);
+	T_EQ(alloc.holds, 0);
+	T_EQ(alloc.used.cpu_milli, 4000);
+	down();
+}
+
+T_CASE(a_more_important_one_takes_the_room_over)
+{
+	struct alloc alloc;
+
+	up();
+	pod("high", "4", 10);
+	rig_settle(&rig);
+	pod("top", "4", 20);
+	rig_settle(&rig);
+	later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(leaving(&alloc), 4);
+	T_EQ(alloc.holds, 1);
+	T_SPAN(alloc.hold[0].name, PL_SPAN_LIT("top"));
+	for (unsigned i = 0; i < 4; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "low-%u", i);
+		ends_in(1, name);
+	}
+	rig_settle(&rig);
+	T_STR(phase_of("top"), "Bound");
+	T_STR(phase_of("high"), "Pending");
+	later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 0);
+	T_EQ(alloc.pods, 1);
+	down();
+}
+
+T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
+{
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_del(&rig, "/schedules/0001/web/high/state");
+	rig_del(&rig, "/schedules/0001/web/high/spec");
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 4000);
+	ends_in(1, "low-0");
+	rig_settle(&rig);
+	later(12);
+	T_STR(phase_of("low-0"), "Bound");
+	down();
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "4");
+	rig_settle(&rig);
+	later(12);
+	T_STR(phase_of("high"), "Bound");
+	T_EQ(rig_alloc(&rig, 0, "n-2").pods, 1);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	down();
+}
+
+/* Its states are read by key, and compared. */
+T_CASE(pods_of_others_leave_as_well)
+{
+	struct alloc alloc;
+	int phase;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	pod_in(2, "theirs", "3", 0);
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_own(&rig, 2);
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
+	rig_lost(&rig, 2);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 1);
+	(void)rig_state(&rig, 2, "theirs", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	for (unsigned i = 0; i < 3; i++)
+		later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	down();
+}
+
+/* Somebody else has it that a victim is not what it was. */
+T_CASE(a_victim_that_has_gone_meanwhile_is_a_conflict)
+{
+	struct alloc alloc;
+	unsigned out = 0;
+
+	up();
+	pod("high", "2", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	while (!rig.out[out].used)
+		out++;
+	/* Deleted by hand, with its alloc. */
+	rig_put(&rig, "/schedules/0001/web/low-0/state",
+	        "{\"v\":1,\"uid\":\"u-low-0\",\"phase\":\"Terminating\",\"cluster\":\"east\","
+	        "\"node\":\"n-1\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_settle(&rig);
+	later(3);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 6000);
+	T_STR(phase_of("low-1"), "Terminating");
+	T_STR(phase_of("low-2"), "Bound");
+	rig_close(&rig);
+}
+
+/* Whoever takes over finds it in the alloc. */
+T_CASE(a_nomination_outlives_its_shard)
+{
+	struct alloc alloc;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	rig_own(&rig, 1);
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 2);
+	pod("other", "1", 0);
+	rig_settle(&rig);
+	ends_in(1, "low-0");
+	ends_in(1, "low-1");
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Bound");
+	T_STR(phase_of("other"), "Pending");
+	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 4000);
+	down();
+}
+
+static void unknown(bool applied, bool fenced)
+{
+	struct alloc alloc;
+	unsigned out = 0;
+
+	up();
+	pod("high", "2", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	while (!rig.out[out].used)
+		out++;
+	if (applied)
+		(void)rig_exec(&rig.store, &rig.out[out].req.txn);
+	rig_fail(&rig, out, PL_UNKNOWN);
+	if (fenced) {
+		rig.now_ms += 100;
+		rig_run(&rig);
+		rig_fail(&rig, out, PL_FENCED);
+	}
+	for (unsigned i = 0; i < 6; i++)
+		later(3);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 2);
+	T_EQ(alloc.used.cpu_milli, 6000);
+	ends_in(1, "low-0");
+	ends_in(1, "low-1");
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Bound");
+	down();
+}
+
+T_CASE(what_nobody_knows_is_found_out)
+{
+	unknown(false, false);
+	unknown(true, false);
+	unknown(false, true);
+	unknown(true, true);
+}
+
+/* Thirty at once, and a transaction takes few operations. */
+T_CASE(many_leave_in_several_transactions)
+{
+	struct alloc alloc;
+
+	rig_open(&rig, NULL);
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
+	rig_node(&rig, 0, "n-1", "30");
+	own_two();
+	for (unsigned i = 0; i < 30; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "low-%u", i);
+		pod(name, "1", 0);
+	}
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 30);
+	pod("high", "30", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 30);
+	for (unsigned i = 0; i < 30; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "low-%u", i);
+		ends_in(1, name);
+	}
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Bound");
+	down();
+}
