@@ -14,7 +14,7 @@ enum {
 	WORK_RETRY_MS = 1000, /* what could not be opened */
 	WORK_PAUSE_MS = 20,   /* after a call that could not be started */
 	WORK_PAGE_KEYS = 1000,
-	WORK_LISTED_AT_ONCE = 4,      /* partitions that are not open yet */
+	WORK_LISTED_AT_ONCE = 2,      /* partitions that are not open yet */
 	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
 	WORK_ACTIONS = 64,            /* of a turn */
 };

@@ -108,9 +108,9 @@ T_CASE(a_few_partitions_are_listed_at_once)
 
 	all_nodes_slow(&slow, 1000);
 	run_ms(1500);
-	T_TRUE(work_opened(hands[0].work) >= 1 && work_opened(hands[0].work) <= 5);
+	T_TRUE(work_opened(hands[0].work) >= 1 && work_opened(hands[0].work) <= 3);
 	T_EQ(with_state(), work_opened(hands[0].work));
-	run_ms(PARTITIONS / 4 * 1500);
+	run_ms(PARTITIONS / 2 * 1500);
 	T_EQ(work_opened(hands[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
 	workers_down();
@@ -124,7 +124,7 @@ T_CASE(lists_that_take_long_hold_up_nobody_for_long)
 	all_nodes_slow(&slow, 8000);
 	run_ms(7000);
 	T_EQ(work_opened(hands[0].work), 0);
-	run_ms(PARTITIONS / 4 * 2000 + 2000);
+	run_ms(PARTITIONS / 2 * 2000 + 2000);
 	T_EQ(work_opened(hands[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
 	workers_down();
