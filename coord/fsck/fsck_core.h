@@ -32,6 +32,8 @@
 	X(ALLOC_POD_NOT_BOUND, "alloc.pod_not_bound",                                    \
 	  "an alloc lists a pod that is not bound there")                                \
 	X(ALLOC_POD_TWICE, "alloc.pod_twice", "a pod is listed twice")                   \
+	X(ALLOC_LEAVING, "alloc.leaving",                                                \
+	  "a pod is marked as leaving and does not terminate, or the other way round")   \
 	X(ALLOC_OVER, "alloc.over", "more was placed on a node than it has")             \
 	X(NODE_OVER, "node.over", "a node has become smaller than what is on it")        \
 	X(OWNER_GARBLED, "owner.garbled", "an owner that makes no sense")                \

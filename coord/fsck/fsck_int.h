@@ -61,7 +61,8 @@ struct fsck_entry {
 struct fsck_row {
 	uint32_t pod, node, next;
 	uint16_t partition;
-	uint16_t found; /* its pod came */
+	uint8_t found; /* its pod came */
+	bool leaving;  /* marked so */
 };
 
 /* The pod whose records come. */

@@ -84,8 +84,10 @@ static void list_pod(struct fsck_core *core, uint32_t number, const struct alloc
 	struct keys_text text, other;
 	struct pl_span name = fsck_name(&text, pod->space, pod->name);
 	uint32_t entry = fsck_entry_add(core, name);
-	struct fsck_row row = {
-		.pod = entry, .node = number, .partition = (uint16_t)pod->partition};
+	struct fsck_row row = {.pod = entry,
+	                       .node = number,
+	                       .partition = (uint16_t)pod->partition,
+	                       .leaving = pod->leaving};
 	const struct fsck_node *first;
 	uint32_t before;
 

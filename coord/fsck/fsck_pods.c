@@ -205,6 +205,25 @@ static void say_not_bound(struct fsck_core *core, uint32_t number)
 		          PL_SPAN_ARG(at->state.cluster), PL_SPAN_ARG(at->state.node));
 }
 
+/* Whoever sees the alloc is to know who terminates. */
+static void check_leaving(struct fsck_core *core, const struct fsck_row *row)
+{
+	const struct fsck_current *at = &core->at;
+	struct fsck_node *node = &core->node[row->node];
+	struct keys_text alloc, state;
+
+	if (row->leaving == (at->state.phase == STATE_TERMINATING))
+		return;
+	node->flags |= NODE_MEND;
+	fsck_tell(core, FSCK_ALLOC_LEAVING,
+	          fsck_key(&alloc, KEYS_ALLOC, node->partition,
+	                   name_table_get(&core->nodes, row->node)),
+	          current_key(core, KEYS_STATE, &state),
+	          PL_SPAN_FMT " is %s, and is %s as leaving",
+	          PL_SPAN_ARG(keys_span(&at->name)), state_phase_word(at->state.phase),
+	          row->leaving ? "marked" : "not marked");
+}
+
 /* Of those that list it. *there: the node where it is bound is among them. */
 static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
                        bool *there)
@@ -222,10 +241,12 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 			add_requests(core, row->node);
 		else
 			core->node[row->node].flags |= NODE_NO_SUM;
-		if (row->node == bound)
+		if (row->node == bound) {
 			*there = true;
-		else if (!at->has_state || at->state_ok)
+			check_leaving(core, row);
+		} else if (!at->has_state || at->state_ok) {
 			say_not_bound(core, row->node);
+		}
 	}
 }
 

@@ -177,6 +177,15 @@ static const char *listed(const char *space, const char *name, uint32_t partitio
 	return text[at];
 }
 
+/* In both: it terminates. */
+static const char *leaving(const char *pods)
+{
+	static char text[300];
+
+	(void)snprintf(text, sizeof text, "%s},\"leaving\":{%s", pods, pods);
+	return text;
+}
+
 static void put_alloc_two(void)
 {
 	uint32_t a = pod_partition("web", "a"), b = pod_partition("web", "b");
@@ -225,7 +234,7 @@ static void up_over(const struct faulty_rule *rules, size_t count)
 	put_pointer();
 	put_alloc_two();
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
-	              alloc_of(1, listed("db", gang_pod(), gang_home())));
+	              alloc_of(1, leaving(listed("db", gang_pod(), gang_home()))));
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), "{\"v\":1,\"generation\":1}");
 }
 
@@ -524,7 +533,7 @@ T_CASE(alloc_sum)
 		                       "\"pods\":\"1\""
 		                     : used[i],
 		               ports ? "\"ports\":[\"TCP/0.0.0.0/80\"]," : "",
-		               listed("db", gang_pod(), gang_home()));
+		               leaving(listed("db", gang_pod(), gang_home())));
 		(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"), json);
 		finds(FSCK_ALLOC_SUM, 1);
 		mends(1);
@@ -621,6 +630,21 @@ T_CASE(a_pod_is_listed_twice)
 	mends(1);
 }
 
+T_CASE(who_terminates_is_marked_and_nobody_else)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
+	              alloc_of(1, listed("db", gang_pod(), gang_home())));
+	finds(FSCK_ALLOC_LEAVING, 1);
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
+	              alloc_of(1, leaving(listed("db", gang_pod(), gang_home()))));
+	clean();
+	(void)kit_put(&kit, key_in(KEYS_STATE, gang_home(), "db", gang_pod()),
+	              state_of("Bound", "n-1", "1"));
+	finds(FSCK_ALLOC_LEAVING, 1);
+	mends(1);
+}
+
 T_CASE(a_node_became_smaller)
 {
 	up();
@@ -679,7 +703,10 @@ T_CASE(what_is_nominated_may_wait_for_pods_that_leave)
 	put_hold(true, "\"gang\"");
 	finds(FSCK_NODE_OVER, 1);
 	put_hold(false, "\"nominated\",\"at\":1");
-	finds(FSCK_NODE_OVER, 1);
+	check();
+	T_EQ(r.found[FSCK_NODE_OVER], 1);
+	T_EQ(r.found[FSCK_ALLOC_LEAVING], 1);
+	T_EQ(r.total, 2);
 	down();
 }
 
