@@ -290,7 +290,9 @@ static void judge_place(struct fsck_core *core)
 	if (bound == FSCK_NONE)
 		return;
 	core->counts.bound++;
+	/* What was asked, or has ended, was written by others since it was placed. */
 	if (at->state.phase == STATE_BOUND && at->state.shard.len > 0 &&
+	    at->state.ask == STATE_ASK_NONE && at->state.ended == STATE_ENDED_NOT &&
 	    at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;
 	if (!there)
