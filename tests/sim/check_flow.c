@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "shardsched/framework/reason.h"
 #include "tests/sim/clerk.h"
 #include "tests/sim/naive.h"
 #include "tests/sim/world.h"
@@ -18,6 +19,15 @@ static bool is_not_placed_yet(const struct stock_pod *pod)
 {
 	return strcmp(pod->reason, "rules.wide") == 0 ||
 	       strcmp(pod->reason, "gang.whole") == 0;
+}
+
+/* As long as a shard keeps to its own nodes, so says that reason, it does not end what
+ * stands on others', nor removes what is pointed to from there. */
+static const bool keeps_home = REASON_RULES_WIDE != 0;
+
+static bool has_gone(const struct stock_pod *pod)
+{
+	return !pod->has_spec || (!pod->asked && pod->phase != STOCK_TERMINATING);
 }
 
 /* A shard sees its own nodes: one of these has to take it, or it has to wait. */
@@ -41,6 +51,8 @@ static bool is_served(const struct world *world, uint32_t i)
 
 	if (pod->phase == STOCK_BOUND)
 		return true;
+	if (pod->phase == STOCK_SUCCEEDED || pod->phase == STOCK_FAILED)
+		return clerk_has_run_pod(world->clerk, i);
 	if (pod->phase != STOCK_PENDING)
 		return false;
 	if (!scene_must_fit(kind))
@@ -81,6 +93,13 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 		const struct stock_pod *pod = &stock->pod[i];
 		enum scene_kind kind = scene_kind(i);
 
+		if (!has_gone(pod) && keeps_home)
+			continue;
+		if (!has_gone(pod)) {
+			(void)snprintf(why, size, "p-%u (%s) is %s, and was asked to go",
+			               i, scene_kind_text[kind], phase_text(pod->phase));
+			return false;
+		}
 		if (!clerk_wants_pod(world->clerk, i))
 			continue;
 		if (pod->has_spec && is_served(world, i))
@@ -105,7 +124,8 @@ static void see(struct world *world, void *me, const struct obs *obs)
 		uint32_t i = stock->touched_pod[k];
 
 		if (stock->was_pod[i].has_spec && !stock->pod[i].has_spec &&
-		    !stock->pod[i].spoilt && !clerk_removes_pod(world->clerk, i))
+		    !stock->pod[i].spoilt && !stock->was_pod[i].unwanted &&
+		    !clerk_removes_pod(world->clerk, i))
 			check_fail(world, "flow",
 			           "p-%u (%s), @%" PRId64
 			           ": it is gone, and nobody wanted that",

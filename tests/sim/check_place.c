@@ -38,7 +38,7 @@ static void check_decider(struct world *world, const struct obs *obs, uint32_t i
 	const struct truth_owner *owner = &world->truth.owner[pod->partition];
 
 	if (!owner->exists || owner->epoch != pod->epoch ||
-	    (owner->shard != pod->shard && owner->shard != TRUTH_SHARD_NONE))
+	    (owner->shard != pod->shard && !world->handmade[pod->partition]))
 		FAIL(world, obs, i,
 		     "s%u decided under epoch %" PRId64
 		     ", while partition %u is s%u's under %" PRId64,
@@ -94,6 +94,23 @@ static void check_bound(struct world *world, const struct obs *obs, uint32_t i,
 		FAIL(world, obs, i, "is bound to n-%u, and %s", pod->node, why);
 }
 
+/* It keeps its place until who runs it says that it does not run any more; or the node is
+ * gone. */
+static void check_leaves(struct world *world, const struct obs *obs, uint32_t i,
+                         const struct stock_pod *was)
+{
+	const struct stock_pod *pod = &world->stock->pod[i];
+
+	if (!stock_is_placed(was) || stock_is_placed(pod))
+		return;
+	world_hit(world, COVER_LEFT);
+	if (!was->ended && was->node != STOCK_NONE &&
+	    world->stock->node[was->node].has_alloc &&
+	    !world->stock->node[was->node].spoilt)
+		FAIL(world, obs, i, "loses its place on n-%u, where it still runs",
+		     was->node);
+}
+
 static void check_pod(struct world *world, const struct obs *obs, uint32_t i,
                       const struct stock_pod *was)
 {
@@ -101,8 +118,9 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i,
 
 	if (pod->spoilt)
 		return;
-	if (!pod->has_spec && was->has_spec && was->phase != STOCK_TERMINATING)
+	if (!pod->has_spec && was->has_spec && !was->unwanted)
 		FAIL(world, obs, i, "a shard removed it, and nobody wanted that");
+	check_leaves(world, obs, i, was);
 	if (pod->phase == STOCK_NO_STATE || pod->state_rev != obs->revision)
 		return;
 	check_decider(world, obs, i);
@@ -116,6 +134,24 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i,
 }
 
 /* -- what allocs say of it ---------------------------------------------------------- */
+
+/* Who terminates is marked, and nobody else. */
+static void check_leaving(struct world *world, const struct obs *obs, uint32_t n)
+{
+	const struct stock_node *node = &world->stock->node[n];
+
+	for (uint32_t k = 0; k < node->listed; k++) {
+		uint32_t i = node->list[k].pod;
+
+		if (i == STOCK_NONE || world->stock->pod[i].spoilt)
+			continue;
+		if (node->list[k].leaving !=
+		    (world->stock->pod[i].phase == STOCK_TERMINATING))
+			FAIL(world, obs, i, "n-%u says that it %s", n,
+			     node->list[k].leaving ? "leaves, and it does not"
+			                           : "stays, and it terminates");
+	}
+}
 
 /* Of the pods of one list, those that are not in the other. */
 static void check_lists(struct world *world, const struct obs *obs, uint32_t n)
@@ -136,6 +172,7 @@ static void check_lists(struct world *world, const struct obs *obs, uint32_t n)
 		    pod->partition != node->list[k].partition)
 			FAIL(world, obs, i, "n-%u lists it, and it is not there", n);
 	}
+	check_leaving(world, obs, n);
 	for (uint32_t k = 0; k < was->listed; k++) {
 		uint32_t i = was->list[k].pod;
 

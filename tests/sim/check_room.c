@@ -1,4 +1,6 @@
 /*
+ * What is nominated may exceed a node by what terminates there; all else may not.
+ *
  * What is taken on a node: whoever of ours writes an alloc writes the sum of the pods
  * that it lists and of its holds; no such write makes a node fuller than it is, or fuller
  * still; and every write makes the generation greater.
@@ -47,10 +49,12 @@ static void check_over(struct world *world, const struct obs *obs, uint32_t i,
 	const struct stock_node *node = &world->stock->node[i];
 	const int64_t has[] = {node->what.cpu_milli, node->what.memory_mib * mebi,
 	                       node->what.pods};
-	const int64_t now[] = {node->used.cpu_milli, node->used.memory_bytes,
-	                       node->used.pods};
-	const int64_t before[] = {was->used.cpu_milli, was->used.memory_bytes,
-	                          was->used.pods};
+	const int64_t now[] = {node->used.cpu_milli - node->nominated.cpu_milli,
+	                       node->used.memory_bytes - node->nominated.memory_bytes,
+	                       node->used.pods - node->nominated.pods};
+	const int64_t before[] = {was->used.cpu_milli - was->nominated.cpu_milli,
+	                          was->used.memory_bytes - was->nominated.memory_bytes,
+	                          was->used.pods - was->nominated.pods};
 	static const char *const what[] = {"cpu", "memory", "pods"};
 
 	for (unsigned k = 0; k < 3; k++)

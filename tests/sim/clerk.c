@@ -5,7 +5,7 @@
 #include "store/base/alloc.h"
 #include "tests/sim/clerk_int.h"
 
-enum { REST_MS = 5000, ARENA_CHUNK = 1 << 14, ARENA_MAX = 4 << 20 };
+enum { ARENA_CHUNK = 1 << 14, ARENA_MAX = 4 << 20 };
 
 static void *room(uint32_t count, size_t size)
 {
@@ -17,8 +17,9 @@ static void *room(uint32_t count, size_t size)
 
 static bool is_busy(const struct clerk *clerk)
 {
-	return clerk->submit != NULL || clerk->removal != NULL || clerk->change != NULL ||
-	       clerk->editing || clerk->fsck != NULL || clerk->mend != NULL;
+	return clerk->submit != NULL || clerk->removal.wishes != NULL ||
+	       clerk->change != NULL || clerk->editing || clerk->fsck != NULL ||
+	       clerk->mend != NULL;
 }
 
 static void on_closed(void *ctx)
@@ -30,7 +31,7 @@ static void on_closed(void *ctx)
 
 static void go(struct clerk *clerk)
 {
-	if (!is_busy(clerk) && !clerk->closing) {
+	if (!is_busy(clerk) && clerk->members.wishes == NULL && !clerk->closing) {
 		clerk->closing = true;
 		kv_close(clerk->kv, on_closed, clerk);
 	}
@@ -40,17 +41,21 @@ static void on_next(void *ctx)
 {
 	struct clerk *clerk = ctx;
 	struct world *world = clerk->world;
+	bool resting = false;
 	uint64_t gap = clerk->calm != CALM_NOT ? 50 : world->plan.clerk_ms;
 
-	if (clerk->calm == CALM_REST && clerk->content)
-		gap = REST_MS;
+	if (clerk->calm == CALM_REST && clerk->content &&
+	    world->agenda.now_ms < clerk->rest_ms)
+		resting = true;
 	agenda_set(&world->agenda, &clerk->next,
 	           world->agenda.now_ms + 1 + world_below(world, 2 * gap));
+	if (!clerk->leaving)
+		clerk_members(clerk);
 	if (clerk->leaving)
 		go(clerk);
 	else if (clerk->calm == CALM_NOT)
 		clerk_wish(clerk);
-	else if (!is_busy(clerk))
+	else if (!is_busy(clerk) && !resting)
 		clerk_mend_step(clerk);
 }
 
@@ -65,12 +70,12 @@ struct clerk *clerk_open(struct world *world)
 	clerk->node = room(clerk->nodes, sizeof *clerk->node);
 	clerk->pod = room(clerk->pods, sizeof *clerk->pod);
 	clerk->submits.at = room(clerk->pods, sizeof *clerk->submits.at);
-	clerk->removes.at = room(clerk->pods, sizeof *clerk->removes.at);
 	clerk->changes.at = room(clerk->nodes, sizeof *clerk->changes.at);
 	for (uint32_t i = 0; i < clerk->nodes; i++)
 		clerk->node[i].what = scene_node_first(scene, i);
 	for (uint32_t i = 0; i < clerk->pods; i++)
 		clerk->pod[i].what = scene_pod_first(i);
+	clerk->removal.clerk = clerk->members.clerk = clerk;
 	model_init(&clerk->model);
 	pl_arena_init(&clerk->arena, ARENA_CHUNK, ARENA_MAX);
 	clerk->sim = simkv_new(&(struct simkv_opts){
@@ -97,19 +102,17 @@ void clerk_calm(struct clerk *clerk)
 	clerk->calm = CALM_REST; /* what comes next is the check */
 	if (clerk->submit != NULL)
 		submit_cancel(clerk->submit);
-	if (clerk->removal != NULL)
-		wishes_cancel(clerk->removal);
+	if (clerk->removal.wishes != NULL)
+		wishes_cancel(clerk->removal.wishes);
 	if (clerk->change != NULL)
 		nodes_cancel(clerk->change);
 }
 
+/* A check is left to end: a lease that was granted to one that was canceled would stay
+ * for a while. */
 void clerk_leave(struct clerk *clerk)
 {
 	clerk->leaving = true;
-	if (clerk->fsck != NULL)
-		fsck_cancel(clerk->fsck);
-	if (clerk->mend != NULL)
-		mend_cancel(clerk->mend);
 	if (clerk->submit != NULL)
 		submit_cancel(clerk->submit);
 	if (clerk->change != NULL)
@@ -132,7 +135,6 @@ void clerk_free(struct clerk *clerk)
 	pl_arena_done(&clerk->arena);
 	model_done(&clerk->model);
 	free(clerk->submits.at);
-	free(clerk->removes.at);
 	free(clerk->changes.at);
 	free(clerk->node);
 	free(clerk->pod);
@@ -142,6 +144,11 @@ void clerk_free(struct clerk *clerk)
 bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod)
 {
 	return clerk->pod[pod].wanted && !clerk->pod[pod].removed;
+}
+
+bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod)
+{
+	return clerk->pod[pod].over;
 }
 
 bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod)

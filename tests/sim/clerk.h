@@ -22,6 +22,8 @@ void clerk_free(struct clerk *clerk); /* it has left; NULL does nothing */
 bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod);
 /* It was asked for its removal. */
 bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod);
+/* It may have ended by itself. */
+bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod);
 /* A check found nothing, since calm, and everything was mended and submitted. */
 bool clerk_is_content(const struct clerk *clerk, char *why, size_t size);
 /* The connection breaks. */

@@ -5,15 +5,37 @@
 #include "coord/fsck/fsck.h"
 #include "coord/fsck/mend.h"
 #include "coord/nodes/nodes.h"
-#include "coord/submit/wish.h"
 #include "coord/submit/submit.h"
+#include "coord/submit/wish.h"
 #include "tests/sim/clerk.h"
 
-enum { CLERK_PATIENCE_MS = 8000, CLERK_CALL_MS = 1500, CLERK_WHY_SIZE = 160 };
+enum {
+	CLERK_PATIENCE_MS = 8000,
+	CLERK_CALL_MS = 1500,
+	CLERK_WHY_SIZE = 160,
+	CLERK_WORDS = 64
+};
 
 struct clerk_pod {
 	struct scene_pod what; /* as it was submitted last */
 	bool wanted, removed;
+	bool over; /* it has run, and ended by itself */
+};
+
+/* Something that is said of a pod, by who runs it or who wants it gone. */
+struct clerk_word {
+	uint32_t pod;
+	enum wish_verb verb;
+	enum state_ended ended;
+};
+
+/* Some of these at once. */
+struct clerk_errand {
+	struct clerk *clerk;
+	struct wishes *wishes; /* NULL: not at it */
+	struct clerk_word word[CLERK_WORDS];
+	uint32_t count, next;
+	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 };
 
 struct clerk_node {
@@ -40,22 +62,23 @@ struct clerk {
 	uint32_t fresh; /* pods from here on were never submitted */
 
 	struct submit *submit; /* NULL: not at it; the others alike */
-	struct wishes *removal;
 	struct nodes *change;
 	enum nodes_verb verb;
-	struct clerk_list submits, removes, changes;
+	struct clerk_list submits, changes;
 	char json[SCENE_JSON_SIZE], node_json[SCENE_JSON_SIZE];
 	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	char space[SCENE_NAME_SIZE], pod_name[SCENE_NAME_SIZE];
-	char removed_space[SCENE_NAME_SIZE], removed_name[SCENE_NAME_SIZE];
 	struct model model;
 	struct pl_arena arena;
 	bool editing;
 	uint32_t edited;
 	struct scene_pod edit;
 
+	struct clerk_errand removal, members;
+
 	enum clerk_calm calm;
 	bool content;
+	uint64_t rest_ms; /* until then */
 	char why[CLERK_WHY_SIZE];
 	struct fsck *fsck;
 	struct mend *mend;
@@ -68,11 +91,17 @@ PL_PRINTF(2, 3) void clerk_note(struct clerk *clerk, const char *fmt, ...);
 
 /* clerk_wish.c: false, it goes on already */
 void clerk_submit(struct clerk *clerk);
-void clerk_remove(struct clerk *clerk);
 void clerk_change(struct clerk *clerk, enum nodes_verb verb);
 void clerk_edit(struct clerk *clerk, uint32_t pod);
 /* So many more, from there, that are not submitted yet. */
 void clerk_wish(struct clerk *clerk);
+
+/* clerk_member.c */
+void clerk_members(struct clerk *clerk);
+/* What does not fit is left out. */
+void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb verb,
+                      enum state_ended ended);
+void clerk_errand_go(struct clerk_errand *errand);
 
 /* clerk_mend.c: the next step; called when the last one has ended */
 void clerk_mend_step(struct clerk *clerk);

@@ -10,6 +10,8 @@
 
 #include "tests/sim/clerk_int.h"
 
+enum { REST_MS = 5000 };
+
 /* -- check, and mend ----------------------------------------------------------- */
 
 static void on_finding(void *ctx, const struct fsck_finding *finding)
@@ -142,6 +144,7 @@ static void all_pods(struct clerk *clerk)
 static void rest(struct clerk *clerk)
 {
 	clerk->content = clerk->why[0] == 0;
+	clerk->rest_ms = clerk->world->agenda.now_ms + REST_MS;
 	clerk->calm = CALM_REST;
 }
 

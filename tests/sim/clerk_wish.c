@@ -99,9 +99,10 @@ static void wish_pods(struct clerk *clerk)
 			pod = (uint32_t)world_below(world, clerk->pods);
 		else
 			clerk->fresh++;
-		if (clerk->pod[pod].removed && clerk->removal == NULL &&
-		    !world->stock->pod[pod].has_spec) {
-			clerk->pod[pod].removed = false;
+		if (clerk->pod[pod].removed && clerk->removal.wishes == NULL &&
+		    clerk->members.wishes == NULL && !world->stock->pod[pod].has_spec &&
+		    !world->stock->pod[pod].spoilt) {
+			clerk->pod[pod].removed = clerk->pod[pod].over = false;
 			clerk->pod[pod].what.life++;
 		}
 		if (clerk->pod[pod].removed || list->count == clerk->pods)
@@ -115,77 +116,26 @@ static void wish_pods(struct clerk *clerk)
 
 /* -- pods: out of it ----------------------------------------------------------- */
 
-static enum pl_code next_removed(void *ctx, struct wish *out, struct pl_err *err)
-{
-	struct clerk *clerk = ctx;
-	struct clerk_list *list = &clerk->removes;
-
-	if (list->next == list->count)
-		return pl_err_set(err, PL_NOTFOUND, "that was all");
-	scene_pod_space(list->at[list->next], clerk->removed_space);
-	scene_pod_name(list->at[list->next++], clerk->removed_name);
-	*out = (struct wish){.verb = WISH_DELETE,
-	                     .space = text(clerk->removed_space),
-	                     .name = text(clerk->removed_name),
-	                     .at = WISH_BY_NAME};
-	return PL_OK;
-}
-
-static void removed_told(void *ctx, const struct wish *wish, enum wish_outcome what,
-                         const char *why)
-{
-	struct clerk *clerk = ctx;
-
-	(void)wish;
-	(void)why;
-	if (what == WISH_GONE)
-		world_hit(clerk->world, COVER_REMOVED);
-	if (what == WISH_SAID)
-		world_hit(clerk->world, COVER_TERMINATING);
-}
-
-static void on_removed(void *ctx, const struct pl_err *err)
-{
-	struct clerk *clerk = ctx;
-
-	(void)err;
-	clerk->removal = NULL;
-}
-
-void clerk_remove(struct clerk *clerk)
-{
-	struct wish_opts opts = {.partitions = clerk->world->plan.partitions,
-	                         .timeout_ms = CLERK_CALL_MS,
-	                         .patience_ms = CLERK_PATIENCE_MS,
-	                         .who = "the clerk",
-	                         .next = next_removed,
-	                         .told = removed_told,
-	                         .done = on_removed,
-	                         .ctx = clerk};
-
-	if (wishes_open(clerk->kv, &opts, &clerk->removal, NULL) != PL_OK)
-		PL_UNREACHABLE("no memory");
-}
-
 static void wish_fewer(struct clerk *clerk)
 {
 	struct world *world = clerk->world;
-	struct clerk_list *list = &clerk->removes;
+	struct clerk_errand *errand = &clerk->removal;
 	uint64_t count = 1 + world_below(world, 4);
 
-	list->count = list->next = 0;
+	errand->count = 0;
 	for (; count > 0 && clerk->fresh > 0; count--) {
 		uint32_t pod = (uint32_t)world_below(world, clerk->fresh);
 
 		if (!clerk->pod[pod].wanted)
 			continue;
 		clerk->pod[pod].removed = true;
-		list->at[list->count++] = pod;
+		clerk_errand_add(errand, pod, WISH_DELETE,
+		                 world_chance(world, 1, 8) ? STATE_ENDED_GONE
+		                                           : STATE_ENDED_NOT);
 	}
-	STORY(&world->story, "clerk", "removes %u pods, p-%u first", list->count,
-	      list->count == 0 ? 0 : list->at[0]);
-	if (list->count > 0)
-		clerk_remove(clerk);
+	STORY(&world->story, "clerk", "removes %u pods, p-%u first", errand->count,
+	      errand->count == 0 ? 0 : errand->word[0].pod);
+	clerk_errand_go(errand);
 }
 
 /* -- a pod that waits, edited -------------------------------------------------- */
@@ -405,6 +355,6 @@ void clerk_wish(struct clerk *clerk)
 		wish_nodes(clerk);
 	else if (wish >= 70 && wish < 85 && !clerk->editing)
 		wish_edit(clerk);
-	else if (wish >= 85 && wish < 92 && clerk->removal == NULL)
+	else if (wish >= 85 && wish < 92 && clerk->removal.wishes == NULL)
 		wish_fewer(clerk);
 }

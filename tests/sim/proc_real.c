@@ -1,5 +1,6 @@
 /* The real work of a process: coord/work over its shard. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "tests/sim/proc.h"
 
@@ -30,6 +31,8 @@ static void on_work(void *ctx, const struct work_told *told)
 		      PL_SPAN_ARG(told->key), told->err->msg);
 		return;
 	case WORK_TROUBLE:
+		if (strcmp(told->part, "sched") != 0)
+			world_hit(world, COVER_FEED_LOST);
 		STORY(&world->story, proc->name, "has trouble with %s: %s", told->part,
 		      told->err->msg);
 		return;

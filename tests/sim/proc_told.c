@@ -35,11 +35,24 @@ static void told_lost(struct proc *proc, const struct shard_note *note)
 	                                     .epoch = note->epoch});
 }
 
+static bool has_waiting(const struct world *world, uint32_t partition)
+{
+	const struct stock *stock = world->stock;
+
+	for (uint32_t i = 0; stock != NULL && i < stock->pods; i++)
+		if (stock->pod[i].has_spec && stock->pod[i].partition == partition &&
+		    !stock_is_placed(&stock->pod[i]))
+			return true;
+	return false;
+}
+
 static void told_own(struct proc *proc, const struct shard_note *note)
 {
 	STORY(&proc->world->story, proc->name, "owns %u, epoch %" PRId64, note->partition,
 	      note->epoch);
 	world_hit(proc->world, COVER_OWN);
+	if (has_waiting(proc->world, note->partition))
+		world_hit(proc->world, COVER_TAKEN_WAITING);
 	world_see(proc->world, &(struct obs){.what = OBS_OWN,
 	                                     .proc = proc,
 	                                     .partition = note->partition,

@@ -35,6 +35,7 @@ struct simlink {
 struct simkv_counts {
 	uint64_t requests, lost_requests, lost_answers, late, held;
 	uint64_t unknown, notes, breaks, rewound, busy;
+	uint64_t unheard_yes, unheard_no; /* transactions whose outcome nobody heard */
 };
 
 struct simkv;

@@ -151,6 +151,9 @@ static void on_served(struct depot_job *job, const struct kv_result *result,
 	struct simkv *sim = call->owner;
 
 	if (call->told || call->lose_answer) {
+		if (sim != NULL && result != NULL && result->op == KV_TXN)
+			*(result->txn.succeeded ? &sim->counts->unheard_yes
+			                        : &sim->counts->unheard_no) += 1;
 		call_vanish(call);
 		return;
 	}

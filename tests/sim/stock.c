@@ -140,18 +140,22 @@ static void see_spec(struct stock *stock, const struct keys_id *id,
 	pod->since_ms = stock->world->agenda.now_ms;
 }
 
-static void see_state(struct stock *stock, const struct kv_event *event, uint32_t i)
+static void see_state(struct stock *stock, const struct keys_id *id,
+                      const struct kv_event *event, uint32_t i)
 {
 	struct stock_pod *pod = touch_pod(stock, i);
 
 	if (event->is_delete) {
 		pod->phase = STOCK_NO_STATE;
 		pod->node = STOCK_NONE;
+		pod->asked = pod->ended = pod->unwanted = false;
 		pod->state_rev = 0;
 		pod->reason[0] = 0;
 		return;
 	}
 	pod->state_rev = event->record.mod_revision;
+	if (!pod->has_spec)
+		pod->partition = id->partition;
 	pod->since_ms = stock->world->agenda.now_ms;
 	if (!stock_read_state(stock, event->record.value, pod)) {
 		pod->phase = STOCK_BAD_STATE;
@@ -175,7 +179,7 @@ void stock_event(struct stock *stock, const struct keys_id *id,
 	else if (id->kind == KEYS_SPEC)
 		see_spec(stock, id, event, i);
 	else
-		see_state(stock, event, i);
+		see_state(stock, id, event, i);
 }
 
 void stock_end(struct stock *stock)

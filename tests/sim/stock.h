@@ -15,7 +15,9 @@
 
 struct world;
 
-enum { STOCK_NONE = UINT32_MAX, STOCK_LISTED_MAX = 256, STOCK_WORD = 48 };
+#define STOCK_NONE UINT32_MAX
+
+enum { STOCK_LISTED_MAX = 256, STOCK_WORD = 48 };
 
 struct stock_sum {
 	int64_t cpu_milli, memory_bytes, pods;
@@ -24,6 +26,7 @@ struct stock_sum {
 struct stock_listed {
 	uint32_t pod; /* STOCK_NONE: none of ours */
 	uint32_t partition;
+	bool leaving;
 };
 
 struct stock_node {
@@ -34,6 +37,7 @@ struct stock_node {
 	int64_t node_rev, alloc_rev;
 	uint64_t generation;
 	struct stock_sum used, held; /* as the alloc says; by holds */
+	struct stock_sum nominated;  /* of these, by holds of pods whose victims end */
 	uint32_t holds;
 	uint32_t listed;
 	struct stock_listed list[STOCK_LISTED_MAX];
@@ -59,6 +63,8 @@ struct stock_pod {
 	uint32_t node; /* of the state; STOCK_NONE */
 	uint32_t life; /* the state's uid says */
 	int64_t spec_rev, state_rev;
+	bool asked, ended; /* to go or be moved; it does not run any more */
+	bool unwanted;     /* asked to go, or it terminates and is not placed again */
 	int64_t epoch;
 	uint16_t shard;
 	char reason[STOCK_WORD];

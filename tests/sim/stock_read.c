@@ -45,16 +45,59 @@ static bool read_space(struct stock *stock, struct pl_json names, uint32_t parti
 	return true;
 }
 
+static void sum_add(struct stock_sum *to, const struct stock_sum *sum)
+{
+	to->cpu_milli += sum->cpu_milli;
+	to->memory_bytes += sum->memory_bytes;
+	to->pods += sum->pods;
+}
+
 static void read_holds(struct pl_json holds, struct stock_node *out)
 {
 	PL_JSON_EACH (hold, holds) {
 		struct stock_sum sum = sum_of(pl_json_member(hold, "used"));
+		const char *kind = "";
 
 		out->holds++;
-		out->held.cpu_milli += sum.cpu_milli;
-		out->held.memory_bytes += sum.memory_bytes;
-		out->held.pods += sum.pods;
+		sum_add(&out->held, &sum);
+		if (pl_json_string(hold, "kind", PL_JSON_OPTIONAL, &kind, NULL) ==
+		            PL_OK &&
+		    strcmp(kind, "nominated") == 0)
+			sum_add(&out->nominated, &sum);
 	}
+}
+
+/* False: one that is not listed. */
+static bool mark_leaving(struct stock *stock, struct stock_node *out, const char *space,
+                         const char *name)
+{
+	uint32_t pod = scene_pod_of(&stock->scene, pl_span_str(space), pl_span_str(name));
+
+	for (uint32_t i = 0; i < out->listed; i++)
+		if (out->list[i].pod == pod) {
+			out->list[i].leaving = true;
+			return true;
+		}
+	return false;
+}
+
+static bool read_leaving(struct stock *stock, struct pl_json leaving,
+                         struct stock_node *out)
+{
+	bool good = true;
+
+	PL_JSON_EACH (partition, leaving) {
+		PL_JSON_EACH (space, partition) {
+			PL_JSON_EACH (name, space) {
+				const char *text = "";
+
+				good = good &&
+				       pl_json_as_string(name, &text, NULL) == PL_OK &&
+				       mark_leaving(stock, out, pl_json_key(space), text);
+			}
+		}
+	}
+	return good;
 }
 
 bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_node *out)
@@ -64,7 +107,7 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 
 	pl_arena_reset(&stock->arena);
 	out->listed = out->holds = 0;
-	out->held = (struct stock_sum){0};
+	out->held = out->nominated = (struct stock_sum){0};
 	if (pl_json_parse(&stock->arena, value, NULL, &root, NULL) != PL_OK ||
 	    pl_json_int(root, "v", PL_JSON_REQUIRED, &v, NULL) != PL_OK || v != 1 ||
 	    pl_json_int(root, "generation", PL_JSON_REQUIRED, &generation, NULL) != PL_OK)
@@ -80,7 +123,7 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 				return false;
 	}
 	read_holds(pl_json_member(root, "holds"), out);
-	return true;
+	return read_leaving(stock, pl_json_member(root, "leaving"), out);
 }
 
 static enum stock_phase phase_of(const char *word)
@@ -100,7 +143,7 @@ static enum stock_phase phase_of(const char *word)
 bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_pod *out)
 {
 	const char *phase = NULL, *cluster = "", *node = "", *shard = "", *reason = "",
-		   *uid = "", *since = NULL;
+		   *uid = "", *since = NULL, *ask = "", *ended = "", *next = "";
 	struct pl_json root;
 	int64_t v = 0;
 
@@ -116,10 +159,17 @@ bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_po
 	    pl_json_string(root, "uid", PL_JSON_OPTIONAL, &uid, NULL) != PL_OK ||
 	    pl_json_string(root, "shard", PL_JSON_OPTIONAL, &shard, NULL) != PL_OK ||
 	    pl_json_string(root, "since", PL_JSON_REQUIRED, &since, NULL) != PL_OK ||
+	    pl_json_string(root, "ask", PL_JSON_OPTIONAL, &ask, NULL) != PL_OK ||
+	    pl_json_string(root, "next", PL_JSON_OPTIONAL, &next, NULL) != PL_OK ||
+	    pl_json_string(root, "ended", PL_JSON_OPTIONAL, &ended, NULL) != PL_OK ||
 	    pl_json_string(root, "reason", PL_JSON_OPTIONAL, &reason, NULL) != PL_OK ||
 	    pl_json_int(root, "epoch", PL_JSON_OPTIONAL, &out->epoch, NULL) != PL_OK)
 		return false;
 	out->phase = phase_of(phase);
+	out->asked = *ask != 0;
+	out->unwanted = strcmp(ask, "delete") == 0 ||
+	                (out->phase == STOCK_TERMINATING && *next == 0);
+	out->ended = *ended != 0;
 	out->shard = truth_shard_of(pl_span_str(shard), UINT16_MAX);
 	out->node = *node == 0 ? STOCK_NONE
 	                       : scene_node_of(&stock->scene, pl_span_str(cluster),

@@ -154,6 +154,8 @@ static void count_network(struct world *world)
 	cover->count[COVER_UNKNOWN] += counts->unknown;
 	cover->count[COVER_REWOUND] += counts->rewound;
 	cover->count[COVER_BUSY] += counts->busy;
+	cover->count[COVER_UNHEARD_YES] += counts->unheard_yes;
+	cover->count[COVER_UNHEARD_NO] += counts->unheard_no;
 	cover->sim_ms += world->agenda.now_ms;
 	cover->items += world->agenda.done;
 }

@@ -1,0 +1,130 @@
+/*
+ * What is said of pods that stand there (coord/submit/wish.h): people want some gone or
+ * moved; the members that run them stop what terminates and say so, and now and then one
+ * ends by itself.
+ */
+#include "tests/sim/clerk_int.h"
+
+static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
+{
+	struct clerk_errand *errand = ctx;
+	const struct clerk_word *word;
+
+	if (errand->next == errand->count)
+		return pl_err_set(err, PL_NOTFOUND, "that was all");
+	word = &errand->word[errand->next++];
+	scene_pod_space(word->pod, errand->space);
+	scene_pod_name(word->pod, errand->name);
+	*out = (struct wish){.verb = word->verb,
+	                     .space = pl_span_str(errand->space),
+	                     .name = pl_span_str(errand->name),
+	                     .at = WISH_BY_NAME,
+	                     .ended = word->ended};
+	return PL_OK;
+}
+
+static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcome,
+                    const char *why)
+{
+	struct clerk_errand *errand = ctx;
+	struct world *world = errand->clerk->world;
+
+	(void)why;
+	if (outcome == WISH_GONE)
+		world_hit(world, COVER_REMOVED);
+	if (outcome != WISH_SAID)
+		return;
+	if (wish->verb == WISH_DELETE)
+		world_hit(world, COVER_TERMINATING);
+	else
+		world_hit(world, wish->verb == WISH_EVICT ? COVER_ASKED_EVICT
+		                                          : COVER_SAID_ENDED);
+}
+
+static void on_done(void *ctx, const struct pl_err *err)
+{
+	struct clerk_errand *errand = ctx;
+
+	(void)err;
+	errand->wishes = NULL;
+}
+
+void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb verb,
+                      enum state_ended ended)
+{
+	if (errand->count < CLERK_WORDS)
+		errand->word[errand->count++] = (struct clerk_word){pod, verb, ended};
+}
+
+void clerk_errand_go(struct clerk_errand *errand)
+{
+	struct clerk *clerk = errand->clerk;
+	struct wish_opts opts = {.partitions = clerk->world->plan.partitions,
+	                         .slots = 1 + (unsigned)world_below(clerk->world, 4),
+	                         .timeout_ms = CLERK_CALL_MS,
+	                         .patience_ms = CLERK_PATIENCE_MS,
+	                         .who = "the clerk",
+	                         .next = on_next,
+	                         .told = on_told,
+	                         .done = on_done,
+	                         .ctx = errand};
+
+	errand->next = 0;
+	if (errand->count > 0 &&
+	    wishes_open(clerk->kv, &opts, &errand->wishes, NULL) != PL_OK)
+		PL_UNREACHABLE("no memory");
+}
+
+/* Who was asked to end has ended. */
+static void confirm(struct clerk *clerk, struct clerk_errand *errand)
+{
+	const struct stock *stock = clerk->world->stock;
+	uint32_t from = (uint32_t)world_below(clerk->world, stock->pods);
+	bool failed;
+
+	for (uint32_t k = 0; k < stock->pods; k++) {
+		uint32_t i = (from + k) % stock->pods;
+		const struct stock_pod *pod = &stock->pod[i];
+
+		if (pod->phase != STOCK_TERMINATING || pod->ended ||
+		    (clerk->calm == CALM_NOT && world_chance(clerk->world, 3, 4)))
+			continue;
+		failed = world_chance(clerk->world, 1, 4);
+		clerk->pod[i].over = clerk->pod[i].over || failed;
+		clerk_errand_add(errand, i, WISH_ENDED,
+		                 failed ? STATE_ENDED_FAILED : STATE_ENDED_GONE);
+	}
+}
+
+/* One that runs ends by itself, or is to be moved. */
+static void disturb(struct clerk *clerk, struct clerk_errand *errand)
+{
+	static const enum state_ended ends[] = {STATE_ENDED_SUCCEEDED, STATE_ENDED_FAILED,
+	                                        STATE_ENDED_GONE};
+	uint32_t i = (uint32_t)world_below(clerk->world, clerk->pods);
+	const struct stock_pod *pod = &clerk->world->stock->pod[i];
+	enum state_ended ended = ends[world_below(clerk->world, 3)];
+
+	if (pod->phase != STOCK_BOUND || pod->spoilt)
+		return;
+	if (world_chance(clerk->world, 1, 2)) {
+		clerk_errand_add(errand, i, WISH_EVICT, STATE_ENDED_NOT);
+		return;
+	}
+	if (ended != STATE_ENDED_GONE)
+		clerk->pod[i].over = true;
+	clerk_errand_add(errand, i, WISH_ENDED, ended);
+}
+
+void clerk_members(struct clerk *clerk)
+{
+	struct clerk_errand *errand = &clerk->members;
+
+	if (errand->wishes != NULL)
+		return;
+	errand->count = 0;
+	confirm(clerk, errand);
+	if (clerk->calm == CALM_NOT && world_chance(clerk->world, 1, 4))
+		disturb(clerk, errand);
+	clerk_errand_go(errand);
+}
