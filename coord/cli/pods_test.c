@@ -252,6 +252,9 @@ T_CASE(waiting_ends_when_all_are_bound)
 	placet_await(&running, "2 pods bound");
 	T_EQ(placet_end(&running), 0);
 	T_EQ(RUN(POD("a", "") POD("b", ""), "wait", "--for=bound", "-f", "-"), 0);
+	T_EQ(PLACET("wait", "--for=bound", "--all", "--summary"), 0);
+	placet_prints("clusters  ");
+	placet_prints("shards    ");
 	placet_prints("2 pods bound");
 	put_state("default", "b", PENDING);
 	placet_start(&running, named);

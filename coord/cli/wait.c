@@ -13,8 +13,10 @@
 #include "coord/cli/progress.h"
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
+#include "coord/cli/wait_tally.h"
 #include "shardsched/ledger/state.h"
 #include "store/base/alloc.h"
+#include "store/base/clock.h"
 #include "store/base/duration.h"
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
@@ -23,6 +25,7 @@ enum {
 	OPT_FOR = OPTIONS_OWN_FIRST,
 	OPT_ALL,
 	OPT_TIMEOUT,
+	OPT_SUMMARY,
 	TIMEOUT_DEFAULT_MS = 300000,
 	TIMEOUT_MAX_MS = 86400000,
 	ARGS_MAX = 10000,
@@ -34,13 +37,15 @@ enum {
 /* A pod that was named, by "namespace/name". */
 struct wanted {
 	struct pl_map_node node;
+	uint64_t seen_us; /* there, and without a place; 0: never */
 	bool bound;
 	uint8_t key[];
 };
 
 struct job {
 	struct pods_given given;
-	bool all, bound_asked;
+	bool all, bound_asked, summary;
+	struct wait_tally tally;
 	uint64_t timeout_ms;
 	const struct reach *reach;
 	struct pl_map wanted; /* unless all */
@@ -166,26 +171,34 @@ static bool is_over(const struct job *job)
 }
 
 /* It has a place, or had one. */
-static bool was_bound(struct job *job, struct pl_span state)
+static bool was_bound(struct job *job, struct pl_span state, struct pod_state *is)
 {
-	struct pod_state is;
-
 	pl_arena_reset(&job->arena);
-	return state.len > 0 && state_parse(state, &job->arena, &is, NULL) == PL_OK &&
-	       is.phase != STATE_PENDING;
+	return state.len > 0 && state_parse(state, &job->arena, is, NULL) == PL_OK &&
+	       is->phase != STATE_PENDING;
 }
 
 static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span state)
 {
 	struct wanted *wanted = wanted_of(job, pod->node.key);
+	uint64_t now_us = pl_clock_ns() / 1000;
+	struct pod_state is;
 
 	if (!pod->counted) {
 		pod->counted = true;
 		job->there++;
 	}
-	if (pod->marked || !was_bound(job, state))
+	if (pod->marked)
 		return;
+	if (!was_bound(job, state, &is)) {
+		if (wanted != NULL && wanted->seen_us == 0)
+			wanted->seen_us = now_us;
+		return;
+	}
 	pod->marked = true;
+	if (job->summary && (wanted == NULL || !wanted->bound))
+		wait_tally_bound(&job->tally, &is, wanted == NULL ? 0 : wanted->seen_us,
+		                 now_us);
 	/* One that was bound, went and came again is not counted twice. */
 	if (wanted == NULL || !wanted->bound)
 		job->bound++;
@@ -256,8 +269,9 @@ static void on_tick(void *ctx)
 	uint64_t now_ms = kv_now_ms(job->reach->session->kv);
 
 	progress_say(&job->progress, now_ms,
-	             "%" PRIu64 " of %" PRIu64 " pods bound, %.0f/s", job->bound,
-	             total(job), progress_rate(&job->progress, now_ms, job->bound));
+	             "%" PRIu64 " of %" PRIu64 " pods bound, %" PRIu64 " pending, %.0f/s",
+	             job->bound, total(job), total(job) - job->bound - job->lost,
+	             progress_rate(&job->progress, now_ms, job->bound));
 	pl_timer_set(&job->tick, now_ms + PROGRESS_EACH_MS);
 }
 
@@ -319,7 +333,7 @@ static void say_unbound(const struct job *job)
 	}
 }
 
-static enum pl_code verdict(const struct job *job, struct pl_err *err)
+static enum pl_code verdict(struct job *job, struct pl_err *err)
 {
 	char text[PL_DURATION_TEXT_SIZE];
 	uint64_t left = total(job) - job->bound - job->lost;
@@ -342,6 +356,8 @@ static enum pl_code verdict(const struct job *job, struct pl_err *err)
 		                  job->lost);
 	(void)printf("%" PRIu64 " pods bound\n", job->bound);
 	(void)fflush(stdout);
+	if (job->summary)
+		wait_tally_print(&job->tally);
 	return PL_OK;
 }
 
@@ -379,6 +395,7 @@ static void forget(struct job *job)
 		free(PL_CONTAINER_OF(node, struct wanted, node));
 	}
 	pl_map_done(&job->wanted);
+	wait_tally_done(&job->tally);
 	pl_arena_done(&job->arena);
 	pl_timer_done(&job->end);
 	pl_timer_done(&job->tick);
@@ -391,6 +408,7 @@ static enum pl_code wait_all(void *ctx, const struct reach *reach, struct pl_err
 
 	job->reach = reach;
 	pl_map_init(&job->wanted);
+	wait_tally_init(&job->tally);
 	pl_arena_init(&job->arena, 0, ARENA_MAX);
 	code = timers_init(job, err);
 	if (code == PL_OK && job->given.files.count > 0)
@@ -418,6 +436,9 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 		               : pl_err_set(err, PL_INVALID, "--for=%s: want bound", arg);
 	case OPT_ALL:
 		job->all = true;
+		return PL_OK;
+	case OPT_SUMMARY:
+		job->summary = true;
 		return PL_OK;
 	case OPT_TIMEOUT:
 		if (pl_duration_ms(pl_span_str(arg), 1, TIMEOUT_MAX_MS, &job->timeout_ms,
@@ -447,6 +468,7 @@ static const struct option own[] = {
 	{"for", required_argument, NULL, OPT_FOR},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"timeout", required_argument, NULL, OPT_TIMEOUT},
+	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{NULL, 0, NULL, 0},
 };
 
@@ -462,7 +484,9 @@ static const struct options_spec spec = {
 		"                         are not there yet\n"
 		"  -n, --namespace NAME   of names without one (default default)\n"
 		"  --all                  every pod in the store\n"
-		"  --timeout DURATION     of all of it (default 5m)\n",
+		"  --timeout DURATION     of all of it (default 5m)\n"
+		"  --summary              then tell how long they waited, on which clusters\n"
+		"                         they are, and which shards placed them\n",
 	.example = "  placet wait --for=bound -f deployment.yaml --timeout=2m\n"
 		   "  placet wait --for=bound --all\n",
 	.exits = "0 all are bound, 1 not all are, 2 wrong usage",
