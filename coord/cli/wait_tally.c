@@ -105,7 +105,9 @@ static void print_names(const char *what, struct tally_names *names)
 
 static double at_ms(const struct wait_tally *tally, unsigned permille)
 {
-	return tally->waited_us[(tally->waits - 1) * permille / 1000] / 1e3;
+	size_t at = (tally->waits - 1) * permille / 1000;
+
+	return tally->waited_us[at] / 1e3;
 }
 
 void wait_tally_print(struct wait_tally *tally)
