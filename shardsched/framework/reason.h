@@ -73,7 +73,10 @@
 	X(RULES_WIDE, "rules.wide",                                                        \
 	  "what it requires of other pods reaches nodes of other shards, and is judged "   \
 	  "only where one shard has them all")                                             \
-	X(GANG_WHOLE, "gang.whole", "a gang is not placed pod by pod")                     \
+	X(GANG_INCOMPLETE, "gang.incomplete", "more members of its gang have to come")     \
+	X(GANG_ROOM, "gang.room", "there is no room for its gang")                         \
+	X(GANG_DISAGREES, "gang.disagrees", "its gang's members contradict each other")    \
+	X(GANG_LARGE, "gang.large", "its gang is too large")                               \
 	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
 	X(OVERRAN, "overran", "the plugin took too long")                                  \

@@ -263,6 +263,8 @@ static void tell_again(struct sched *sched, const struct call *call,
 {
 	struct sched_pod *pod = pod_find(sched, id->partition, id->scope, id->name);
 
+	if (call->kind == CALL_TELL && pod != NULL && pod->gang != NULL && !call->stood)
+		pod->gang_said = 0;
 	if (call->kind == CALL_TELL && pod != NULL && pod->place == POD_QUEUED &&
 	    pod->rev[FACT_STATE] == 0 &&
 	    (pod->queue.place == QUEUE_BACKOFF || pod->queue.place == QUEUE_WAITING))
@@ -329,8 +331,7 @@ static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 		if (pod == NULL || pod->place != POD_WAITS)
 			continue;
 		pod_unassume(sched, pod);
-		queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_NONE,
-		            sched->now_ms);
+		pod_retry(sched, pod, QUEUE_FAULT, true);
 	}
 	finish(sched, call);
 }

@@ -45,23 +45,40 @@ void bundle_done(struct sched *sched)
 
 /* -- what is in it ------------------------------------------------------------------- */
 
+bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes,
+                  uint32_t extras)
+{
+	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
+	uint32_t keys = extras + FENCES;
+
+	return (uint64_t)POD_OPS * pods + 2 * (uint64_t)nodes + keys <= ops &&
+	       pods + (uint64_t)NODE_OPS * nodes + keys <= ops;
+}
+
 /* Every pod on a node of its own is the worst that can be. */
 static bool has_room(const struct sched *sched)
 {
 	const struct bundle *bundle = &sched->bundle;
-	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
-	uint32_t pods = bundle->pods + 1, nodes = bundle->node_count + 1;
-	uint32_t keys = bundle->extras + FENCES;
 
-	return bundle->pods < bundle->most && POD_OPS * pods + 2 * nodes + keys <= ops &&
-	       pods + NODE_OPS * nodes + keys <= ops;
+	return bundle->pods < bundle->most &&
+	       bundle_holds(sched, bundle->pods + 1, bundle->node_count + 1,
+	                    bundle->extras);
+}
+
+void bundle_begin(struct sched *sched, struct sched_gang *gang)
+{
+	struct bundle *bundle = &sched->bundle;
+
+	PL_ASSERT(bundle->state == BUNDLE_NONE && bundle->pods == 0);
+	bundle->state = BUNDLE_GATHERS;
+	bundle->gang = gang;
 }
 
 bool bundle_takes(const struct sched *sched)
 {
 	const struct bundle *bundle = &sched->bundle;
 
-	if (bundle->broken || bundle->state > BUNDLE_GATHERS)
+	if (bundle->broken || bundle->state > BUNDLE_GATHERS || bundle->gang != NULL)
 		return false;
 	return bundle->pods == 0 || has_room(sched);
 }
@@ -153,16 +170,20 @@ void bundle_close(struct sched *sched)
 		sched->bundle.state = BUNDLE_WAITS;
 }
 
-static void end(struct sched *sched)
+static void end(struct sched *sched, bool stood)
 {
 	struct bundle *bundle = &sched->bundle;
+	struct sched_gang *gang = bundle->gang;
 
 	PL_ASSERT(pl_list_empty(&bundle->nodes) && bundle->node_count == 0);
 	bundle->state = BUNDLE_NONE;
 	bundle->broken = false;
 	bundle->pods = bundle->extras = 0;
 	bundle->number++;
+	bundle->gang = NULL;
 	pl_arena_reset(&bundle->arena);
+	if (gang != NULL)
+		gang_bundle_ended(sched, gang, stood);
 }
 
 /* All that is left of it is decided again. */
@@ -182,7 +203,7 @@ static void dissolve(struct sched *sched)
 				pod_redo(sched, pod);
 		}
 	}
-	end(sched);
+	end(sched, false);
 }
 
 /* -- sending it ---------------------------------------------------------------------- */
@@ -265,14 +286,20 @@ static enum pl_code fill(struct sched *sched, struct call *call, bool passengers
 static void give_up(struct sched *sched, const struct pl_err *err)
 {
 	struct bundle *bundle = &sched->bundle;
-	struct sched_node *node =
-		PL_LIST_ITEM(bundle->nodes.next, struct sched_node, bundle);
+	struct sched_node *node;
 
 	bundle->broken = true;
+	if (bundle->gang != NULL) {
+		gang_too_large(bundle->gang);
+		if (err->code != PL_BUSY && err->code != PL_LIMIT)
+			tell_trouble(sched, err);
+		return;
+	}
 	if (bundle->pods > 1) {
 		bundle->most = bundle->pods / 2;
 		return;
 	}
+	node = PL_LIST_ITEM(bundle->nodes.next, struct sched_node, bundle);
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 
@@ -364,13 +391,17 @@ void bundle_settled(struct sched *sched, const struct call *call)
 	for (uint32_t i = 0; !call->stood && i < call->items; i++)
 		if (call->item[i].bundled)
 			redo(sched, &call->item[i]);
+	sched->figures.bundles_failed += !call->stood;
+	if (bundle->gang != NULL) {
+		end(sched, call->stood);
+		return;
+	}
 	if (!call->stood) {
-		sched->figures.bundles_failed++;
 		bundle->most = bundle->pods > 1 ? bundle->pods / 2 : 1;
 	} else if (bundle->pods >= bundle->most) {
 		bundle->most = bundle->most + step < sched->opts.batch
 		                       ? bundle->most + step
 		                       : sched->opts.batch;
 	}
-	end(sched);
+	end(sched, call->stood);
 }

@@ -148,11 +148,12 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 		PL_ASSERT(pod->queue.place == QUEUE_OUT);
 		return 0;
 	case POD_QUEUED:
-		PL_ASSERT(pod->queue.place != QUEUE_OUT &&
-		          pod->queue.place != QUEUE_FLIGHT);
+		PL_ASSERT(pod->gang != NULL || (pod->queue.place != QUEUE_OUT &&
+		                                pod->queue.place != QUEUE_FLIGHT));
 		break;
 	case POD_WAITS:
-		PL_ASSERT(pod->queue.place == QUEUE_FLIGHT && pod->node != NULL);
+		PL_ASSERT(pod->gang != NULL || pod->queue.place == QUEUE_FLIGHT);
+		PL_ASSERT(pod->node != NULL);
 		break;
 	case POD_SENT:
 		PL_ASSERT(pod->call != 0);
@@ -161,9 +162,10 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 			PL_ASSERT(pod->queue.place == QUEUE_OUT);
 			return 0;
 		}
-		PL_ASSERT(pod->queue.place == QUEUE_FLIGHT);
+		PL_ASSERT(pod->gang != NULL || pod->queue.place == QUEUE_FLIGHT);
 		break;
 	}
+	PL_ASSERT(pod->gang == NULL || pod->queue.place == QUEUE_OUT);
 	PL_ASSERT(pod_is_owned(sched, pod));
 	PL_ASSERT(!queued || pod->listed == 0);
 	PL_ASSERT(pool_class_of(pod->queue.class)->spec == pod->spec);
@@ -201,6 +203,7 @@ void sched_check(const struct sched *sched)
 	}
 	PL_ASSERT(waiting == sched->waiting + sched->abroad.waiting);
 	check_bundle(sched);
+	gangs_check(sched);
 	check_beside(sched);
 	PL_MAP_EACH (at, &sched->pods)
 		ending += PL_CONTAINER_OF(at, struct sched_pod, by_name)->linked ==

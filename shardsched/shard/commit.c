@@ -20,7 +20,7 @@ static enum pl_code print_state(struct sched *sched, struct call *call,
 		.node = sched_text(sched, node->key[1]),
 		.shard = pl_span_str(sched->shard),
 		.epoch = sched->partition[pod->key[0]].epoch,
-		.attempts = pod->attempts + pod->queue.attempts,
+		.attempts = pod->attempts + pod_attempts(pod),
 		.since_ms = sched->wall_ms,
 	};
 	enum pl_code code;

@@ -231,6 +231,7 @@ enum pl_code sched_configure(struct sched *sched, const struct sched_settings *s
 		PL_MAP_EACH (at, &sched->pods)
 			take_out(sched, &change,
 			         PL_CONTAINER_OF(at, struct sched_pod, by_name));
+		gangs_close(sched);
 		swap(sched, &change);
 		put_back(sched, &change);
 	}

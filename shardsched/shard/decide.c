@@ -150,7 +150,9 @@ static bool is_full(const struct sched *sched)
 /* What is decided together waits while there is a bundle under way. */
 static unsigned lanes_shut(const struct sched *sched)
 {
-	return bundle_takes(sched) ? 0 : 1u << LANE_WIDE;
+	unsigned mask = bundle_takes(sched) ? 0 : 1u << LANE_WIDE;
+
+	return sched->bundle.state == BUNDLE_NONE ? mask : mask | 1u << LANE_GANG;
 }
 
 bool decide_may(const struct sched *sched)
@@ -179,7 +181,10 @@ void decide_run(struct sched *sched, unsigned work)
 		pod = queue_pop(sched->queue, sched->now_ms);
 		if (pod == NULL)
 			break;
-		decide(sched, pod_of_queue(pod));
+		if (gang_is_class(pod->class))
+			gang_try_it(sched, gang_of_queue(pod));
+		else
+			decide(sched, pod_of_queue(pod));
 	}
 	if (!bundle_goes_on(sched))
 		bundle_close(sched);

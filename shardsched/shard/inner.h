@@ -8,6 +8,7 @@
  *	decide.c  pods from the queue to nodes, where they wait
  *	commit.c  nodes into calls;  answer.c  what became of them
  *	bundle.c  what is decided together, into one call
+ *	gangs.h   pods that run together or not at all
  *	ends*.c   pods that leave their nodes
  *
  * Facts are set first; then pod_settle and node_settle work out what follows, and do
@@ -23,6 +24,7 @@
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
 #include "shardsched/shard/abroad.h"
+#include "shardsched/shard/gangs.h"
 #include "shardsched/shard/likeness.h"
 #include "shardsched/shard/sched.h"
 #include "store/keys/keys.h"
@@ -41,7 +43,8 @@ enum {
 /* Lanes of the queue. */
 enum {
 	LANE_PLAIN,
-	LANE_WIDE, /* has rules about other pods: in bundles only */
+	LANE_WIDE,     /* has rules about other pods: in bundles only */
+	LANE_GANG = 5, /* a gang, by its one entry: a bundle of its own */
 };
 
 /* Which list or part of the store a fact belongs to. */
@@ -159,17 +162,20 @@ struct sched_pod {
 	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
 	struct sched_node *nominated; /* one that holds room for it */
 	struct sched_plan *plan;      /* it is made for it, or it has to go by it */
-	struct pl_list of_partition;  /* that is owned */
+	struct sched_gang *gang;      /* that it belongs to; of_gang is in its list */
+	struct pl_list of_gang;
+	struct pl_list of_partition; /* that is owned */
 	struct pl_list link;
 	int64_t rev[2];
 	int64_t unknown_rev; /* the spec is wanted for an alloc of that revision */
 	int64_t created_ms;
-	int64_t since_ms;  /* of the phase */
-	uint32_t at[2];    /* cluster and node of the state */
-	uint32_t placed;   /* WAITS: in the snapshot */
-	uint32_t attempts; /* before it came here */
-	uint32_t told_s;   /* when its state last told why it is pending */
-	uint32_t index;    /* held: of labels beside the class */
+	int64_t since_ms;   /* of the phase */
+	uint32_t at[2];     /* cluster and node of the state */
+	uint32_t placed;    /* WAITS: in the snapshot */
+	uint32_t attempts;  /* before it came here */
+	uint32_t told_s;    /* when its state last told why it is pending */
+	uint32_t gang_said; /* what its gang said then */
+	uint32_t index;     /* held: of labels beside the class */
 	uint32_t why;    /* the state's reason, where it has a place or is asked to go */
 	uint16_t listed; /* by so many nodes */
 	uint16_t held;   /* for by so many */
@@ -184,6 +190,7 @@ struct sched_pod {
 	uint8_t ask, ended; /* enum state_ask, enum state_ended */
 	bool next_pending;
 	bool asks_state; /* its state is to be read with its spec */
+	bool gated; /* of a gang */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */
@@ -218,11 +225,11 @@ struct call_item {
 struct call {
 	enum call_state state;
 	enum call_kind kind;
-	bool doubt;   /* an attempt ended without anybody knowing how */
-	bool reading; /* it is only asked how things stand */
-	bool rewound; /* made for revisions that mean nothing any more */
-	bool bundle;  /* it is the bundle's */
-	bool stood;   /* it was applied, as the answer said */
+	bool doubt;       /* an attempt ended without anybody knowing how */
+	bool reading;     /* it is only asked how things stand */
+	bool rewound;     /* made for revisions that mean nothing any more */
+	bool bundle;      /* it is the bundle's */
+	bool stood;       /* it was applied, as the answer said */
 	unsigned attempts;
 	uint64_t at_ms;
 	struct pl_arena arena;
@@ -262,8 +269,9 @@ struct bundle {
 	bool broken;          /* what was decided may not stand: all of it again */
 	struct pl_list nodes; /* until it is sent */
 	uint32_t node_count, pods;
-	uint32_t most;   /* pods; as adapted */
-	uint64_t number; /* of bundles before */
+	uint32_t most;           /* pods; as adapted */
+	uint64_t number;         /* of bundles before */
+	struct sched_gang *gang; /* whose it is; NULL: nobody's */
 	struct bundle_extra *extra;
 	uint32_t extras, extra_cap;
 	struct pl_arena arena; /* theirs */
@@ -315,6 +323,7 @@ struct sched {
 	uint32_t commits; /* calls that are not free */
 	uint32_t batch;
 	struct bundle bundle;
+	struct gangs gangs;
 	struct call call[SCHED_CALLS];
 	struct note note[SCHED_NOTES_MAX];
 	uint32_t notes, notes_told;
@@ -413,6 +422,9 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod);
 void pod_again(struct sched *sched, struct sched_pod *pod);
 /* Likewise, since what it was decided with did not come true. */
 void pod_redo(struct sched *sched, struct sched_pod *pod);
+/* It was unassumed: to be tried again. */
+void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
+               bool after_backoff);
 /* Not in the queue any more, wherever it was; IDLE. */
 void pod_withdraw(struct sched *sched, struct sched_pod *pod);
 /* Not in the queue any more, though it is SENT; it may be out of it already. */
@@ -438,6 +450,13 @@ void doubts_run(struct sched *sched);
 uint64_t doubts_deadline_ms(const struct sched *sched);
 void doubt_pod(struct sched *sched, struct sched_pod *pod);
 void doubt_node(struct sched *sched, struct sched_node *node);
+
+/* That found no node, since it is known here. */
+static inline uint32_t pod_attempts(const struct sched_pod *pod)
+{
+	return pod->gang == NULL ? pod->queue.attempts
+	                         : pod->gang->attempts + pod->gang->queue.attempts;
+}
 
 static inline bool pod_is_owned(const struct sched *sched, const struct sched_pod *pod)
 {
@@ -546,6 +565,11 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from);
 
 void bundle_init(struct sched *sched);
 void bundle_done(struct sched *sched);
+/* There is none: one begins for a gang. */
+void bundle_begin(struct sched *sched, struct sched_gang *gang);
+/* Would so many fit into one transaction? */
+bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes,
+                  uint32_t extras);
 /* One more pod may be decided into it. */
 bool bundle_takes(const struct sched *sched);
 /* The pod was assumed just now. */
@@ -641,6 +665,12 @@ PL_NODISCARD enum pl_code unsched_new(struct sched *sched, struct pl_err *err);
 void unsched_free(struct sched *sched);
 /* False: it is to be tried again later, when it can be told why it waits. */
 bool unsched_may_note(const struct sched *sched, const struct sched_pod *pod);
+/* Its state is to say that. False: not now. */
+bool unsched_say(struct sched *sched, struct sched_pod *pod, uint32_t reason,
+                 const char *message);
+/* In words, what the last cycle said. Its reason. */
+uint32_t unsched_why(struct sched *sched, const struct outcome *outcome, char *out,
+                     size_t size);
 /* The cycle has found nothing for it: its reason, and, if it is time, its state. */
 uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
                       const struct outcome *outcome);
@@ -649,6 +679,10 @@ void unsched_run(struct sched *sched);
 uint64_t unsched_deadline_ms(const struct sched *sched);
 
 /* -- configure.c, sched.c --------------------------------------------- */
+
+/* May it help pods of that class? */
+bool sched_hint(const struct sched *sched, unsigned plugin,
+                const struct queue_class *class, const struct queue_event *event);
 
 void regime_done(struct sched *sched, struct regime *regime);
 uint32_t regime_weight(const struct sched *sched, uint32_t space);

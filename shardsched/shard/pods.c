@@ -48,6 +48,7 @@ static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
 	pod->placed = SNAPSHOT_NONE;
 	pod->phase = PHASE_NONE;
 	pl_list_init(&pod->link);
+	pl_list_init(&pod->of_gang);
 	pl_list_init(&pod->of_partition);
 	(void)!pl_map_add(&sched->pods, &pod->by_name, key_of(pod->key));
 	return pod;
@@ -94,6 +95,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	PL_ASSERT(pod->place == POD_IDLE && pod->listed == 0 && pod->call == 0);
 	PL_ASSERT(pod->held == 0 && pod->plan == NULL);
 	pod_unlink(sched, pod);
+	gangs_leave(sched, pod);
 	unsched_forget(sched, pod);
 	pl_list_del(&pod->of_partition);
 	pl_map_del(&sched->pods, &pod->by_name);
@@ -136,6 +138,7 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	struct pool_class *open;
 	struct pl_err err = {0};
 	struct verdict say;
+	bool gated;
 	enum pl_code code = pool_get(&sched->pool, pod->spec, &open, &err);
 
 	if (code != PL_OK) {
@@ -146,7 +149,14 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	}
 	pod->place = POD_QUEUED;
 	work_add(sched, pod, 1);
-	if (fw_class_gated(open->class, &sched->snapshot, &self, &say))
+	gated = fw_class_gated(open->class, &sched->snapshot, &self, &say);
+	if (pod->gang != NULL) { /* which is in the queue */
+		pod->queue.class = queue_class_of(open);
+		pod->gated = gated;
+		gang_touch(sched, pod->gang);
+		return;
+	}
+	if (gated)
 		queue_add_gated(sched->queue, &pod->queue, queue_class_of(open),
 		                (uint64_t)pod->created_ms, sched->now_ms);
 	else
@@ -219,6 +229,19 @@ static bool is_leaving(const struct sched *sched, const struct sched_node *node)
 	       (!node_is_home(sched, node) && !abroad_knows(sched, node->partition));
 }
 
+/* What is tried again of a gang is all of it. */
+void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
+               bool after_backoff)
+{
+	if (pod->gang == NULL) {
+		queue_retry(sched->queue, &pod->queue, cause, after_backoff, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
+	pod->gang->pause = pod->gang->pause || after_backoff;
+	gang_touch(sched, pod->gang);
+}
+
 void pod_again(struct sched *sched, struct sched_pod *pod)
 {
 	bool leaving = is_leaving(sched, pod->node);
@@ -232,8 +255,7 @@ void pod_again(struct sched *sched, struct sched_pod *pod)
 	sched->figures.taken_back += leaving;
 	if (!leaving && pod->conflicts < UINT8_MAX)
 		pod->conflicts++;
-	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT,
-	            pod->conflicts > CONFLICTS_AT_ONCE, REASON_NONE, sched->now_ms);
+	pod_retry(sched, pod, QUEUE_CONFLICT, pod->conflicts > CONFLICTS_AT_ONCE);
 }
 
 void pod_redo(struct sched *sched, struct sched_pod *pod)
@@ -244,18 +266,19 @@ void pod_redo(struct sched *sched, struct sched_pod *pod)
 		return;
 	}
 	sched->figures.redone++;
-	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT, false, REASON_NONE,
-	            sched->now_ms);
+	pod_retry(sched, pod, QUEUE_CONFLICT, false);
 }
 
 /* -- what follows ------------------------------------------------------ */
 
 void pod_settle(struct sched *sched, struct sched_pod *pod)
 {
-	bool queue = is_to_queue(sched, pod);
+	bool queue;
 
 	if (pod->place == POD_SENT) /* the answer will tell */
 		return;
+	gangs_settle_pod(sched, pod);
+	queue = is_to_queue(sched, pod);
 	if (pod->place != POD_IDLE && !queue)
 		pod_withdraw(sched, pod);
 	if (pod->linked == LINKED_WANTED && pod->listed == 0 && pod->held == 0)
@@ -306,6 +329,7 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 		pod_withdraw(sched, pod);
 	else if (pod->place == POD_SENT && !pod_is_loose(pod))
 		pod_dequeue(sched, pod);
+	gangs_leave(sched, pod);
 	listed_forget_spec(sched, pod);
 	holds_forget_spec(sched, pod);
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
@@ -340,6 +364,7 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	if (pod->place == POD_SENT && (pod->flags & POD_RESET) == 0)
 		pod_dequeue(sched, pod);
 	unsched_forget(sched, pod);
+	gangs_leave(sched, pod);
 	if (pod->call != 0)
 		pod->flags |= POD_RESET;
 	pl_list_del(&pod->of_partition);

@@ -18,9 +18,8 @@ enum {
 	REGIME_TEXT_MAX = 2 << 20,
 };
 
-/* The queue asks without saying whose hint it wants: a function a plugin. */
-static bool hint_of(const struct sched *sched, unsigned plugin,
-                    const struct queue_class *class, const struct queue_event *event)
+bool sched_hint(const struct sched *sched, unsigned plugin,
+                const struct queue_class *class, const struct queue_event *event)
 {
 	const struct plugin *row = plugins.row[plugin];
 	const struct pool_class *open =
@@ -31,6 +30,14 @@ static bool hint_of(const struct sched *sched, unsigned plugin,
 		return true;
 	fw_class_call(open->class, &sched->snapshot, plugin, &call);
 	return row->hint(&call, event);
+}
+
+/* The queue asks without saying whose hint it wants: a function a plugin. */
+static bool hint_of(const struct sched *sched, unsigned plugin,
+                    const struct queue_class *class, const struct queue_event *event)
+{
+	return gang_is_class(class) ? gang_hint(sched, class, plugin, event)
+	                            : sched_hint(sched, plugin, class, event);
 }
 
 #define PLUGIN_HINT(row, enabled)                                            \
@@ -48,7 +55,7 @@ static queue_hint_fn *const hints[] = {PLUGINS_MAP(PLUGIN_ROW)};
 static bool hint_abroad(void *ctx, const struct queue_class *class,
                         const struct queue_event *event)
 {
-	return abroad_hint(ctx, class, event);
+	return gang_is_class(class) || abroad_hint(ctx, class, event);
 }
 
 static enum queue_level level_of(const struct spec *spec)
@@ -135,6 +142,8 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 		code = preempts_new(sched, err);
 	if (code == PL_OK)
 		code = unsched_new(sched, err);
+	if (code == PL_OK)
+		code = gangs_init(sched, err);
 	return code;
 }
 
@@ -161,6 +170,9 @@ static void lists_init(struct sched *sched)
 	pl_buf_init(&sched->regime.profiles, REGIME_TEXT_MAX);
 	pl_map_init(&sched->nodes);
 	pl_map_init(&sched->pods);
+	pl_map_init(&sched->gangs.by_name);
+	pl_list_init(&sched->gangs.dirty);
+	pl_list_init(&sched->gangs.telling);
 	pl_list_init(&sched->ready);
 	pl_list_init(&sched->wanted);
 	pl_list_init(&sched->digests.of);
@@ -253,6 +265,7 @@ void sched_free(struct sched *sched)
 	preempts_free(sched);
 	nodes_done(sched);
 	pods_done(sched);
+	gangs_done(sched);
 	pool_done(&sched->pool);
 	if (sched->queue != NULL)
 		queue_free(sched->queue);
@@ -334,6 +347,7 @@ static void empty(struct sched *sched, struct sched_partition *part, bool follow
 	}
 	PL_LIST_EACH (link, &part->pods)
 		pod_forget(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	gangs_lost(sched, (uint32_t)(part - sched->partition));
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		part->ended[i] = false;
 }
@@ -455,6 +469,8 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 		queue_run(sched->queue, now_ms);
 	bundle_run(sched);
 	if (joined)
+		gangs_run(sched);
+	if (joined)
 		decide_run(sched, work);
 	bundle_run(sched);
 	commit_run(sched);
@@ -484,6 +500,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	at_ms = earlier(at_ms, visits_deadline_ms(sched));
 	at_ms = earlier(at_ms, abroad_deadline_ms(sched));
 	at_ms = earlier(at_ms, digests_deadline_ms(sched));
+	at_ms = earlier(at_ms, gangs_deadline_ms(sched));
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));

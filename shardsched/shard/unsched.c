@@ -171,6 +171,31 @@ uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
 	return why->reason;
 }
 
+bool unsched_say(struct sched *sched, struct sched_pod *pod, uint32_t reason,
+                 const char *message)
+{
+	struct why *why;
+
+	unsched_forget(sched, pod);
+	if (!is_time(sched, pod))
+		return false;
+	why = &sched->unsched->why[sched->unsched->count++];
+	why->pod = pod;
+	why->reason = reason;
+	(void)snprintf(why->message, sizeof why->message, "%s", message);
+	return true;
+}
+
+uint32_t unsched_why(struct sched *sched, const struct outcome *outcome, char *out,
+                     size_t size)
+{
+	struct why why;
+
+	explain(sched, outcome, &why);
+	(void)snprintf(out, size, "%s", why.message);
+	return why.reason;
+}
+
 static bool put(struct sched *sched, struct call *call, const struct why *why)
 {
 	struct sched_pod *pod = why->pod;
@@ -180,7 +205,7 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 		.uid = sched_text(sched, pod->uid),
 		.shard = pl_span_str(sched->shard),
 		.epoch = sched->partition[pod->key[0]].epoch,
-		.attempts = pod->attempts + pod->queue.attempts,
+		.attempts = pod->attempts + pod_attempts(pod),
 		.reason = pl_span_str(reason_word(why->reason)),
 		.message = pl_span_str(why->message),
 		.since_ms = since_ms,

@@ -1,9 +1,8 @@
 /*
  * Rules that reach beyond this shard's nodes. What a pod requires of other pods in a
- * topology holds only if all of its nodes are seen; a gang holds only if it is placed as
- * a whole. A shard sees its own partitions. So such pods are placed by a shard that owns
- * every partition, gangs by none, and elsewhere they wait and are told why: a placement
- * that breaks what was required would be worse.
+ * topology holds only if all of its nodes are seen. A shard sees its own partitions. So
+ * such pods are placed by a shard that owns every partition, and elsewhere they wait and
+ * are told why: a placement that breaks what was required would be worse.
  *
  * Anti-affinity over hosts needs no more than the node's own pods, which its alloc lists
  * whoever placed them.
@@ -39,8 +38,6 @@ bool wide_is(const struct sched *sched, const struct spec *spec)
 
 enum reason_code wide_refusal(const struct sched *sched, const struct spec *spec)
 {
-	if (spec->gang != 0)
-		return REASON_GANG_WHOLE;
 	if (wide_is(sched, spec) && !sees_all(sched))
 		return REASON_RULES_WIDE;
 	return REASON_NONE;

@@ -18,7 +18,7 @@ struct state {
 static bool is_not_placed_yet(const struct stock_pod *pod)
 {
 	return strcmp(pod->reason, "rules.wide") == 0 ||
-	       strcmp(pod->reason, "gang.whole") == 0;
+	       strncmp(pod->reason, "gang.", 5) == 0;
 }
 
 /* As long as a shard keeps to its own nodes, so says that reason, it does not end what

@@ -1,0 +1,278 @@
+/* Gangs are bound whole or not at all. */
+#include "shardsched/shard/sched_rig.h"
+#include "store/keys/partition.h"
+
+static struct rig rig;
+
+static uint32_t home(const char *gang)
+{
+	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
+	                                      .gang = pl_span_str(gang)};
+	uint32_t out = 0;
+
+	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
+	return out;
+}
+
+static void begin(const struct sched_opts *opts, uint32_t nodes, const char *cpu)
+{
+	rig_open(&rig, opts);
+	for (uint32_t i = 0; i < nodes; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof name, "n-%u", i);
+		rig_node(&rig, i % RIG_PARTITIONS, name, cpu);
+	}
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+}
+
+static void member(const char *gang, uint32_t i, uint32_t min, const char *cpu)
+{
+	char key[128], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s-%u/spec", home(gang),
+	               gang, i);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s-%u\",\"uid\":"
+	               "\"u-%s-%u\",\"annotations\":{\"placet.io/gang\":\"%s\","
+	               "\"placet.io/gang-min\":\"%u\"}},\"spec\":{\"containers\":[{"
+	               "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               gang, i, gang, i, gang, min, cpu);
+	rig_put(&rig, key, json);
+}
+
+static void members(const char *gang, uint32_t from, uint32_t to, uint32_t min,
+                    const char *cpu)
+{
+	for (uint32_t i = from; i < to; i++)
+		member(gang, i, min, cpu);
+	rig_deliver_all(&rig);
+}
+
+static uint32_t bound(const char *gang)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		char name[32];
+		int phase;
+
+		(void)snprintf(name, sizeof name, "%s-%u", gang, i);
+		(void)rig_state(&rig, home(gang), name, &phase);
+		count += phase == STATE_BOUND;
+	}
+	return count;
+}
+
+static struct sched_figures figures(void)
+{
+	struct sched_figures is;
+
+	sched_figures(rig.sched, &is);
+	return is;
+}
+
+static void wait_ms(uint64_t ms)
+{
+	rig.now_ms += ms;
+	rig_settle(&rig);
+}
+
+static void says(const char *gang, uint32_t i, const char *reason, const char *message)
+{
+	char name[32];
+	struct pod_state state;
+	int phase;
+
+	(void)snprintf(name, sizeof name, "%s-%u", gang, i);
+	state = rig_state(&rig, home(gang), name, &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_SPAN(state.reason, pl_span_str(reason));
+	T_TRUE(memmem(state.message.at, state.message.len, message, strlen(message)) !=
+	       NULL);
+}
+
+T_CASE(a_gang_is_bound_in_one_transaction)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 3, 3, "4");
+	rig_run(&rig);
+	T_EQ(figures().bundles, 1);
+	T_EQ(figures().inflight, 1);
+	T_EQ(bound("a"), 0);
+	T_TRUE(rig_answer(&rig, 0));
+	T_EQ(bound("a"), 3);
+	rig_settle(&rig);
+	T_EQ(figures().placed, 3);
+	T_EQ(figures().txns, 1);
+	rig_close(&rig);
+}
+
+T_CASE(it_waits_until_enough_are_there)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 3, 5, "1");
+	rig_settle(&rig);
+	wait_ms(1000);
+	T_EQ(bound("a"), 0);
+	says("a", 0, "gang.incomplete", "3 of 5");
+	says("a", 2, "gang.incomplete", "3 of 5");
+	members("a", 3, 5, 5, "1");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 5);
+	rig_close(&rig);
+}
+
+T_CASE(those_that_come_later_join)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 3, 3, "4");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 3);
+	members("a", 3, 4, 3, "4");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 4);
+	members("a", 4, 5, 3, "4");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 4);
+	says("a", 4, "gang.room", "Insufficient cpu");
+	rig_close(&rig);
+}
+
+/* Each fits alone. */
+T_CASE(of_two_that_do_not_fit_together_one_waits)
+{
+	char key[64];
+
+	begin(NULL, 4, "4");
+	members("a", 0, 3, 3, "4");
+	members("b", 0, 3, 3, "4");
+	rig_settle(&rig);
+	T_EQ(bound("a") + bound("b"), 3);
+	T_TRUE(bound("a") == 0 || bound("b") == 0);
+	says(bound("a") == 0 ? "a" : "b", 0, "gang.room", "no room");
+	says(bound("a") == 0 ? "a" : "b", 2, "gang.room", "no room");
+	for (uint32_t i = 4; i < 6; i++) {
+		(void)snprintf(key, sizeof key, "n-%u", i);
+		rig_node(&rig, i % RIG_PARTITIONS, key, "4");
+	}
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	wait_ms(20000);
+	T_EQ(bound("a"), 3);
+	T_EQ(bound("b"), 3);
+	rig_close(&rig);
+}
+
+static void touch(uint32_t n)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-%u", n % RIG_PARTITIONS, n);
+	rig_put(&rig, key, rig_value(&rig, key));
+}
+
+T_CASE(a_conflict_on_one_node_is_one_of_all)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 4, 4, "4");
+	rig_run(&rig);
+	touch(2);
+	T_TRUE(!rig_answer(&rig, 0));
+	T_EQ(bound("a"), 0);
+	rig_settle(&rig);
+	T_EQ(bound("a"), 4);
+	T_EQ(figures().bundles_failed, 1);
+	rig_close(&rig);
+}
+
+/* And what an unknown outcome was is found out. */
+T_CASE(it_is_not_bound_twice)
+{
+	struct kv_result ignored;
+
+	begin(NULL, 4, "4");
+	members("a", 0, 4, 4, "4");
+	rig_run(&rig);
+	ignored = rig_exec(&rig.store, &rig.out[0].req.txn);
+	T_TRUE(ignored.txn.succeeded);
+	rig_fail(&rig, 0, PL_UNKNOWN);
+	wait_ms(100);
+	T_EQ(bound("a"), 4);
+	for (uint32_t n = 0; n < 4; n++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof name, "n-%u", n);
+		T_EQ(rig_alloc(&rig, n, name).pods, 1);
+	}
+	rig_close(&rig);
+}
+
+T_CASE(a_member_that_goes_on_the_way_takes_all_back)
+{
+	char key[64];
+
+	begin(NULL, 4, "4");
+	members("a", 0, 4, 4, "4");
+	rig_run(&rig);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/spec", home("a"));
+	rig_del(&rig, key);
+	T_TRUE(!rig_answer(&rig, 0));
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	wait_ms(1000);
+	T_EQ(bound("a"), 0);
+	says("a", 0, "gang.incomplete", "3 of 4");
+	rig_close(&rig);
+}
+
+T_CASE(members_that_contradict_each_other_wait)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 2, 2, "1");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 2);
+	member("b", 0, 2, "1");
+	member("b", 1, 1, "1");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_EQ(bound("b"), 0);
+	says("b", 0, "gang.disagrees", "gang-min");
+	rig_close(&rig);
+}
+
+T_CASE(a_lost_partition_forgets_its_gangs)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 4, 4, "4");
+	members("b", 0, 3, 4, "4");
+	rig_run(&rig);
+	rig_lost(&rig, home("a"));
+	rig_run(&rig);
+	(void)rig_answer(&rig, 0);
+	rig_run(&rig);
+	rig_own(&rig, home("a"));
+	rig_settle(&rig);
+	T_TRUE(bound("a") == 4);
+	rig_close(&rig);
+}
+
+T_CASE(other_settings_keep_gangs)
+{
+	const struct sched_settings other = {.backoff_first_ms = 77};
+
+	begin(NULL, 4, "4");
+	members("a", 0, 4, 4, "4");
+	rig_run(&rig);
+	members("b", 0, 3, 4, "1");
+	rig_run(&rig);
+	T_OK(sched_configure(rig.sched, &other, &rig.err), &rig.err);
+	T_TRUE(rig_answer(&rig, 0));
+	rig_settle(&rig);
+	T_EQ(bound("a"), 4);
+	members("b", 3, 4, 4, "1");
+	rig_settle(&rig);
+	T_EQ(bound("b"), 0);
+	rig_close(&rig);
+}
