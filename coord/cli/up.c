@@ -32,6 +32,7 @@ enum {
 	OPT_NODES,
 	OPT_PROFILE,
 	OPT_TTL,
+	OPT_LIFETIME,
 	PATH_SIZE = 4096,
 	SHARDS_MAX = 256,
 	PROCESSES_MAX = 32,
@@ -46,7 +47,7 @@ enum {
 struct up {
 	bool in_memory;
 	uint64_t shards, processes, clusters, nodes;
-	const char *profile, *ttl;
+	const char *profile, *ttl, *lifetime;
 	char placet[PATH_SIZE], placetd[PATH_SIZE + 16];
 	uv_loop_t loop; /* of the launched etcd */
 	struct etcd_launch *etcd;
@@ -90,6 +91,9 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 		return take_number("--nodes", arg, UINT32_MAX, &up->nodes, err);
 	case OPT_PROFILE:
 		up->profile = arg;
+		return PL_OK;
+	case OPT_LIFETIME:
+		up->lifetime = arg;
 		return PL_OK;
 	case OPT_TTL:
 		up->ttl = arg;
@@ -211,7 +215,8 @@ static enum pl_code start_daemons(struct up *up, struct pl_err *err)
 		(void)snprintf(name, sizeof name, "up-%" PRIu64, i);
 		(void)snprintf(shards, sizeof shards, "%" PRIu64, share);
 		left -= share;
-		code = children_start(&up->children, name, args, true, NULL, err);
+		code = children_start(&up->children, name, args, CHILD_SAYS_ERRORS, NULL,
+		                      err);
 	}
 	return code;
 }
@@ -268,6 +273,21 @@ static enum pl_code await_shards(struct up *up, struct pl_err *err)
 	return code;
 }
 
+/* Its member: pods that are bound there run, and end. */
+static enum pl_code run_cluster(struct up *up, const char *cluster, struct pl_err *err)
+{
+	char name[CHILDREN_NAME_SIZE + 16];
+	const char *const args[] = {
+		up->placet,   "sim-cluster",
+		"--run",      "--cluster",
+		cluster,      "--endpoints",
+		up->endpoint, up->lifetime == NULL ? NULL : "--lifetime",
+		up->lifetime, NULL};
+
+	(void)snprintf(name, sizeof name, "the member of %s", cluster);
+	return children_start(&up->children, name, args, CHILD_SAYS_NOTHING, NULL, err);
+}
+
 static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *err)
 {
 	char name[CHILDREN_NAME_SIZE], nodes[24];
@@ -281,7 +301,7 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 
 	(void)snprintf(name, sizeof name, "sim-%" PRIu64, number + 1);
 	(void)snprintf(nodes, sizeof nodes, "%" PRIu64, up->nodes);
-	code = children_start(&up->children, name, args, true, &child, err);
+	code = children_start(&up->children, name, args, CHILD_SAYS_ERRORS, &child, err);
 	if (code != PL_OK)
 		return code;
 	for (uint64_t begin_ms = pl_clock_ms(); !children_wait(child, 0);)
@@ -293,7 +313,7 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 		                  "with status %d",
 		                  name, child->status);
 	say("cluster   %s: %" PRIu64 " made-up nodes", name, up->nodes);
-	return PL_OK;
+	return run_cluster(up, name, err);
 }
 
 /* -- while it is up
@@ -341,6 +361,7 @@ static void say_how_to(const struct up *up)
 	say("  placet submit -f FILE.yaml      pods, Deployments, StatefulSets, Jobs");
 	say("  placet get pods; placet get nodes; placet shards --watch");
 	say("  placet explain pod NAMESPACE/NAME");
+	say("  placet delete pod NAMESPACE/NAME; placet nodes drain sim-1/node-000000");
 	say("  placet shard drain up-0-0; placet fsck");
 	say("Ctrl-C ends it, and everything in it.");
 }
@@ -415,6 +436,7 @@ static const struct option own[] = {{"store", required_argument, NULL, OPT_STORE
                                     {"nodes", required_argument, NULL, OPT_NODES},
                                     {"profile", required_argument, NULL, OPT_PROFILE},
                                     {"ttl", required_argument, NULL, OPT_TTL},
+                                    {"lifetime", required_argument, NULL, OPT_LIFETIME},
                                     {0}};
 
 static const struct options_spec spec = {
@@ -431,6 +453,8 @@ static const struct options_spec spec = {
 		"  --clusters N           of made-up machines (default 2)\n"
 		"  --nodes N              in each of them (default 1000)\n"
 		"  --profile FILE         what they are like (placet sim-cluster --help)\n"
+		"  --lifetime DURATION    of a pod that is bound, on average (default: until it\n"
+		"                         is deleted)\n"
 		"  --ttl DURATION         of the shards' leases (default 3s)\n",
 	.example = "  placet up\n"
 		   "  placet up --store memory --shards 1 --processes 1 --nodes 100\n",

@@ -16,7 +16,7 @@
 enum { LOOK_MS = 20, SIGNALED = 128, CANNOT_RUN = 127 };
 
 /* In the child. Only calls that are safe there. */
-static _Noreturn void become(const char *const *args, bool silent, pid_t parent)
+static _Noreturn void become(const char *const *args, enum child_says says, pid_t parent)
 {
 	sigset_t none;
 	int nowhere;
@@ -31,16 +31,17 @@ static _Noreturn void become(const char *const *args, bool silent, pid_t parent)
 	nowhere = open("/dev/null", O_RDWR);
 	if (nowhere >= 0) {
 		(void)dup2(nowhere, STDIN_FILENO);
-		if (silent)
-			(void)dup2(nowhere, STDOUT_FILENO);
+		(void)dup2(nowhere, STDOUT_FILENO);
+		if (says == CHILD_SAYS_NOTHING)
+			(void)dup2(nowhere, STDERR_FILENO);
 	}
 	(void)execv(args[0], unconst(args));
 	_exit(CANNOT_RUN);
 }
 
 enum pl_code children_start(struct children *all, const char *name,
-                            const char *const *args, bool silent, struct child **out,
-                            struct pl_err *err)
+                            const char *const *args, enum child_says says,
+                            struct child **out, struct pl_err *err)
 {
 	pid_t parent = getpid(), pid;
 	struct child *child;
@@ -54,7 +55,7 @@ enum pl_code children_start(struct children *all, const char *name,
 	if (pid < 0)
 		return pl_err_set(err, PL_IO, "%s: fork: %s", name, strerror(errno));
 	if (pid == 0)
-		become(args, silent, parent);
+		become(args, says, parent);
 	child = &all->child[all->count++];
 	*child = (struct child){.pid = pid};
 	(void)snprintf(child->name, sizeof child->name, "%s", name);

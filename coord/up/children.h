@@ -25,9 +25,12 @@ struct children {
 	unsigned count;
 };
 
-/* args ends with NULL; args[0] is the path. Its output is ours, or goes nowhere. */
+/* What of its output is ours; the rest goes nowhere. */
+enum child_says { CHILD_SAYS_ERRORS, CHILD_SAYS_NOTHING };
+
+/* args ends with NULL; args[0] is the path. */
 PL_NODISCARD enum pl_code children_start(struct children *all, const char *name,
-                                         const char *const *args, bool silent,
+                                         const char *const *args, enum child_says says,
                                          struct child **out, struct pl_err *err);
 /* Takes note of those that have ended. The first that has just done so; NULL: none. */
 struct child *children_ended(struct children *all);
