@@ -32,27 +32,28 @@ static bool takes_value(const struct bench_option *option)
 
 static void print_default(const struct bench_option *option)
 {
-	const char *text;
+	const char *text, *space = option->help[0] == 0 ? "" : " ";
 
 	switch (option->kind) {
 	case BENCH_COUNT:
 		if (*(const uint32_t *)option->at != 0)
-			(void)printf(" (default %" PRIu32 ")",
+			(void)printf("%s(default %" PRIu32 ")", space,
 			             *(const uint32_t *)option->at);
 		return;
 	case BENCH_SEED:
-		(void)printf(" (default %" PRIu64 ")", *(const uint64_t *)option->at);
+		(void)printf("%s(default %" PRIu64 ")", space,
+		             *(const uint64_t *)option->at);
 		return;
 	case BENCH_REAL:
-		(void)printf(" (default %g)", *(const double *)option->at);
+		(void)printf("%s(default %g)", space, *(const double *)option->at);
 		return;
 	case BENCH_TEXT:
 		text = *(const char *const *)option->at;
 		if (text != NULL)
-			(void)printf(" (default %s)", text);
+			(void)printf("%s(default %s)", space, text);
 		return;
 	case BENCH_WORD:
-		(void)printf(" (default %s)",
+		(void)printf("%s(default %s)", space,
 		             option->words[*(const unsigned *)option->at]);
 		return;
 	case BENCH_ON:

@@ -17,6 +17,8 @@ void fleet_check(const struct fleet_opts *opts)
 		bench_refuse(
 			"want 1 to %d processes, and 1 to %d shards, one each at least",
 			FLEET_PROCESSES_MAX, FLEET_SHARDS_MAX);
+	if (getenv("PLACETD") == NULL)
+		bench_refuse("PLACETD does not name the program; bench/run does that");
 	if (opts->shards > opts->partitions)
 		bench_refuse("want a partition for each shard at least");
 }

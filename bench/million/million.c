@@ -67,6 +67,10 @@ int main(int argc, char **argv)
 	         .high = FLEET_PROCESSES_MAX},
 		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "", .low = 1,
 	         .high = KEYS_PARTITIONS_MAX},
+		{"ttl", BENCH_COUNT, &opts.fleet.ttl_s, "S",
+	         "of the shards' leases (default placetd's own). A store\n"
+	         "with little of a processor for itself keeps them waiting",
+	         .low = 2, .high = 3600},
 		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "of the placing", .low = 1},
 		{"idle", BENCH_COUNT, &opts.idle_s, "S",
 	         "over when nothing more was bound for so long", .low = 1},
