@@ -124,6 +124,54 @@ T_CASE(it_waits_until_enough_are_there)
 	rig_close(&rig);
 }
 
+/* Nor is a member there that may not run yet, or runs no more. */
+T_CASE(who_is_gated_or_over_does_not_count)
+{
+	char key[64];
+
+	begin(NULL, 4, "4");
+	members("a", 0, 2, 3, "1");
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-2/spec", home("a"));
+	rig_put(&rig, key,
+	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-2\",\"annotations\":"
+	        "{\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"3\"}},\"spec\":{"
+	        "\"schedulingGates\":[{\"name\":\"later\"}],\"containers\":[{\"name\":"
+	        "\"c\"}]}}");
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/state", home("a"));
+	rig_put(&rig, key,
+	        "{\"v\":1,\"phase\":\"Succeeded\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	member("a", 3, 3, "1");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	wait_ms(1000);
+	T_EQ(bound("a"), 0);
+	says("a", 0, "gang.incomplete", "2 of 3");
+	member("a", 2, 3, "1"); /* no gate any more */
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_EQ(bound("a"), 3);
+	rig_close(&rig);
+}
+
+/* None of it goes to where only some of it would. */
+T_CASE(what_is_too_large_for_a_transaction_waits)
+{
+	begin(NULL, 4, "8");
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 32});
+	members("a", 0, 16, 16, "1");
+	members("b", 0, 4, 4, "1");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 0);
+	T_EQ(bound("b"), 4);
+	says("a", 0, "gang.large", "16 members");
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 1024});
+	members("a", 16, 17, 16, "1");
+	rig_settle(&rig);
+	T_EQ(bound("a"), 17);
+	rig_close(&rig);
+}
+
 T_CASE(those_that_come_later_join)
 {
 	begin(NULL, 4, "4");

@@ -1,0 +1,194 @@
+/*
+ * Gangs of several shards over one store, in random histories: members that come late, or
+ * go before they are bound, answers that are lost, partitions that change hands. After
+ * each step of each gang none is bound, or its minimum; no node holds more than it has,
+ * and no pod is on two; in the end all are bound.
+ */
+#include "shardsched/shard/shards_rig.h"
+
+enum { GANGS = 6, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 1500 };
+
+static bool there[GANGS][MEMBERS];
+static uint64_t gone_ever, late_ever, failed_ever;
+
+static uint32_t home_of_gang(uint32_t gang)
+{
+	char name[8];
+	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
+	uint32_t out = 0;
+
+	(void)snprintf(name, sizeof name, "g-%u", gang);
+	group.gang = pl_span_str(name);
+	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
+	return out;
+}
+
+static void put_member(uint32_t gang, uint32_t i)
+{
+	char key[96], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/spec",
+	               home_of_gang(gang), gang, i);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p-%u-%u\","
+	               "\"annotations\":{\"placet.io/gang\":\"g-%u\","
+	               "\"placet.io/gang-min\":\"%u\"}},\"spec\":{\"containers\":[{"
+	               "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+	               gang, i, gang, (unsigned)LEAST);
+	rig_put(&rig, key, json);
+	there[gang][i] = true;
+}
+
+static bool is_bound(uint32_t gang, uint32_t i, struct pod_state *state)
+{
+	char name[16];
+	int phase;
+
+	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
+	*state = rig_state(&rig, home_of_gang(gang), name, &phase);
+	return phase == STATE_BOUND;
+}
+
+/* -- what must always be so ---------------------------------------------------- */
+
+static uint32_t check_gang(uint32_t gang)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		struct pod_state state;
+
+		count += is_bound(gang, i, &state);
+	}
+	T_TRUE(count == 0 || count >= LEAST);
+	return count;
+}
+
+static void check_node(uint32_t n, uint32_t *listed)
+{
+	char name[16];
+	struct alloc alloc;
+
+	(void)snprintf(name, sizeof name, "%s", node_name(n));
+	alloc = rig_alloc(&rig, home_of_node(name), name);
+	T_TRUE(alloc.used.cpu_milli <= CPUS * 1000);
+	T_EQ(alloc.used.cpu_milli, (int64_t)alloc.pods * 1000);
+	for (uint32_t i = 0; i < alloc.pods; i++) {
+		char *rest;
+		uint32_t gang = (uint32_t)strtoul((const char *)alloc.pod[i].name.at + 2,
+		                                  &rest, 10);
+		uint32_t member = (uint32_t)strtoul(rest + 1, NULL, 10);
+		struct pod_state state;
+
+		T_TRUE(gang < GANGS && member < MEMBERS);
+		T_TRUE(is_bound(gang, member, &state));
+		T_TRUE(pl_span_eq(state.node, pl_span_str(name)));
+	}
+	*listed += alloc.pods;
+}
+
+static uint32_t check_all(void)
+{
+	uint32_t bound = 0, listed = 0;
+
+	for (uint32_t gang = 0; gang < GANGS; gang++)
+		bound += check_gang(gang);
+	for (uint32_t n = 0; n < NODES; n++)
+		check_node(n, &listed);
+	T_EQ(bound, listed);
+	return bound;
+}
+
+/* -- steps --------------------------------------------------------------------- */
+
+/* By whoever submitted it, who compares that it is not bound. */
+static void take_back(uint32_t gang, uint32_t i)
+{
+	struct pod_state state;
+	char key[96];
+
+	if (is_bound(gang, i, &state))
+		return;
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/",
+	               home_of_gang(gang), gang, i);
+	rig.store.revision++;
+	rig_unset_all(&rig.store, kv_prefix(pl_span_str(key)));
+	there[gang][i] = false;
+	gone_ever++;
+}
+
+static void step(void)
+{
+	uint32_t gang = below(GANGS), i = below(MEMBERS);
+
+	be(below(SHARDS));
+	switch (below(24)) {
+	case 0:
+	case 1:
+		late_ever += !there[gang][i];
+		if (!there[gang][i])
+			put_member(gang, i);
+		break;
+	case 2:
+		if (there[gang][i] && pl_rng_chance(&rng, 1, 4))
+			take_back(gang, i);
+		break;
+	default:
+		shards_step();
+	}
+	(void)check_all();
+}
+
+static void calm_down(void)
+{
+	for (uint32_t gang = 0; gang < GANGS; gang++)
+		for (uint32_t i = 0; i < MEMBERS; i++)
+			if (!there[gang][i])
+				put_member(gang, i);
+	for (unsigned i = 0; i < 2000 && check_all() < PODS; i++) {
+		for (unsigned n = 0; n < SHARDS; n++) {
+			be(n);
+			rig_settle(&rig);
+			(void)check_all();
+		}
+		rig.now_ms += 250;
+	}
+	T_EQ(check_all(), PODS);
+}
+
+static void count(void)
+{
+	for (uint32_t n = 0; n < NODES; n++) {
+		uint32_t p = home_of_node(node_name(n));
+		struct alloc alloc = rig_alloc(&rig, p, node_name(n));
+
+		for (uint32_t i = 0; i < alloc.pods; i++)
+			abroad_ever += owner[alloc.pod[i].partition] != owner[p];
+	}
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct sched_figures figures;
+
+		be(i);
+		sched_figures(rig.sched, &figures);
+		failed_ever += figures.bundles_failed;
+	}
+}
+
+T_CASE_SECONDS(whole_or_not_at_all, 200)
+{
+	pl_rng_init(&rng, t_seed());
+	for (unsigned i = 0; i < 16; i++) {
+		memset(there, 0, sizeof there);
+		open_all(t_seed() + i);
+		for (unsigned n = 0; n < STEPS; n++)
+			step();
+		calm_down();
+		count();
+		close_all();
+	}
+	printf("%" PRIu64 " late, %" PRIu64 " gone, %" PRIu64 " abroad, %" PRIu64
+	       " bundles failed, %" PRIu64 " moves, %" PRIu64 " answers lost\n",
+	       late_ever, gone_ever, abroad_ever, failed_ever, moves_ever, lost_ever);
+	T_TRUE(gone_ever > 24 && abroad_ever > 24 && failed_ever > 12);
+	T_TRUE(moves_ever > 24 && lost_ever > 12);
+}
