@@ -23,8 +23,9 @@ void abroad_init(struct sched *sched)
 {
 	pl_list_init(&sched->abroad.ready);
 	pl_list_init(&sched->abroad.visitors);
+	pl_list_init(&sched->abroad.crowd);
 	sched->abroad.window = 1;
-	sched->abroad.most = 8;
+	sched->abroad.most = 1;
 }
 
 void travel_done(struct travel *travel)
@@ -39,17 +40,18 @@ static struct travel *travel_of(struct sched_pod *pod)
 	return &class_more_of(pod->queue.class)->travel;
 }
 
-/* -- waiting for visits --------------------------------------------------- */
+/* -- waiting for visits, or for room in errands
+ * --------------------------------------------------- */
 
 /* False: one of its class does already. */
-static bool wait_here(struct sched *sched, struct sched_pod *pod)
+static bool wait_in(struct sched *sched, struct sched_pod *pod, struct pl_list *list)
 {
 	struct travel *travel = travel_of(pod);
 
 	if (travel->visitors > 0)
 		return false;
 	pod_unlink(sched, pod);
-	pl_list_add_tail(&sched->abroad.visitors, &pod->link);
+	pl_list_add_tail(list, &pod->link);
 	pod->linked = LINKED_VISIT;
 	travel->visitors++;
 	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT, true, REASON_NONE,
@@ -57,11 +59,10 @@ static bool wait_here(struct sched *sched, struct sched_pod *pod)
 	return true;
 }
 
-void abroad_wake(struct sched *sched)
+static void wake(struct sched *sched, struct pl_list *list, uint32_t most)
 {
-	while (!pl_list_empty(&sched->abroad.visitors)) {
-		struct sched_pod *pod =
-			PL_LIST_ITEM(sched->abroad.visitors.next, struct sched_pod, link);
+	while (most-- > 0 && !pl_list_empty(list)) {
+		struct sched_pod *pod = PL_LIST_ITEM(list->next, struct sched_pod, link);
 
 		pod_unlink(sched, pod);
 		PL_ASSERT(pod->place == POD_QUEUED);
@@ -69,6 +70,16 @@ void abroad_wake(struct sched *sched)
 		    pod->queue.place == QUEUE_WAITING)
 			queue_activate(sched->queue, &pod->queue, sched->now_ms);
 	}
+}
+
+void abroad_visited(struct sched *sched)
+{
+	wake(sched, &sched->abroad.visitors, UINT32_MAX);
+}
+
+void abroad_room(struct sched *sched, uint32_t room)
+{
+	wake(sched, &sched->abroad.crowd, room);
 }
 
 /* -- where to look -------------------------------------------------------- */
@@ -170,9 +181,9 @@ static bool take(struct sched *sched, struct sched_pod *pod, uint32_t slot)
 	struct sched_node *node = sched->by_slot[slot];
 
 	if (node->scope == NODE_ABROAD && !visit_is_fresh(sched, node->partition))
-		return wait_here(sched, pod);
-	if (sched->abroad.waiting >= ABROAD_WAITING_MAX)
-		return wait_here(sched, pod);
+		return wait_in(sched, pod, &sched->abroad.visitors);
+	if (errands_room(sched) == 0) /* it would only grow old there */
+		return wait_in(sched, pod, &sched->abroad.crowd);
 	decide_assume(sched, pod, node);
 	return true;
 }
@@ -193,5 +204,6 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 		if (!mark_tried(sched, travel_of(pod)))
 			return false;
 	}
-	return visit_some(sched, pod, draw) && wait_here(sched, pod);
+	return visit_some(sched, pod, draw) &&
+	       wait_in(sched, pod, &sched->abroad.visitors);
 }

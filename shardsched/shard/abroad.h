@@ -157,8 +157,6 @@ void digests_dirty(struct sched *sched, uint32_t partition);
 
 /* -- abroad.c -------------------------------------------------------- */
 
-enum { ABROAD_WAITING_MAX = 512 }; /* pods, at nodes of others */
-
 /* Of a class of pods. */
 struct travel {
 	uint32_t *tried;   /* by partition: the number of the offer; NULL: none yet */
@@ -167,12 +165,15 @@ struct travel {
 
 struct abroad {
 	struct pl_list ready;    /* nodes, as sched.ready */
-	struct pl_list visitors; /* pods, by link */
+	struct pl_list visitors; /* pods, by link, that wait for a visit */
+	struct pl_list crowd;    /* and those that wait for room in errands */
 	uint32_t waiting;        /* pods, at nodes of others */
 	uint32_t out;            /* calls */
 	uint32_t window;         /* that may be */
 	uint32_t streak;         /* that went through since the window grew */
 	uint32_t most;           /* placements in one */
+	uint64_t pause_ms;       /* after the last conflict */
+	uint64_t resume_ms;      /* no call before */
 	uint64_t aside_ms;       /* when the first node comes back; 0: none is aside */
 };
 
@@ -184,13 +185,16 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 /* May what happened to a digest help that class? */
 bool abroad_hint(const struct sched *sched, const struct queue_class *class,
                  const struct queue_event *event);
-/* What it waited for has come. */
-void abroad_wake(struct sched *sched);
+/* What they waited for has come: a visit; room for so many. */
+void abroad_visited(struct sched *sched);
+void abroad_room(struct sched *sched, uint32_t room);
 void travel_done(struct travel *travel);
 
 /* -- errands.c ------------------------------------------------------- */
 
 void abroad_run(struct sched *sched);
+/* For how many placements there is room at the moment. */
+uint32_t errands_room(const struct sched *sched);
 bool abroad_may(const struct sched *sched);
 uint64_t abroad_deadline_ms(const struct sched *sched);
 /* A call on others' nodes ended. */

@@ -1,9 +1,10 @@
 /*
  * Commits on nodes of others: in transactions of their own, small ones, so that nobody
- * who is in the way there holds up what is put on own nodes. How many are under way, and
- * how much is in one, follows from how they fare: a little more after each that went
- * through, half of it after a conflict. A node that keeps refusing is set aside for a
- * while, longer each time.
+ * who is in the way there holds up what is put on own nodes. How many are under way, how
+ * much is in one and how long to wait follows from how they fare: a little more after
+ * each that went through; after a conflict half of it, and a pause that doubles, since
+ * where the owner is busy the next one would conflict as well. A node that keeps refusing
+ * is set aside for a while, longer each time.
  */
 #include "shardsched/shard/inner.h"
 
@@ -13,6 +14,9 @@ enum {
 	REFUSALS = 3,
 	ASIDE_MS = 1000,
 	ASIDE_MAX_MS = 60000,
+	BUSY_MS = 100, /* between two, while own nodes are put: others will be as busy */
+	PAUSE_MS = 20, /* after a conflict, and twice that after the next */
+	PAUSE_MAX_MS = 1000,
 };
 
 static bool add_some(struct sched *sched, struct call *call)
@@ -47,13 +51,27 @@ static bool send(struct sched *sched)
 		return false;
 	}
 	call_post(sched, call);
+	if (sched->commits > 0 && sched->abroad.resume_ms < sched->now_ms + BUSY_MS)
+		sched->abroad.resume_ms = sched->now_ms + BUSY_MS;
 	return true;
+}
+
+uint32_t errands_room(const struct sched *sched)
+{
+	const struct abroad *abroad = &sched->abroad;
+	uint32_t calls = abroad->window > abroad->out ? abroad->window - abroad->out : 0;
+	uint32_t most = calls * abroad->most;
+
+	if (sched->now_ms < abroad->resume_ms || most < abroad->waiting)
+		return 0;
+	return most - abroad->waiting;
 }
 
 bool abroad_may(const struct sched *sched)
 {
 	return !pl_list_empty(&sched->abroad.ready) &&
-	       sched->abroad.out < sched->abroad.window;
+	       sched->abroad.out < sched->abroad.window &&
+	       sched->now_ms >= sched->abroad.resume_ms;
 }
 
 /* -- nodes that refuse ------------------------------------------------------ */
@@ -104,11 +122,18 @@ void abroad_run(struct sched *sched)
 	bring_back(sched);
 	while (abroad_may(sched) && send(sched))
 		;
+	abroad_room(sched, errands_room(sched));
 }
 
 uint64_t abroad_deadline_ms(const struct sched *sched)
 {
-	return sched->abroad.aside_ms == 0 ? UINT64_MAX : sched->abroad.aside_ms;
+	const struct abroad *abroad = &sched->abroad;
+	uint64_t at_ms = abroad->aside_ms == 0 ? UINT64_MAX : abroad->aside_ms;
+
+	if (!(pl_list_empty(&abroad->ready) && pl_list_empty(&abroad->crowd)) &&
+	    abroad->resume_ms > sched->now_ms && abroad->resume_ms < at_ms)
+		at_ms = abroad->resume_ms;
+	return at_ms;
 }
 
 /* -- how they fare ----------------------------------------------------------- */
@@ -117,14 +142,18 @@ void abroad_answered(struct sched *sched, const struct call *call, bool conflict
 {
 	struct abroad *abroad = &sched->abroad;
 
-	if (abroad->waiting < ABROAD_WAITING_MAX / 2)
-		abroad_wake(sched);
 	if (conflict) {
 		abroad->window = abroad->window > 1 ? abroad->window / 2 : 1;
 		abroad->most = abroad->most > 1 ? abroad->most / 2 : 1;
 		abroad->streak = 0;
+		abroad->pause_ms =
+			abroad->pause_ms * 2 < PAUSE_MS ? PAUSE_MS : abroad->pause_ms * 2;
+		if (abroad->pause_ms > PAUSE_MAX_MS)
+			abroad->pause_ms = PAUSE_MAX_MS;
+		abroad->resume_ms = sched->now_ms + abroad->pause_ms;
 		return;
 	}
+	abroad->pause_ms /= 2;
 	if (call->placements >= abroad->most && abroad->most < MOST)
 		abroad->most++;
 	if (++abroad->streak >= abroad->window && abroad->window < SCHED_ABROAD_MAX) {

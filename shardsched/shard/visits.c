@@ -99,7 +99,7 @@ void visit_drop(struct sched *sched, uint32_t partition)
 	visit->moot = visit->out;
 	visit->after_ms = 0;
 	forget(sched, partition);
-	abroad_wake(sched);
+	abroad_visited(sched);
 }
 
 bool visit_is_fresh(struct sched *sched, uint32_t partition)
@@ -191,7 +191,7 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	if (sched->visits.due_ms == 0)
 		sched->visits.due_ms = sched->now_ms + VISIT_KEPT_MS;
 	abroad_settle(sched, partition);
-	abroad_wake(sched);
+	abroad_visited(sched);
 }
 
 /* -- and grows old ----------------------------------------------------- */
