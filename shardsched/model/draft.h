@@ -88,6 +88,7 @@ struct draft_taint {
 	struct pl_span key;
 	struct pl_span value;
 	struct pl_span effect;
+	int64_t added_ms; /* timeAdded; 0: not said */
 };
 
 struct draft_taints {
@@ -101,6 +102,7 @@ struct draft_toleration {
 	struct pl_span value;
 	struct pl_span effect;
 	bool has_seconds;
+	int64_t seconds;
 };
 
 struct draft_tolerations {

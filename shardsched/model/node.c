@@ -17,6 +17,7 @@ static void take_taints(struct reader *reader, struct pl_json spec,
 			.key = reader_text(reader, item, "key"),
 			.value = reader_text(reader, item, "value"),
 			.effect = reader_text(reader, item, "effect"),
+			.added_ms = reader_time(reader, item, "timeAdded"),
 		};
 	}
 }
@@ -131,12 +132,27 @@ static enum pl_code sums_of(struct draft_amounts amounts, struct resource_sums *
 	return PL_OK;
 }
 
+static int64_t tainted_since(struct draft_taints taints)
+{
+	int64_t first_ms = 0;
+
+	for (uint32_t i = 0; i < taints.count; i++) {
+		const struct draft_taint *taint = &taints.at[i];
+
+		if (pl_span_eq(taint->effect, PL_SPAN_LIT("NoExecute")) &&
+		    taint->added_ms > 0 && (first_ms == 0 || taint->added_ms < first_ms))
+			first_ms = taint->added_ms;
+	}
+	return first_ms;
+}
+
 enum pl_code node_make(struct model *model, struct pl_arena *arena,
                        const struct node_draft *draft, struct node *out,
                        struct pl_err *err)
 {
 	struct resource_sums sums = {0};
-	struct node made = {.unschedulable = draft->unschedulable};
+	struct node made = {.unschedulable = draft->unschedulable,
+	                    .tainted_ms = tainted_since(draft->taints)};
 	struct maker maker;
 	enum pl_code code;
 

@@ -25,6 +25,7 @@ struct node {
 	uint32_t name;
 	uint32_t uid; /* 0: not said */
 	bool unschedulable;
+	int64_t tainted_ms; /* the first of its NoExecute taints was added; 0: not said */
 };
 
 /* As pod_draft_read. */

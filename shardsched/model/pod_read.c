@@ -40,13 +40,13 @@ static void take_tolerations(struct reader *reader, struct pl_json spec,
 	if (all->at == NULL)
 		return;
 	PL_JSON_EACH (item, list) {
-		(void)reader_int64(reader, item, "tolerationSeconds"); /* its type */
 		all->at[i++] = (struct draft_toleration){
 			.key = reader_text(reader, item, "key"),
 			.op = reader_text(reader, item, "operator"),
 			.value = reader_text(reader, item, "value"),
 			.effect = reader_text(reader, item, "effect"),
 			.has_seconds = reader_has(item, "tolerationSeconds"),
+			.seconds = reader_int64(reader, item, "tolerationSeconds"),
 		};
 	}
 }

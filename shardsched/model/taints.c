@@ -56,6 +56,15 @@ void taints_release(struct model *model, const struct intern_item *value)
 	}
 }
 
+static int32_t seconds_of(const struct draft_toleration *from)
+{
+	if (!from->has_seconds)
+		return TOLERATION_EVER;
+	if (from->seconds < 0)
+		return 0;
+	return from->seconds > INT32_MAX ? INT32_MAX : (int32_t)from->seconds;
+}
+
 const struct tolerations *tolerations_make(struct maker *maker,
                                            struct draft_tolerations draft)
 {
@@ -67,7 +76,8 @@ const struct tolerations *tolerations_make(struct maker *maker,
 		const struct draft_toleration *from = &draft.at[i];
 
 		made->row[made->count++] =
-			(struct toleration){.key = maker_name(maker, from->key),
+			(struct toleration){.seconds = seconds_of(from),
+		                            .key = maker_name(maker, from->key),
 		                            .value = maker_text(maker, from->value),
 		                            .op = (uint16_t)op_of(from->op),
 		                            .effect = (uint16_t)effect_of(from->effect)};
@@ -116,4 +126,25 @@ const struct taint *taints_first_untolerated(const struct taints *taints,
 		    !tolerations_cover(tolerations, &taints->row[i]))
 			return &taints->row[i];
 	return NULL;
+}
+
+int32_t taints_bear_s(const struct taints *taints, const struct tolerations *tolerations)
+{
+	int32_t least = TOLERATION_EVER;
+
+	for (uint32_t i = 0; i < taints->count; i++) {
+		const struct toleration *by = NULL;
+
+		if (taints->row[i].effect != TAINT_NO_EXECUTE)
+			continue;
+		for (uint32_t n = 0; n < tolerations->count && by == NULL; n++)
+			if (toleration_covers(&tolerations->row[n], &taints->row[i]))
+				by = &tolerations->row[n];
+		if (by == NULL)
+			return 0;
+		if (by->seconds != TOLERATION_EVER &&
+		    (least == TOLERATION_EVER || by->seconds < least))
+			least = by->seconds;
+	}
+	return least;
 }

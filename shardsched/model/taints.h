@@ -34,7 +34,10 @@ struct toleration {
 	uint32_t value; /* never 0 */
 	uint16_t op;
 	uint16_t effect; /* TAINT_ANY: all */
+	int32_t seconds; /* of NoExecute: so long; TOLERATION_EVER: without end */
 };
+
+enum { TOLERATION_EVER = -1 };
 
 struct tolerations {
 	struct intern_item item;
@@ -54,6 +57,11 @@ bool tolerations_cover(const struct tolerations *tolerations, const struct taint
 const struct taint *taints_first_untolerated(const struct taints *taints,
                                              const struct tolerations *tolerations,
                                              uint32_t effects);
+
+/* How long a pod may stay on a node with these taints, in seconds, as kube's taint
+ * eviction has it: 0 if some NoExecute is not tolerated, TOLERATION_EVER if all are
+ * without end, else the least of those that tolerate, the first for each taint. */
+int32_t taints_bear_s(const struct taints *taints, const struct tolerations *tolerations);
 
 #define TAINT_BIT(effect) (UINT32_C(1) << (effect))
 /* What keeps a pod away. */

@@ -76,6 +76,9 @@ enum state_end ends_of(const struct sched *sched, const struct sched_pod *pod)
 	if (has_place(pod) && state.ended == STATE_ENDED_NOT && pod->listed == 0 &&
 	    is_gone(sched, pod))
 		state.ended = STATE_ENDED_GONE;
+	if ((pod->flags & POD_TAINTED) != 0 && pod->phase == STATE_BOUND &&
+	    state.ask == STATE_ASK_NONE)
+		state.ask = STATE_ASK_EVICT;
 	end = state_end(&state);
 	return end == STATE_END_PENDING && pod->rev[FACT_SPEC] == 0 ? STATE_END_REMOVE
 	                                                            : end;

@@ -15,6 +15,9 @@ static struct pl_span reason_of(const struct sched *sched, const struct sched_po
 	if (pod_is_doomed(pod) && end == STATE_END_TERMINATE &&
 	    pod->ask == STATE_ASK_NONE)
 		return sched_text(sched, sched->preempted);
+	if ((pod->flags & POD_TAINTED) != 0 && end == STATE_END_TERMINATE &&
+	    pod->ask == STATE_ASK_NONE)
+		return PL_SPAN_LIT("taint.noexecute");
 	if (pod->why != 0)
 		return sched_text(sched, pod->why);
 	if (end == STATE_END_TERMINATE)
@@ -327,6 +330,7 @@ static void now_is(struct sched *sched, const struct call_item *item, int64_t re
 	struct sched_pod *pod = item->pod;
 	enum state_end end = (enum state_end)item->end;
 
+	pod->flags &= (uint16_t)~POD_TAINTED;
 	if (end == STATE_END_TERMINATE) {
 		if (pod_is_doomed(pod) && pod->ask == STATE_ASK_NONE)
 			pod_set_why(sched, pod, sched->preempted);

@@ -433,3 +433,92 @@ T_CASE(whose_node_comes_back_is_left_alone)
 	T_EQ(rig_alloc(&rig, home("n-1"), "n-1").pods, 0);
 	down();
 }
+
+/* -- taints ------------------------------------------------------------------- */
+
+static void tainted_node(const char *taints)
+{
+	char spec[256];
+
+	(void)snprintf(spec, sizeof spec, "\"taints\":[%s]", taints);
+	rig.store.revision++;
+	rig_set(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-1"),
+	        pl_span_str(rig_node_json("n-1", "8", spec)));
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"),
+	        pl_arena_dup(&rig.store.arena,
+	                     pl_span_str(rig_value(&rig, "/alloc/0000/east/n-1"))));
+}
+
+#define TOLERATES(more) \
+	",\"tolerations\":[{\"key\":\"gone\",\"operator\":\"Exists\"" more "}]"
+
+/* a tolerates nothing, b for ever, c for two seconds. */
+static void up_tainted(void)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", TOLERATES(""));
+	rig_pod(&rig, 1, "c", "1",
+	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":2"));
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(phase_of("c"), "Bound");
+}
+
+static void seconds(int count)
+{
+	for (int i = 0; i < count; i++) {
+		rig.now_ms += 1000;
+		rig_settle(&rig);
+	}
+}
+
+T_CASE(who_does_not_tolerate_a_taint_leaves_its_node)
+{
+	struct pod_state state;
+	int phase;
+
+	up_tainted();
+	tainted_node("{\"key\":\"gone\",\"effect\":\"NoExecute\"}");
+	seconds(1);
+	state = rig_state(&rig, 1, "a", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	T_TRUE(state.next_pending);
+	T_SPAN(state.reason, PL_SPAN_LIT("taint.noexecute"));
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Terminating");
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_GONE});
+	seconds(1);
+	T_STR(phase_of("a"), "Pending");
+	down();
+}
+
+T_CASE(taints_that_go_in_time_move_nobody)
+{
+	up_tainted();
+	tainted_node("{\"key\":\"gone\",\"effect\":\"NoSchedule\"}");
+	seconds(4);
+	T_STR(phase_of("a"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	/* Since long ago, but the pod has come just now. */
+	rig_pod(&rig, 1, "d", "1",
+	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":100"));
+	tainted_node("");
+	rig_settle(&rig);
+	T_STR(phase_of("d"), "Bound");
+	tainted_node("{\"key\":\"gone\",\"effect\":\"NoExecute\",\"timeAdded\":"
+	             "\"2020-01-01T00:00:00Z\"}");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Terminating");
+	T_STR(phase_of("d"), "Bound");
+	tainted_node("");
+	seconds(200);
+	T_STR(phase_of("d"), "Bound");
+	down();
+}

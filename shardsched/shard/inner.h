@@ -90,6 +90,8 @@ struct sched_node {
 	struct pl_list holding; /* has holds */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	struct pl_list ending;  /* pods that are to leave, by link */
+	struct pl_list tainted; /* it has NoExecute among its taints */
+	int64_t tainted_ms;     /* since when, on the wall's clock */
 	uint32_t waiting_count;
 	uint32_t bundled; /* of these */
 	uint8_t call;     /* its number and one; 0: in none */
@@ -147,6 +149,7 @@ enum {
 	POD_REFUSED = 1 << 7,  /* no class: no profile, or no room */
 	POD_SAID = 1 << 8,     /* its state tells why it is pending, as far as known */
 	POD_BUNDLED = 1 << 9,  /* it waits as a part of the bundle */
+	POD_TAINTED = 1 << 13, /* its node's taints are not tolerated any more */
 	POD_REMOVED = 1 << 10, /* by us; the store's word of it is to come */
 };
 
@@ -316,6 +319,8 @@ struct sched {
 	uint64_t doubts_ms;              /* when the first become the second */
 	struct pl_list ends, ends_later; /* pods: without a node; when ends_ms has come */
 	struct pl_list astray;           /* pods that no node here lists */
+	struct pl_list tainted;          /* nodes */
+	uint64_t taints_ms;              /* when they are looked at again */
 	uint64_t ends_ms;                /* until then nobody ends */
 	uint64_t repair_ms;              /* 0: nothing failed */
 	uint32_t waiting;
@@ -631,6 +636,11 @@ bool ends_pod(const struct sched *sched, const struct sched_pod *pod);
 enum state_end ends_of(const struct sched *sched, const struct sched_pod *pod);
 /* Into the lists of those that are to end, or out of them. */
 void ends_settle(struct sched *sched, struct sched_pod *pod);
+/* Its Node is known, or is another one. */
+void taints_settle(struct sched *sched, struct sched_node *node);
+/* Who may not stay on a tainted node any more is to leave it. */
+void taints_run(struct sched *sched);
+uint64_t taints_deadline_ms(const struct sched *sched);
 /* Those that could not for a while. */
 void ends_again(struct sched *sched);
 uint64_t ends_again_ms(const struct sched *sched);

@@ -53,6 +53,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->holding);
 	pl_list_init(&node->bundle);
 	pl_list_init(&node->ending);
+	pl_list_init(&node->tainted);
 	pl_list_init(&node->of_partition);
 	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
 	return node;
@@ -86,6 +87,7 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	PL_ASSERT(node->slot == SNAPSHOT_NONE && node->waiting_count == 0);
 	PL_ASSERT(pl_list_empty(&node->ending));
 	sched->astray_due = true;
+	pl_list_del(&node->tainted);
 	pl_list_del(&node->of_partition);
 	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
@@ -281,6 +283,7 @@ static void settle(struct sched *sched, struct sched_node *node)
 void node_settle(struct sched *sched, struct sched_node *node)
 {
 	settle(sched, node);
+	taints_settle(sched, node);
 	node_ready(sched, node);
 }
 

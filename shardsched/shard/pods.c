@@ -372,7 +372,7 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	pod->phase = PHASE_NONE;
 	pod->ask = pod->ended = pod->next_pending = 0;
-	pod->flags &= (uint16_t)~POD_REMOVED;
+	pod->flags &= (uint16_t) ~(POD_REMOVED | POD_TAINTED);
 	pod_set_at(sched, pod, 0, 0);
 	pod_set_why(sched, pod, 0);
 	pod_settle(sched, pod);

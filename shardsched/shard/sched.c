@@ -181,6 +181,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->ends);
 	pl_list_init(&sched->ends_later);
 	pl_list_init(&sched->astray);
+	pl_list_init(&sched->tainted);
 	pl_list_init(&sched->holding);
 	for (unsigned i = 0; i < 2; i++) {
 		pl_list_init(&sched->doubts[i]);
@@ -474,6 +475,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 		decide_run(sched, work);
 	bundle_run(sched);
 	commit_run(sched);
+	taints_run(sched);
 	ends_run(sched);
 	abroad_run(sched);
 	unsched_run(sched);
@@ -494,6 +496,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	if (decide_may(sched) || commit_may(sched) || abroad_may(sched) ||
 	    bundle_may(sched))
 		return 0;
+	at_ms = earlier(at_ms, taints_deadline_ms(sched));
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
 	at_ms = earlier(at_ms, whole_deadline_ms(sched));
