@@ -12,10 +12,10 @@
 #include "shardsched/ledger/state.h"
 #include "store/kv/kv.h"
 
-enum {
-	WISH_BATCH_MAX = 64,      /* pods in a transaction */
-	WISH_BY_NAME = UINT32_MAX /* its name says where it stands */
-};
+enum { WISH_BATCH_MAX = 64 }; /* pods in a transaction */
+
+/* A partition: its name says where it stands. */
+#define WISH_BY_NAME UINT32_MAX
 
 struct wishes;
 
