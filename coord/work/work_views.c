@@ -102,7 +102,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 	work_kick(home);
 }
 
-static enum pl_code open(struct work *work, enum sched_view which, struct pl_err *err)
+static enum pl_code begin(struct work *work, enum sched_view which, struct pl_err *err)
 {
 	struct view *view = pl_calloc(1, sizeof *view);
 	struct relist_opts opts = {.keys = keys_of(which), .page_keys = WORK_PAGE_KEYS};
@@ -113,8 +113,8 @@ static enum pl_code open(struct work *work, enum sched_view which, struct pl_err
 	view->work = view->home = work;
 	view->which = which;
 	if (work->opts.sched.seed != 0)
-		opts.seed =
-			work->opts.sched.seed + KEYS_PARTITIONS_MAX * SCHED_PARTS + which;
+		opts.seed = work->opts.sched.seed +
+		            (uint64_t)KEYS_PARTITIONS_MAX * SCHED_PARTS + which;
 	code = relist_open(work->kv, &opts, on_note, view, &view->relist, err);
 	if (code != PL_OK) {
 		free(view);
@@ -139,7 +139,7 @@ void views_follow(struct work *work)
 		if (!wanted) {
 			stop(work->view[i]);
 			sched_view_closed(work->sched, which);
-		} else if (now >= work->view_ms && open(work, which, &err) != PL_OK) {
+		} else if (now >= work->view_ms && begin(work, which, &err) != PL_OK) {
 			work->view_ms = now + WORK_RETRY_MS;
 			work_tell(work, &(struct work_told){.what = WORK_TROUBLE,
 			                                    .part = names[i],
