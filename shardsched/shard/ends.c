@@ -107,6 +107,20 @@ static void link_to(struct sched *sched, struct sched_pod *pod, struct pl_list *
 	sched->ending++;
 }
 
+/* It is to leave a node of others, which is not known here: so it has to be. */
+static void look_abroad(struct sched *sched, const struct sched_pod *pod)
+{
+	uint32_t partition;
+
+	if (!is_ours(sched, pod) || ends_of(sched, pod) == STATE_END_NONE ||
+	    partition_of_node(sched_text(sched, pod->at[0]),
+	                      sched_text(sched, pod->at[1]), sched->opts.partitions,
+	                      &partition, NULL) != PL_OK ||
+	    sched->partition[partition].owned)
+		return;
+	visit_want(sched, partition);
+}
+
 void ends_settle(struct sched *sched, struct sched_pod *pod)
 {
 	enum where where = wanted(sched, pod);
@@ -120,6 +134,7 @@ void ends_settle(struct sched *sched, struct sched_pod *pod)
 		if (has_place(pod) && pod->listed == 0 && pod_is_owned(sched, pod)) {
 			pl_list_add_tail(&sched->astray, &pod->link);
 			pod->linked = LINKED_ASTRAY;
+			look_abroad(sched, pod);
 		}
 		return;
 	}

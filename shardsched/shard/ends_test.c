@@ -522,3 +522,28 @@ T_CASE(taints_that_go_in_time_move_nobody)
 	T_STR(phase_of("d"), "Bound");
 	down();
 }
+
+/* Its node's partition is another shard's, and nothing there is known here. */
+T_CASE(a_pod_leaves_a_node_of_others)
+{
+	const char *name = home("n-1") != 1 ? "n-1" : home("n-2") != 1 ? "n-2" : "n-3";
+	uint32_t there = home(name);
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, there, name, "8");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	T_TRUE(there != 1);
+	rig_lost(&rig, there);
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	later();
+	T_STR(phase_of("a"), "Terminating");
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_GONE});
+	later();
+	T_TRUE(!is_there("a"));
+	T_EQ(rig_alloc(&rig, there, name).pods, 0);
+	down();
+}
