@@ -163,7 +163,14 @@ static void doom(struct sched *sched, struct sched_plan *plan, struct sched_pod 
 	victim->plan = plan;
 	plan->victim[plan->victims++] = victim;
 	mark(sched, node, victim);
-	if (pod_is_owned(sched, victim) || victim->rev[FACT_STATE] != 0)
+	if (pod_is_owned(sched, victim))
+		return;
+	/* It may have left once, and be here again: then what was read of it is old. */
+	if (victim->phase != STATE_BOUND) {
+		victim->phase = PHASE_NONE;
+		victim->rev[FACT_STATE] = 0;
+	}
+	if (victim->rev[FACT_STATE] != 0)
 		return;
 	victim->asks_state = true;
 	specs_want(sched, victim, node->rev[FACT_ALLOC]);

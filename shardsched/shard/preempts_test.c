@@ -292,6 +292,44 @@ T_CASE(pods_of_others_leave_as_well)
 	down();
 }
 
+/* It left, and was placed there again, which its own shard alone has heard of. */
+T_CASE(a_pod_of_others_that_came_back_leaves_again)
+{
+	struct alloc alloc;
+	int phase;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	pod_in(2, "theirs", "3", 0);
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_own(&rig, 2);
+	rig_settle(&rig);
+	rig_lost(&rig, 2);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_del(&rig, "/schedules/0001/web/high/spec");
+	rig_del(&rig, "/schedules/0001/web/high/state");
+	rig_put(&rig, "/schedules/0002/web/theirs/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"shard\":\"west-0\",\"epoch\":\"9\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_put(&rig, "/alloc/0000/east/n-1",
+	        "{\"v\":1,\"generation\":50,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	pod("higher", "2", 20);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 1);
+	(void)rig_state(&rig, 2, "theirs", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	down();
+}
+
 /* Somebody else has it that a victim is not what it was. */
 T_CASE(a_victim_that_has_gone_meanwhile_is_a_conflict)
 {
