@@ -37,8 +37,9 @@ static void check_decider(struct world *world, const struct obs *obs, uint32_t i
 	const struct stock_pod *pod = &world->stock->pod[i];
 	const struct truth_owner *owner = &world->truth.owner[pod->partition];
 
-	/* A victim of another partition: who takes its place compares its state. */
-	if (pod->phase == STOCK_TERMINATING && pod->epoch == 0)
+	/* A victim of another partition, which may have ended already: who takes its
+	 * place compares its state. Nobody is bound so. */
+	if (pod->phase != STOCK_BOUND && pod->epoch == 0)
 		return;
 	if (!owner->exists || owner->epoch != pod->epoch ||
 	    (owner->shard != pod->shard && !world->handmade[pod->partition]))

@@ -43,26 +43,52 @@ static void check_sum(struct world *world, const struct obs *obs, uint32_t i)
 		           node->used.pods);
 }
 
+/* What is taken there: by pods and gangs; or by everybody, when those that leave have. */
+struct taken {
+	int64_t of[2][3];
+};
+
+static struct taken taken_of(const struct stock *stock, const struct stock_node *node)
+{
+	const struct stock_sum *used = &node->used, *nominated = &node->nominated;
+	struct stock_sum left = *used;
+
+	for (uint32_t k = 0; k < node->listed; k++) {
+		uint32_t pod = node->list[k].pod;
+
+		if (pod == STOCK_NONE || !node->list[k].leaving)
+			continue;
+		left.cpu_milli -= stock->pod[pod].what.cpu_milli;
+		left.memory_bytes -= stock->pod[pod].what.memory_mib * mebi;
+		left.pods--;
+	}
+	return (struct taken){{{used->cpu_milli - nominated->cpu_milli,
+	                        used->memory_bytes - nominated->memory_bytes,
+	                        used->pods - nominated->pods},
+	                       {left.cpu_milli, left.memory_bytes, left.pods}}};
+}
+
 static void check_over(struct world *world, const struct obs *obs, uint32_t i,
                        const struct stock_node *was)
 {
 	const struct stock_node *node = &world->stock->node[i];
 	const int64_t has[] = {node->what.cpu_milli, node->what.memory_mib * mebi,
 	                       node->what.pods};
-	const int64_t now[] = {node->used.cpu_milli - node->nominated.cpu_milli,
-	                       node->used.memory_bytes - node->nominated.memory_bytes,
-	                       node->used.pods - node->nominated.pods};
-	const int64_t before[] = {was->used.cpu_milli - was->nominated.cpu_milli,
-	                          was->used.memory_bytes - was->nominated.memory_bytes,
-	                          was->used.pods - was->nominated.pods};
+	struct taken now = taken_of(world->stock, node);
+	struct taken before = taken_of(world->stock, was);
 	static const char *const what[] = {"cpu", "memory", "pods"};
+	static const char *const whose[] = {"by pods and gangs", "with nominations"};
 
-	for (unsigned k = 0; k < 3; k++)
-		if (now[k] > has[k] && now[k] > before[k])
+	for (unsigned k = 0; k < 6; k++) {
+		int64_t is = now.of[k / 3][k % 3], was_it = before.of[k / 3][k % 3];
+
+		if (is > has[k % 3] && is > was_it)
 			check_fail(world, "room",
-			           "n-%u, @%" PRId64 ": %s taken is %" PRId64
+			           "n-%u, @%" PRId64 ": %s taken %s is %" PRId64
 			           " of %" PRId64 ", before it was %" PRId64,
-			           i, obs->revision, what[k], now[k], has[k], before[k]);
+			           i, obs->revision, what[k % 3], whose[k / 3], is,
+			           has[k % 3], was_it);
+	}
 }
 
 static void check_node(struct world *world, const struct obs *obs, uint32_t i,
