@@ -445,6 +445,8 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 		if (!call->doubt && call->placements > 1) {
 			if (!call->bundle)
 				batch_halve(sched);
+			else
+				bundle_limited(sched);
 			give_up(sched, call, false);
 			return;
 		}

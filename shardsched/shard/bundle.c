@@ -33,6 +33,7 @@ void bundle_init(struct sched *sched)
 	struct bundle *bundle = &sched->bundle;
 
 	pl_list_init(&bundle->nodes);
+	pl_list_init(&bundle->gangs);
 	pl_arena_init(&bundle->arena, ARENA_CHUNK, 0);
 	bundle->most = sched->opts.batch;
 }
@@ -45,42 +46,51 @@ void bundle_done(struct sched *sched)
 
 /* -- what is in it ------------------------------------------------------------------- */
 
-bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes,
-                  uint32_t extras)
+/* Every pod on a node of its own is the worst that can be. */
+bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes)
 {
-	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
-	uint32_t keys = extras + FENCES;
+	const struct bundle *bundle = &sched->bundle;
+	uint64_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
+	uint64_t keys = bundle->extras + FENCES;
 
+	pods += bundle->pods;
+	nodes += bundle->node_count;
 	return (uint64_t)POD_OPS * pods + 2 * (uint64_t)nodes + keys <= ops &&
 	       pods + (uint64_t)NODE_OPS * nodes + keys <= ops;
 }
 
-/* Every pod on a node of its own is the worst that can be. */
 static bool has_room(const struct sched *sched)
 {
-	const struct bundle *bundle = &sched->bundle;
-
-	return bundle->pods < bundle->most &&
-	       bundle_holds(sched, bundle->pods + 1, bundle->node_count + 1,
-	                    bundle->extras);
-}
-
-void bundle_begin(struct sched *sched, struct sched_gang *gang)
-{
-	struct bundle *bundle = &sched->bundle;
-
-	PL_ASSERT(bundle->state == BUNDLE_NONE && bundle->pods == 0);
-	bundle->state = BUNDLE_GATHERS;
-	bundle->gang = gang;
+	return sched->bundle.pods < sched->bundle.most && bundle_holds(sched, 1, 1);
 }
 
 bool bundle_takes(const struct sched *sched)
 {
 	const struct bundle *bundle = &sched->bundle;
 
-	if (bundle->broken || bundle->state > BUNDLE_GATHERS || bundle->gang != NULL)
+	if (bundle->broken || bundle->state > BUNDLE_GATHERS ||
+	    !pl_list_empty(&bundle->gangs))
 		return false;
 	return bundle->pods == 0 || has_room(sched);
+}
+
+bool bundle_takes_gang(const struct sched *sched)
+{
+	const struct bundle *bundle = &sched->bundle;
+
+	if (bundle->state == BUNDLE_NONE)
+		return !bundle->broken;
+	return bundle->state == BUNDLE_GATHERS && !bundle->broken &&
+	       !pl_list_empty(&bundle->gangs) && has_room(sched);
+}
+
+void bundle_add_gang(struct sched *sched, struct sched_gang *gang)
+{
+	struct bundle *bundle = &sched->bundle;
+
+	PL_ASSERT(bundle_takes_gang(sched));
+	bundle->state = BUNDLE_GATHERS;
+	pl_list_add_tail(&bundle->gangs, &gang->bundled);
 }
 
 void bundle_add(struct sched *sched, struct sched_pod *pod)
@@ -173,17 +183,20 @@ void bundle_close(struct sched *sched)
 static void end(struct sched *sched, bool stood)
 {
 	struct bundle *bundle = &sched->bundle;
-	struct sched_gang *gang = bundle->gang;
 
 	PL_ASSERT(pl_list_empty(&bundle->nodes) && bundle->node_count == 0);
 	bundle->state = BUNDLE_NONE;
 	bundle->broken = false;
 	bundle->pods = bundle->extras = 0;
 	bundle->number++;
-	bundle->gang = NULL;
 	pl_arena_reset(&bundle->arena);
-	if (gang != NULL)
+	while (!pl_list_empty(&bundle->gangs)) {
+		struct sched_gang *gang =
+			PL_LIST_ITEM(bundle->gangs.next, struct sched_gang, bundled);
+
+		pl_list_del(&gang->bundled);
 		gang_bundle_ended(sched, gang, stood);
+	}
 }
 
 /* All that is left of it is decided again. */
@@ -282,6 +295,25 @@ static enum pl_code fill(struct sched *sched, struct call *call, bool passengers
 	return code;
 }
 
+void bundle_limited(struct sched *sched)
+{
+	const struct pl_list *gangs = &sched->bundle.gangs;
+
+	if (!pl_list_empty(gangs) && gangs->next->next == gangs)
+		gang_too_large(PL_LIST_ITEM(gangs->next, struct sched_gang, bundled));
+}
+
+static void give_up_gangs(struct sched *sched, const struct pl_err *err)
+{
+	if (err->code == PL_BUSY || err->code == PL_LIMIT) {
+		bundle_limited(sched);
+		return;
+	}
+	PL_LIST_EACH (link, &sched->bundle.gangs)
+		PL_LIST_ITEM(link, struct sched_gang, bundled)->pause = true;
+	tell_trouble(sched, err);
+}
+
 /* It is too large, or there is no memory. What can not be sent alone is set aside. */
 static void give_up(struct sched *sched, const struct pl_err *err)
 {
@@ -289,16 +321,14 @@ static void give_up(struct sched *sched, const struct pl_err *err)
 	struct sched_node *node;
 
 	bundle->broken = true;
-	if (bundle->gang != NULL) {
-		gang_too_large(bundle->gang);
-		if (err->code != PL_BUSY && err->code != PL_LIMIT)
-			tell_trouble(sched, err);
-		return;
-	}
-	if (bundle->pods > 1) {
+	if (bundle->pods > 1)
 		bundle->most = bundle->pods / 2;
+	if (!pl_list_empty(&bundle->gangs)) {
+		give_up_gangs(sched, err);
 		return;
 	}
+	if (bundle->pods > 1)
+		return;
 	node = PL_LIST_ITEM(bundle->nodes.next, struct sched_node, bundle);
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
@@ -392,10 +422,6 @@ void bundle_settled(struct sched *sched, const struct call *call)
 		if (call->item[i].bundled)
 			redo(sched, &call->item[i]);
 	sched->figures.bundles_failed += !call->stood;
-	if (bundle->gang != NULL) {
-		end(sched, call->stood);
-		return;
-	}
 	if (!call->stood) {
 		bundle->most = bundle->pods > 1 ? bundle->pods / 2 : 1;
 	} else if (bundle->pods >= bundle->most) {

@@ -152,7 +152,7 @@ static unsigned lanes_shut(const struct sched *sched)
 {
 	unsigned mask = bundle_takes(sched) ? 0 : 1u << LANE_WIDE;
 
-	return sched->bundle.state == BUNDLE_NONE ? mask : mask | 1u << LANE_GANG;
+	return bundle_takes_gang(sched) ? mask : mask | 1u << LANE_GANG;
 }
 
 bool decide_may(const struct sched *sched)

@@ -212,34 +212,37 @@ static void send_whole(struct sched *sched, struct sched_gang *gang, const uint3
 	struct pl_err err = {0};
 
 	queue_placed(sched->queue, &gang->queue, sched->now_ms);
-	bundle_begin(sched, gang);
+	bundle_add_gang(sched, gang);
 	if (!assume(sched, slot, count, &err)) {
 		tell_trouble(sched, &err);
 		unassume(sched, count);
 		gang->pause = true;
+		bundle_break(sched);
 	}
-	bundle_close(sched);
 }
 
-static bool fits(const struct sched *sched, const uint32_t *slot, uint32_t count)
+static uint32_t nodes_of(const uint32_t *slot, uint32_t count)
 {
-	uint32_t pods = 0, nodes = 0;
+	uint32_t nodes = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (slot[i] == SNAPSHOT_NONE)
-			continue;
-		pods++;
-		/* Those of a node mostly come one after the other. */
-		nodes += i == 0 || slot[i] != slot[i - 1];
-	}
-	return bundle_holds(sched, pods, nodes, 0);
+	for (uint32_t i = 0; i < count; i++) /* those of a node mostly come together */
+		nodes += slot[i] != SNAPSHOT_NONE && (i == 0 || slot[i] != slot[i - 1]);
+	return nodes;
 }
 
 static void placed(struct sched *sched, struct sched_gang *gang,
                    const struct gang_outcome *out, uint32_t count)
 {
-	if (!gang->large && fits(sched, out->slot, count)) {
+	bool fits = bundle_holds(sched, out->placed, nodes_of(out->slot, count));
+
+	if (fits && !gang->large) {
 		send_whole(sched, gang, out->slot, count);
+		return;
+	}
+	if (sched->bundle.state ==
+	    BUNDLE_GATHERS) { /* others are in it: in the next one */
+		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
+		bundle_close(sched);
 		return;
 	}
 	gang_say(sched, gang, REASON_GANG_LARGE,
@@ -352,7 +355,7 @@ void gang_try_it(struct sched *sched, struct sched_gang *gang)
 	uint32_t count = 0;
 	enum pl_code code = gather(sched, gang, &count);
 
-	PL_ASSERT(sched->bundle.state == BUNDLE_NONE);
+	PL_ASSERT(bundle_takes_gang(sched));
 	if (code == PL_OK && count == 0) {
 		refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
 		gang_touch(sched, gang);

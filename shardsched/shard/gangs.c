@@ -57,6 +57,7 @@ enum pl_code gang_get(struct sched *sched, const uint32_t key[3], struct sched_g
 		gang->key[2] = strings_ref(&sched->model.strings, key[2]);
 		pl_list_init(&gang->members);
 		pl_list_init(&gang->dirty);
+		pl_list_init(&gang->bundled);
 		pl_list_init(&gang->telling);
 		(void)!pl_map_add(&sched->gangs.by_name, &gang->by_name,
 		                  key_of(gang->key));
@@ -90,6 +91,7 @@ static void gang_free_it(struct sched *sched, struct sched_gang *gang)
 	release_view(sched, gang);
 	pl_list_del(&gang->dirty);
 	pl_list_del(&gang->telling);
+	pl_list_del(&gang->bundled);
 	pl_map_del(&sched->gangs.by_name, &gang->by_name);
 	strings_unref(&sched->model.strings, gang->key[1]);
 	strings_unref(&sched->model.strings, gang->key[2]);
@@ -245,7 +247,7 @@ static void look(struct sched *sched, struct sched_gang *gang)
 {
 	bool busy;
 	struct sched_pod *first = count(gang, &busy);
-	bool here = sched->bundle.gang == gang || busy;
+	bool here = !pl_list_empty(&gang->bundled) || busy;
 	uint32_t least;
 
 	gang->look_ms = sched->now_ms + gang->count / LOOK_EVERY;

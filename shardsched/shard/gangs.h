@@ -31,6 +31,7 @@ struct sched_gang {
 	uint32_t key[3];        /* partition, namespace, name; held */
 	struct pl_list members; /* pods of that partition whose spec says so */
 	struct pl_list dirty;
+	struct pl_list bundled; /* in the bundle */
 	struct pl_list telling;
 	uint32_t count;                   /* members */
 	uint32_t ready, present, minimum; /* when it was looked at: wait, are bound */

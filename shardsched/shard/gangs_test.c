@@ -124,6 +124,34 @@ T_CASE(it_waits_until_enough_are_there)
 	rig_close(&rig);
 }
 
+T_CASE(several_share_one_if_there_is_room)
+{
+	begin(NULL, 8, "4");
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
+	members("a", 0, 4, 4, "1");
+	members("b", 0, 4, 4, "1");
+	members("c", 0, 4, 4, "1");
+	members("d", 0, 12, 12, "1");
+	rig_settle(&rig);
+	T_EQ(bound("a") + bound("b") + bound("c"), 12);
+	T_EQ(bound("d"), 12);
+	T_EQ(figures().bundles, 2);
+	rig_close(&rig);
+}
+
+/* The store knows better than we do. */
+T_CASE(what_the_store_does_not_take_waits)
+{
+	begin(NULL, 4, "4");
+	members("a", 0, 4, 4, "4");
+	rig_run(&rig);
+	rig_fail(&rig, 0, PL_LIMIT);
+	rig_settle(&rig);
+	T_EQ(bound("a"), 0);
+	says("a", 0, "gang.large", "4 members");
+	rig_close(&rig);
+}
+
 /* Nor is a member there that may not run yet, or runs no more. */
 T_CASE(who_is_gated_or_over_does_not_count)
 {

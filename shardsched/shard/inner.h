@@ -274,7 +274,7 @@ struct bundle {
 	uint32_t node_count, pods;
 	uint32_t most;           /* pods; as adapted */
 	uint64_t number;         /* of bundles before */
-	struct sched_gang *gang; /* whose it is; NULL: nobody's */
+	struct pl_list gangs; /* that are in it; no other pods, then */
 	struct bundle_extra *extra;
 	uint32_t extras, extra_cap;
 	struct pl_arena arena; /* theirs */
@@ -570,17 +570,19 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from);
 
 void bundle_init(struct sched *sched);
 void bundle_done(struct sched *sched);
-/* There is none: one begins for a gang. */
-void bundle_begin(struct sched *sched, struct sched_gang *gang);
-/* Would so many fit into one transaction? */
-bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes,
-                  uint32_t extras);
+/* A gang may be decided into it; it is, and its pods follow. */
+bool bundle_takes_gang(const struct sched *sched);
+void bundle_add_gang(struct sched *sched, struct sched_gang *gang);
+/* Would so many more fit into its transaction? */
+bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes);
 /* One more pod may be decided into it. */
 bool bundle_takes(const struct sched *sched);
 /* The pod was assumed just now. */
 void bundle_add(struct sched *sched, struct sched_pod *pod);
 /* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
 uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra);
+/* The store takes no such transaction: a gang that is alone in it needs more. */
+void bundle_limited(struct sched *sched);
 /* Nothing more is decided into it. */
 void bundle_close(struct sched *sched);
 /* What was decided may not stand. */
