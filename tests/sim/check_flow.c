@@ -17,8 +17,7 @@ struct state {
 /* What is not placed by this shard, or by none, and says so. */
 static bool is_not_placed_yet(const struct stock_pod *pod)
 {
-	return strcmp(pod->reason, "rules.wide") == 0 ||
-	       strncmp(pod->reason, "gang.", 5) == 0;
+	return strcmp(pod->reason, "rules.wide") == 0;
 }
 
 /* As long as a shard keeps to its own nodes, so says that reason, it does not end what
@@ -28,6 +27,17 @@ static const bool keeps_home = REASON_RULES_WIDE != 0;
 static bool has_gone(const struct stock_pod *pod)
 {
 	return !pod->has_spec || (!pod->asked && pod->phase != STOCK_TERMINATING);
+}
+
+/* So many have gone that the rest is no gang any more. */
+static bool is_small_gang(const struct stock *stock, uint32_t i)
+{
+	uint32_t from = i / SCENE_GROUP * SCENE_GROUP, count = 0;
+
+	for (uint32_t k = from; k < from + SCENE_GROUP && k < stock->pods; k++)
+		count += stock->pod[k].has_spec && (stock->pod[k].phase == STOCK_BOUND ||
+		                                    stock->pod[k].phase <= STOCK_PENDING);
+	return count < SCENE_GANG_MIN;
 }
 
 /* A shard sees its own nodes: one of these has to take it, or it has to wait. */
@@ -57,6 +67,8 @@ static bool is_served(const struct world *world, uint32_t i)
 		return false;
 	if (!scene_must_fit(kind))
 		return pod->reason[0] != 0;
+	if (kind == SCENE_GANG && is_small_gang(world->stock, i))
+		return true;
 	return is_not_placed_yet(pod) || is_out_of_reach(world, i);
 }
 

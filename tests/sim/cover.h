@@ -89,7 +89,7 @@
 	X(BOUND_ANTI_HOST, "pods bound: host anti-affinity", 1)        \
 	X(BOUND_ANTI_ZONE, "pods bound: zone anti-affinity", 1)        \
 	X(BOUND_STATEFUL, "pods bound: statefulsets", 1)               \
-	X(BOUND_GANG, "pods bound: gangs", 0)                          \
+	X(BOUND_GANG, "pods bound: gangs", 1)                          \
 	X(BOUND_FILL, "pods bound: low priority", 1)                   \
 	X(BOUND_HIGH, "pods bound: high priority", 1)                  \
 	X(SUBMITTED, "pods submitted", 1)                              \
