@@ -42,7 +42,7 @@ struct sched_opts {
 	uint64_t seed;
 	struct pl_span config; /* profiles; empty: the default */
 	enum queue_sort sort;
-	uint32_t batch;           /* placements a transaction at most; 0: 128 */
+	uint32_t batch;           /* placements a transaction at most; 0: 256 */
 	uint32_t inflight;        /* transactions at most; 0: 4 */
 	size_t cache_bytes;       /* of the classes; 0: 256 MiB */
 	uint64_t call_timeout_ms; /* 0: 5,000 */

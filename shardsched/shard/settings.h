@@ -6,7 +6,7 @@
  *	{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind":
  *"KubeSchedulerConfiguration", "profiles": [...], "queue": {"sort": "sla", "fair": true,
  *"weights": {"shop": 3}, "backoff_first_ms": 1000, "backoff_max_ms": 10000}, "shard":
- *{"batch": 128, "inflight": 4, "cache_bytes": 268435456}}
+ *{"batch": 256, "inflight": 4, "cache_bytes": 268435456}}
  *
  * A plain value. What is absent is 0, and as it was when the shard was started.
  */
