@@ -45,7 +45,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	call->doubt = call->reading = call->rewound = false;
 	call->bundle = call->stood = false;
 	call->attempts = 0;
-	call->items = call->placements = 0;
+	call->items = call->placements = call->echoed = 0;
 	call->held = NULL;
 	call->held_end = &call->held;
 	pl_arena_reset(&call->arena);
@@ -113,12 +113,18 @@ void call_end(struct sched *sched, struct call *call)
 	pl_arena_reset(&call->arena);
 }
 
-/* The same bytes as were sent need not be kept twice. */
+/* The same bytes as were sent need not be kept twice. A watch shows them in the order in
+ * which they were sent, so it is looked for from where the last one was found. */
 static struct pl_span keep_value(struct call *call, const struct kv_record *record)
 {
-	for (uint32_t i = 0; i < call->items; i++)
-		if (pl_span_eq(call->item[i].value, record->value))
+	for (uint32_t n = 0; n < call->items; n++) {
+		uint32_t i = (call->echoed + n) % call->items;
+
+		if (pl_span_eq(call->item[i].value, record->value)) {
+			call->echoed = i + 1;
 			return call->item[i].value;
+		}
+	}
 	return pl_arena_dup(&call->arena, record->value);
 }
 

@@ -240,6 +240,7 @@ struct call {
 	struct kv_req req;
 	struct call_item *item;
 	uint32_t items, item_cap, placements;
+	uint32_t echoed; /* item after the last one that came back before the answer */
 	struct held *held, **held_end;
 };
 
