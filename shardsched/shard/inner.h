@@ -60,7 +60,7 @@ struct sched_partition {
 	struct offer offer;
 	struct own_digest own;
 	struct pl_list nodes; /* that are known, whoever owns it */
-	struct pl_list pods;
+	struct pl_list pods;  /* likewise */
 };
 
 struct sched_sums {

@@ -51,6 +51,7 @@ static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
 	pl_list_init(&pod->of_gang);
 	pl_list_init(&pod->of_partition);
 	(void)!pl_map_add(&sched->pods, &pod->by_name, key_of(pod->key));
+	pl_list_add_tail(&sched->partition[key[0]].pods, &pod->of_partition);
 	return pod;
 }
 
@@ -58,7 +59,6 @@ struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_spa
                           struct pl_span name)
 {
 	struct strings *strings = &sched->model.strings;
-	struct sched_partition *part = &sched->partition[partition];
 	struct sched_pod *pod = NULL;
 	uint32_t key[3] = {partition, 0, 0};
 
@@ -70,8 +70,6 @@ struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_spa
 	}
 	strings_unref(strings, key[1]);
 	strings_unref(strings, key[2]);
-	if (pod != NULL && pl_list_empty(&pod->of_partition) && part->owned)
-		pl_list_add_tail(&part->pods, &pod->of_partition);
 	return pod;
 }
 
@@ -367,7 +365,6 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	gangs_leave(sched, pod);
 	if (pod->call != 0)
 		pod->flags |= POD_RESET;
-	pl_list_del(&pod->of_partition);
 	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = 0;
 	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	pod->phase = PHASE_NONE;

@@ -300,19 +300,6 @@ static struct sched_partition *at(const struct sched *sched, uint32_t partition)
 	return &sched->partition[partition];
 }
 
-/* Its pods that are known already, because nodes of ours list them: what its list does
- * not have is gone. */
-static void adopt_pods(struct sched *sched, uint32_t partition)
-{
-	PL_MAP_EACH (at, &sched->pods) {
-		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
-
-		if (pod->key[0] == partition && pl_list_empty(&pod->of_partition))
-			pl_list_add_tail(&sched->partition[partition].pods,
-			                 &pod->of_partition);
-	}
-}
-
 enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
                        struct pl_err *err)
 {
@@ -328,12 +315,13 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 	visit_drop(sched, partition);
 	abroad_settle(sched, partition);
 	digests_dirty(sched, partition);
-	adopt_pods(sched, partition);
 	return PL_OK;
 }
 
-/* Nothing is known of it any more; but of its nodes, when all nodes are followed. */
-static void empty(struct sched *sched, struct sched_partition *part, bool followed)
+/* Nothing is known of it any more; but of its nodes, when all nodes are followed. Of
+ * pods something is known where they were ours. */
+static void empty(struct sched *sched, struct sched_partition *part, bool ours,
+                  bool followed)
 {
 	part->open = false;
 	call_unhold(sched, part, !followed);
@@ -346,8 +334,10 @@ static void empty(struct sched *sched, struct sched_partition *part, bool follow
 		else
 			node_forget(sched, node);
 	}
-	PL_LIST_EACH (link, &part->pods)
-		pod_forget(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	if (ours)
+		PL_LIST_EACH (link, &part->pods)
+			pod_forget(sched,
+			           PL_LIST_ITEM(link, struct sched_pod, of_partition));
 	gangs_lost(sched, (uint32_t)(part - sched->partition));
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		part->ended[i] = false;
@@ -357,10 +347,11 @@ static void empty(struct sched *sched, struct sched_partition *part, bool follow
  * are read by key. */
 static void want_specs(struct sched *sched, uint32_t partition)
 {
-	PL_MAP_EACH (at, &sched->pods) {
-		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
+	PL_LIST_EACH (link, &sched->partition[partition].pods) {
+		struct sched_pod *pod =
+			PL_LIST_ITEM(link, struct sched_pod, of_partition);
 
-		if (pod->key[0] == partition && pod->spec == NULL)
+		if (pod->spec == NULL)
 			listed_settle(sched, pod);
 	}
 }
@@ -373,7 +364,7 @@ void sched_lost(struct sched *sched, uint32_t partition)
 	if (!part->owned)
 		return;
 	part->owned = false;
-	empty(sched, part, sched->whole.begun);
+	empty(sched, part, true, sched->whole.begun);
 	if (listing)
 		want_specs(sched, partition);
 	digests_dirty(sched, partition);
@@ -388,7 +379,7 @@ void sched_rewound(struct sched *sched)
 	whole_forget(sched);
 	digests_forget(sched);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
-		empty(sched, &sched->partition[i], false);
+		empty(sched, &sched->partition[i], sched->partition[i].owned, false);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		sched->call[i].rewound = true;
 	call_drop_stale(sched);
