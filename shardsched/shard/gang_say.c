@@ -18,13 +18,12 @@ void gang_say(struct sched *sched, struct sched_gang *gang, uint32_t reason,
 	va_list args;
 
 	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it was begun above */
 	(void)vsnprintf(message, sizeof message, fmt, args);
 	va_end(args);
-	if (gang->reason == reason && strcmp(gang->message, message) == 0 &&
-	    gang->said > 0)
-		reason = gang->reason; /* whoever has come since is to hear it, too */
-	else
-		gang->said++;
+	/* Of the same only those hear who have come since. */
+	gang->said += gang->said == 0 || gang->reason != reason ||
+	              strcmp(gang->message, message) != 0;
 	gang->reason = reason;
 	memcpy(gang->message, message, sizeof message);
 	if (!pl_list_empty(&gang->telling))

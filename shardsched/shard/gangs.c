@@ -8,7 +8,6 @@
 
 enum {
 	LOOK_EVERY = 4096, /* members that are counted in a millisecond */
-	SAY_MS = 1000,     /* that members may be late */
 	HINTS_MAX = 16,    /* classes that are asked */
 };
 

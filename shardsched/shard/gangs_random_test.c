@@ -71,7 +71,7 @@ static void check_node(uint32_t n, uint32_t *listed)
 
 	(void)snprintf(name, sizeof name, "%s", node_name(n));
 	alloc = rig_alloc(&rig, home_of_node(name), name);
-	T_TRUE(alloc.used.cpu_milli <= CPUS * 1000);
+	T_TRUE(alloc.used.cpu_milli <= INT64_C(1000) * CPUS);
 	T_EQ(alloc.used.cpu_milli, (int64_t)alloc.pods * 1000);
 	for (uint32_t i = 0; i < alloc.pods; i++) {
 		char *rest;
