@@ -1,0 +1,189 @@
+/*
+ * Rules that reach past a node, inside the core: what is registered, which classes have
+ * to do with it, and what their transactions say about it.
+ *
+ *	groups.c    registries, terms, and the bonds between them and classes
+ *	locks.c     what a transaction compares and puts
+ *	register.c  terms that are not registered yet
+ *
+ * A term is registered before the first pod that carries it is decided. Whoever binds,
+ * ends or moves a pod compares the registries that he relied on, so nobody can have
+ * missed a term; and puts the locks of those terms that find the pod. Whoever decides
+ * under a term compares its lock as the whole view brought it: nothing that the term
+ * looks at has changed between the view and the commit.
+ */
+#ifndef SHARDSCHED_SHARD_GROUPS_H
+#define SHARDSCHED_SHARD_GROUPS_H
+
+#include "shardsched/ledger/registry.h"
+#include "shardsched/queue/entry.h"
+#include "store/base/list.h"
+#include "store/base/map.h"
+#include "store/keys/keys.h"
+#include "store/kv/types.h"
+
+struct sched;
+struct sched_pod;
+struct call;
+struct call_item;
+struct pool_class;
+struct book_found;
+
+/* A namespace; name 0 is for the terms that look beyond that of their carriers. */
+struct group_space {
+	struct pl_map_node by_name;
+	uint32_t name;          /* held */
+	int64_t rev;            /* of its registry, to compare with; 0: there is none */
+	int64_t heard;          /* what is older is no news */
+	struct pl_list groups;  /* that are registered there */
+	struct pl_list classes; /* of its pods */
+	struct pl_list wanting; /* terms are to be registered there */
+	uint64_t stamp;         /* of the call that has compared it last */
+	bool full;
+	bool stale; /* not all classes know of what is registered */
+	bool seen;  /* it is in the snapshot's catalog */
+};
+
+/* A term, or a lock of which no term is known. */
+struct group {
+	struct pl_map_node by_key;
+	uint32_t key[2];           /* the carriers' namespace, the term; held */
+	struct group_space *space; /* NULL: it is not registered */
+	struct pl_list of_space;
+	enum group_kind kind;
+	const struct spec *carrier; /* held; has this rule and no other */
+	bool kept;                  /* by the registry that is being read */
+	bool gone;                  /* the lock was deleted */
+	int64_t seen;               /* last change of the lock that the view brought */
+	int64_t own;                /* our last put of it that compared it */
+	int64_t blind;              /* likewise, that did not */
+	uint64_t stamp;             /* of the call that has put it last */
+	uint64_t bundle;            /* likewise: its number and one */
+	uint32_t extra;             /* in that bundle */
+};
+
+/* Between a class and a term. */
+struct bond {
+	struct group *group;
+	bool puts;     /* its pods are seen by others who decide under the term */
+	bool compares; /* they are decided under it */
+};
+
+struct own_term {
+	uint32_t id; /* held */
+	bool global;
+};
+
+struct bonds {
+	struct pl_list of_space;
+	struct group_space *space; /* NULL: not opened */
+	struct bond *bond;
+	uint32_t count, cap;
+	struct own_term *own; /* that its pods carry */
+	uint32_t owns;
+	uint32_t missing; /* of these, that are not registered */
+	uint8_t lane;
+	bool wide;    /* its pods are decided with the whole view only */
+	bool refused; /* there is no room for its terms */
+	bool wants;   /* it holds the view */
+};
+
+/* What the pool has for each class. */
+struct sched_class {
+	struct queue_class queue;
+	struct bonds bonds;
+};
+
+struct groups {
+	struct pl_map spaces, groups;
+	struct group_space *global;
+	struct pl_list wanting;
+	uint64_t epoch;      /* grows when a registry changes */
+	uint64_t view_epoch; /* grows when the whole view begins anew */
+	int64_t wait_rev;    /* what the view has to reach first */
+	int64_t shape;       /* last change of /groups/nodes that the view brought */
+	bool shape_gone;
+	uint64_t retry_ms;   /* of registering */
+	struct pl_arena arena;
+};
+
+/* -- groups.c ------------------------------------------------------------ */
+
+PL_NODISCARD enum pl_code groups_init(struct sched *sched);
+void groups_done(struct sched *sched);
+
+PL_NODISCARD enum pl_code groups_class_opened(struct sched *sched,
+                                              struct pool_class *open,
+                                              struct pl_err *err);
+void groups_class_closing(struct sched *sched, struct pool_class *open);
+/* Pods of it came or went. */
+void groups_class_pods(struct sched *sched, struct pool_class *open);
+/* It is in its lane; else it could not be moved there, and nothing of it is decided. */
+bool groups_class_ready(struct sched *sched, struct pool_class *open);
+
+/* The namespace is known from now on. NULL: no memory. */
+struct group_space *groups_space(struct sched *sched, uint32_t name);
+/* Its registry takes no more: pods that carry what is not in it can not be placed. */
+void groups_refuse(struct sched *sched, struct group_space *space);
+/* Pods of it turned up: rules that select namespaces are to find it. */
+void groups_see_space(struct sched *sched, uint32_t name);
+
+/* A registry has that value since that revision. False: it could not be kept. */
+bool groups_take_registry(struct sched *sched, struct group_space *space,
+                          struct pl_span value, bool gone, int64_t revision);
+/* A lock that is gone, of a term that is not registered. */
+void groups_forget(struct sched *sched, struct group *group);
+struct group *groups_find(const struct sched *sched, uint32_t space, uint32_t id);
+/* Looked for, or made. NULL: no memory. */
+struct group *groups_get(struct sched *sched, struct pl_span space, struct pl_span id);
+
+struct groups_each {
+	enum pl_code (*fn)(void *ctx, const struct bond *bond);
+	void *ctx;
+};
+
+/* The bonds of pods of that spec, whether its class is open or not, until fn does not
+ * give PL_OK. */
+PL_NODISCARD enum pl_code groups_each(struct sched *sched, const struct spec *spec,
+                                      const struct groups_each *each);
+
+/* -- locks.c ------------------------------------------------------------- */
+
+/* Keys of the whole view, and its life. False: it could not be kept. */
+bool groups_take(struct sched *sched, const struct keys_id *id,
+                 const struct kv_record *record, bool gone);
+void groups_view_begun(struct sched *sched);
+/* Revisions mean nothing any more. */
+void groups_rewound(struct sched *sched);
+
+/* The lanes that have to wait, as a mask. */
+unsigned groups_lanes_shut(const struct sched *sched);
+/* A pod of that class may be decided now; else the view has to come further first. */
+bool groups_may_decide(struct sched *sched, const struct pool_class *open);
+/* It was, and what its transaction says about it goes into the bundle. */
+void groups_bundle(struct sched *sched, const struct pool_class *open);
+
+/* For each pod that a transaction binds, ends or moves: its registries are compared.
+ * PL_BUSY: it does not fit. */
+PL_NODISCARD enum pl_code groups_expect(struct sched *sched, struct call *call,
+                                        uint32_t space);
+/* For each that it ends or moves, besides: the locks of those who look at it are put. */
+PL_NODISCARD enum pl_code groups_put(struct sched *sched, struct call *call,
+                                     const struct spec *spec);
+/* An entry is taken back out of a call that is being made. */
+void groups_undo(struct sched *sched, const struct call_item *item);
+
+/* What became of a transaction, entry by entry. */
+void groups_stand(struct sched *sched, const struct call *call,
+                  const struct call_item *item, int64_t revision);
+void groups_failed(struct sched *sched, const struct call_item *item,
+                   const struct book_found *found, int64_t revision);
+
+/* -- register.c ------------------------------------------------------------ */
+
+void register_run(struct sched *sched);
+uint64_t register_deadline_ms(const struct sched *sched);
+/* Its call has ended without a yes. */
+void register_failed(struct sched *sched);
+
+#endif
