@@ -70,9 +70,8 @@
 	  "node(s) didn't match pod anti-affinity rules")                                  \
 	X(POD_ANTI_AFFINITY_OTHERS, "pod.anti-affinity.others",                            \
 	  "node(s) didn't satisfy existing pods anti-affinity rules")                      \
-	X(RULES_WIDE, "rules.wide",                                                        \
-	  "what it requires of other pods reaches nodes of other shards, and is judged "   \
-	  "only where one shard has them all")                                             \
+	X(RULES_FULL, "rules.full",                                                        \
+	  "its namespace has as many rules about other pods as can be registered")         \
 	X(GANG_INCOMPLETE, "gang.incomplete", "more members of its gang have to come")     \
 	X(GANG_ROOM, "gang.room", "there is no room for its gang")                         \
 	X(GANG_DISAGREES, "gang.disagrees", "its gang's members contradict each other")    \

@@ -152,9 +152,8 @@ static bool others_are_known(const struct sched *sched)
 	return sched->whole.known || sched->visits.known > 0;
 }
 
-/* Of all nodes that are known. False: it failed, and will be tried again. */
-static bool ask_all(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                    struct outcome *out)
+bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                struct outcome *out)
 {
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = pod->uid,
@@ -196,7 +195,7 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	if (!sched->digests.listed)
 		return false;
 	if (others_are_known(sched)) {
-		if (!ask_all(sched, pod, draw, &all))
+		if (!abroad_ask(sched, pod, draw, &all))
 			return true;
 		if (all.result == CYCLE_NODE)
 			return take(sched, pod, all.node);

@@ -178,6 +178,9 @@ struct abroad {
 };
 
 void abroad_init(struct sched *sched);
+/* Of all nodes that are known. False: it failed, and will be tried again. */
+bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                struct outcome *out);
 /* Nothing was found at home. True: it is placed, or waits for a visit; false: outcome
  * says what all that are known say. */
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,

@@ -120,9 +120,12 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 		else
 			pod_bound(sched, item, revision);
 	}
-	for (uint32_t i = 0; i < call->items; i++)
+	for (uint32_t i = 0; i < call->items; i++) {
 		if (call->item[i].id.kind == KEYS_ALLOC && call->item[i].node != NULL)
 			alloc_stands(sched, call->item[i].node, revision);
+		else if (!call_has_partition(call->item[i].id.kind))
+			groups_stand(sched, call, &call->item[i], revision);
+	}
 }
 
 /* -- no ------------------------------------------------------------------- */
@@ -243,6 +246,20 @@ static bool take_read(struct sched *sched, const struct call *call,
 	return conflict;
 }
 
+/* Registries and locks. */
+static void take_locks(struct sched *sched, const struct call *call,
+                       const struct kv_result *result)
+{
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct call_item *item = &call->item[i];
+		struct book_found found;
+
+		if (!call_has_partition(item->id.kind) &&
+		    book_answer(&call->book, result, i, &found))
+			groups_failed(sched, item, &found, result->header.revision);
+	}
+}
+
 /* -- and then -------------------------------------------------------------- */
 
 static void take_held(struct sched *sched, const struct call *call)
@@ -302,6 +319,8 @@ static void finish(struct sched *sched, struct call *call)
 	take_held(sched, call);
 	if (call->bundle)
 		bundle_settled(sched, call);
+	if (call_commits(call))
+		groups_unsent(sched, call);
 	settle(sched, call);
 	call_end(sched, call);
 }
@@ -319,6 +338,8 @@ static void again(struct sched *sched, struct call *call)
 static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 {
 	unsend(sched, call);
+	if (call->kind == CALL_REGISTER)
+		register_failed(sched);
 	for (uint32_t i = 0; after_backoff && i < call->items; i++) {
 		struct keys_id id = call->item[i].id;
 		struct sched_pod *pod =
@@ -356,6 +377,7 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 	conflict = take_read(sched, call, result, KEYS_STATE);
 	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;
 	conflict = take_read(sched, call, result, KEYS_NODE) || conflict;
+	take_locks(sched, call, result);
 	sched->figures.txns_failed += call_commits(call);
 	if (call->kind == CALL_COMMIT && conflict && !call->bundle)
 		batch_halve(sched);
@@ -382,7 +404,7 @@ static bool is_wanted(const struct sched *sched, const struct call *call)
 		if (call_has_partition(id->kind) && sched->partition[id->partition].owned)
 			return true;
 	}
-	return false;
+	return call->kind == CALL_REGISTER;
 }
 
 /* It was made under an epoch that is over. Sent again it would carry the fence of the

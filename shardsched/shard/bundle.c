@@ -186,7 +186,7 @@ static void end(struct sched *sched, bool stood)
 
 	PL_ASSERT(pl_list_empty(&bundle->nodes) && bundle->node_count == 0);
 	bundle->state = BUNDLE_NONE;
-	bundle->broken = false;
+	bundle->broken = bundle->shaped = false;
 	bundle->pods = bundle->extras = 0;
 	bundle->number++;
 	pl_arena_reset(&bundle->arena);
@@ -253,7 +253,7 @@ bool bundle_may(const struct sched *sched)
 static enum pl_code put_extra(struct call *call, const struct bundle_extra *extra)
 {
 	struct book *book = &call->book;
-	struct call_item item = {.value = extra->value};
+	struct call_item item = {.compared = extra->how != BUNDLE_BUMP};
 	bool fits = false;
 
 	switch (extra->how) {
@@ -269,7 +269,8 @@ static enum pl_code put_extra(struct call *call, const struct bundle_extra *extr
 	}
 	if (!fits)
 		return book->code == PL_OK ? PL_BUSY : book->code;
-	item.compared = extra->how != BUNDLE_BUMP;
+	if (extra->how != BUNDLE_EXPECT)
+		item.value = extra->value;
 	return call_item_of(call, &item, extra->key);
 }
 
@@ -350,7 +351,6 @@ static void post(struct sched *sched, struct call *call)
 	while (!pl_list_empty(&bundle->nodes))
 		node_out(sched,
 		         PL_LIST_ITEM(bundle->nodes.next, struct sched_node, bundle));
-	call->bundle = true;
 	bundle->state = BUNDLE_SENT;
 	sched->figures.bundles++;
 	call_post(sched, call);
@@ -374,6 +374,7 @@ static void send(struct sched *sched)
 
 	if (call == NULL)
 		return;
+	call->bundle = true;
 	code = call_room(call, COMMIT_POD_ITEMS * waiting(bundle) +
 	                               COMMIT_NODE_ITEMS * bundle->node_count +
 	                               bundle->extras);

@@ -4,6 +4,8 @@
  */
 #include "shardsched/shard/inner.h"
 
+enum { EXTRAS = 16 }; /* at once */
+
 uint8_t call_number(const struct sched *sched, const struct call *call)
 {
 	return (uint8_t)(call - sched->call + 1);
@@ -38,14 +40,19 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	case CALL_DIGEST:
 		call = free_of(sched, SCHED_CALLS - 1, 1);
 		break;
+	case CALL_REGISTER:
+		call = free_of(sched, SCHED_REGISTER_AT, 1);
+		break;
 	}
 	if (call == NULL)
 		return NULL;
 	call->kind = kind;
+	call->serial = ++sched->calls;
 	call->doubt = call->reading = call->rewound = false;
 	call->bundle = call->stood = false;
 	call->attempts = 0;
 	call->items = call->placements = call->echoed = 0;
+	call->extras = call->extras_room = call->item_cap = 0;
 	call->held = NULL;
 	call->held_end = &call->held;
 	pl_arena_reset(&call->arena);
@@ -70,18 +77,37 @@ struct call_item *call_item_add(struct call *call, const struct call_item *item)
 	return at;
 }
 
+/* What comes besides the items that were counted takes none of their room. */
+static bool extra_room(struct call *call)
+{
+	uint32_t more = call->extras_room + EXTRAS, room = call->item_cap + more;
+	struct call_item *item;
+
+	if (call->extras < call->extras_room)
+		return true;
+	item = pl_arena_zalloc(&call->arena, room, sizeof *item);
+	if (item == NULL)
+		return false;
+	if (call->items > 0)
+		memcpy(item, call->item, call->items * sizeof *item);
+	call->item = item;
+	call->extras_room = more;
+	return true;
+}
+
 enum pl_code call_item_of(struct call *call, const struct call_item *item,
                           struct pl_span key)
 {
-	struct call_item *at = &call->item[call->items];
 	struct pl_span kept = pl_arena_dup(&call->arena, key);
+	struct call_item *at;
 
-	if (kept.at == NULL)
+	if (kept.at == NULL || !extra_room(call))
 		return PL_NOMEM;
+	at = &call->item[call->items++];
 	*at = *item;
 	if (keys_parse(kept, &at->id, NULL) != PL_OK)
 		PL_UNREACHABLE("a key that is none");
-	call->items++;
+	call->extras++;
 	PL_ASSERT(call->items == call->book.entries);
 	return PL_OK;
 }
@@ -99,6 +125,8 @@ void call_post(struct sched *sched, struct call *call)
 		book_req(&call->book, &call->req);
 	for (uint32_t i = 0; i < call->items; i++)
 		call->item[i].epoch = call_epoch(sched, call->item[i].id.partition);
+	call->groups_epoch = sched->groups.epoch;
+	call->view_epoch = sched->groups.view_epoch;
 	call->state = CALL_NEW;
 	sched->commits += call->kind == CALL_COMMIT;
 	sched->abroad.out += call->kind == CALL_ABROAD;

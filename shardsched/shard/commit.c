@@ -146,6 +146,8 @@ enum pl_code commit_put(struct sched *sched, struct call *call, struct sched_nod
 		if (count == COMMIT_BUNDLED && (pod->flags & POD_BUNDLED) == 0)
 			continue;
 		code = put_pod(sched, call, pod, err);
+		if (code == PL_OK)
+			code = groups_expect(sched, call, pod->key[1]);
 		if (code != PL_OK)
 			return code;
 		left--;
@@ -171,6 +173,8 @@ void commit_undo(struct sched *sched, struct call *call, uint32_t items)
 		else if (item->node != NULL) {
 			holds_unsend(sched, item->node);
 			preempts_undo(sched, item->node);
+		} else if (!call_has_partition(item->id.kind)) {
+			groups_undo(sched, call, item);
 		}
 	}
 }
@@ -281,11 +285,11 @@ static bool commit_one(struct sched *sched)
 		uint32_t room;
 
 		if (call->item == NULL || call->placements >= sched->batch ||
-		    call->items + COMMIT_NODE_ITEMS > items)
+		    call->items - call->extras + COMMIT_NODE_ITEMS > items)
 			break;
 		if (apart && call->items > 0)
 			continue;
-		room = items - call->items - COMMIT_NODE_ITEMS;
+		room = items - (call->items - call->extras) - COMMIT_NODE_ITEMS;
 		if (room > sched->batch - call->placements)
 			room = sched->batch - call->placements;
 		if (commit_add(sched, call, node, room) == PL_BUSY && call->items > 0)

@@ -40,8 +40,10 @@ void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node
 	pod_unlink(sched, pod);
 	node_wait(sched, node, pod);
 	node_ready(sched, node);
-	if (pod->queue.class->lane != LANE_PLAIN)
+	if (pod->queue.class->lane != LANE_PLAIN) {
 		bundle_add(sched, pod);
+		groups_bundle(sched, pool_class_of(pod->queue.class));
+	}
 }
 
 /* By whom: with no nodes at all nobody was asked, and everybody who could refuse has to
@@ -104,10 +106,36 @@ static uint32_t nominated_slot(const struct sched_pod *pod)
 	return pod->nominated == NULL ? SNAPSHOT_NONE : pod->nominated->slot;
 }
 
+/* It may not be decided at all. */
+static enum reason_code refusal(const struct sched_pod *pod)
+{
+	return bonds_of(pool_class_of(pod->queue.class))->refused ? REASON_RULES_FULL
+	                                                          : REASON_NONE;
+}
+
+/* Home has none. Who is decided by the whole view knows all the others. True: it is seen
+ * to; else what refused it on all of them. */
+static bool elsewhere(struct sched *sched, struct sched_pod *pod, struct outcome *outcome)
+{
+	struct outcome all;
+
+	if (pod->queue.class->lane != LANE_WIDE)
+		return abroad_decide(sched, pod, draw_of(sched, pod), outcome);
+	if (!abroad_ask(sched, pod, draw_of(sched, pod), &all))
+		return true;
+	if (all.result != CYCLE_NODE) {
+		*outcome = all;
+		return false;
+	}
+	decide_assume(sched, pod, sched->by_slot[all.node]);
+	return true;
+}
+
 static void decide(struct sched *sched, struct sched_pod *pod)
 {
-	enum reason_code wide = wide_refusal(sched, pod->spec);
-	struct fw_class *class = pool_class_of(pod->queue.class)->class;
+	enum reason_code not_at_all = refusal(pod);
+	struct pool_class *open = pool_class_of(pod->queue.class);
+	struct fw_class *class = open->class;
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = pod->uid,
 	                              .nominated = nominated_slot(pod),
@@ -116,8 +144,17 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	struct pl_err err = {0};
 
 	PL_ASSERT(pod->place == POD_QUEUED);
-	if (wide != REASON_NONE) {
-		refuse_unasked(sched, pod, wide);
+	if (not_at_all != REASON_NONE) {
+		refuse_unasked(sched, pod, not_at_all);
+		return;
+	}
+	if (!groups_class_ready(sched, open)) {
+		pl_err_set(&err, PL_NOMEM, "keep who looks at a pod");
+		decide_fault(sched, pod, &err);
+		return;
+	}
+	if (!groups_may_decide(sched, open)) {
+		queue_put_back(sched->queue, &pod->queue, sched->now_ms);
 		return;
 	}
 	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
@@ -126,8 +163,7 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 		decide_assume(sched, pod, sched->by_slot[outcome.node]);
 		return;
 	case CYCLE_NONE:
-		if (pod->queue.class->lane == LANE_PLAIN &&
-		    abroad_decide(sched, pod, draw_of(sched, pod), &outcome))
+		if (elsewhere(sched, pod, &outcome))
 			return;
 		make_room(sched, pod, class, &outcome);
 		return;
@@ -147,17 +183,9 @@ static bool is_full(const struct sched *sched)
 	return sched->waiting >= 2 * sched->opts.batch * sched->opts.inflight;
 }
 
-/* What is decided together waits while there is a bundle under way. */
-static unsigned lanes_shut(const struct sched *sched)
-{
-	unsigned mask = bundle_takes(sched) ? 0 : 1u << LANE_WIDE;
-
-	return bundle_takes_gang(sched) ? mask : mask | 1u << LANE_GANG;
-}
-
 bool decide_may(const struct sched *sched)
 {
-	queue_shut_lanes(sched->queue, lanes_shut(sched));
+	queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
 	return !is_full(sched) && !sched->unjoined && queue_peek(sched->queue) != NULL;
 }
 
@@ -166,9 +194,9 @@ static bool bundle_goes_on(const struct sched *sched)
 {
 	const struct queue_pod *next;
 
-	queue_shut_lanes(sched->queue, lanes_shut(sched) | 1u << LANE_PLAIN);
+	queue_shut_lanes(sched->queue, groups_lanes_shut(sched) | 1u << LANE_PLAIN);
 	next = queue_peek(sched->queue);
-	queue_shut_lanes(sched->queue, lanes_shut(sched));
+	queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
 	return !is_full(sched) && next != NULL;
 }
 
@@ -177,7 +205,7 @@ void decide_run(struct sched *sched, unsigned work)
 	for (unsigned i = 0; i < work && !is_full(sched); i++) {
 		struct queue_pod *pod;
 
-		queue_shut_lanes(sched->queue, lanes_shut(sched));
+		queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
 		pod = queue_pop(sched->queue, sched->now_ms);
 		if (pod == NULL)
 			break;

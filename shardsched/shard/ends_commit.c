@@ -121,9 +121,10 @@ enum pl_code ends_put_one(struct sched *sched, struct call *call, struct sched_p
 	                                        .since_ms = sched->wall_ms,
 	                                        .compared = true,
 	                                        .end = (uint8_t)end});
-	if (node != NULL)
-		node->listed[listed_find(node, pod)].end = (uint8_t)end;
-	return PL_OK;
+	if (node == NULL)
+		return PL_OK;
+	node->listed[listed_find(node, pod)].end = (uint8_t)end;
+	return pod->spec == NULL ? PL_OK : groups_put(sched, call, pod->spec);
 }
 
 uint32_t ends_at(const struct sched_node *node)

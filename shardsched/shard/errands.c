@@ -28,9 +28,9 @@ static bool add_some(struct sched *sched, struct call *call)
 		uint32_t room;
 
 		if (call->item == NULL || call->placements >= most ||
-		    call->items + COMMIT_NODE_ITEMS > ITEMS)
+		    call->items - call->extras + COMMIT_NODE_ITEMS > ITEMS)
 			break;
-		room = ITEMS - call->items - COMMIT_NODE_ITEMS;
+		room = ITEMS - (call->items - call->extras) - COMMIT_NODE_ITEMS;
 		if (room > most - call->placements)
 			room = most - call->placements;
 		if (commit_add(sched, call, node, room) == PL_BUSY && call->items > 0)

@@ -192,6 +192,8 @@ static bool stand(struct sched *sched, struct sched_pod *pod, struct sched_node 
 	pod_unlink(sched, pod);
 	node_wait(sched, node, pod);
 	bundle_add(sched, pod);
+	if (bonds_of(pool_class_of(pod->queue.class))->lane != LANE_PLAIN)
+		groups_bundle(sched, pool_class_of(pod->queue.class));
 	return true;
 }
 
@@ -260,20 +262,29 @@ static bool has_all(const struct sched *sched)
 	return true;
 }
 
-static enum reason_code refusal(struct sched *sched, uint32_t count)
+/* Rules about pods on other nodes: what is registered, and what the view has brought. */
+static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
+                enum reason_code *refused)
 {
-	const struct spec *last = NULL;
+	unsigned shut = groups_lanes_shut(sched);
+	bool now = true;
 
+	*refused = REASON_NONE;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct spec *spec = sched->gangs.pod[i]->spec;
-		enum reason_code code =
-			spec == last ? REASON_NONE : wide_refusal(sched, spec);
+		struct pool_class *open = pool_class_of(sched->gangs.pod[i]->queue.class);
+		const struct bonds *bonds = bonds_of(open);
 
-		if (code != REASON_NONE)
-			return code;
-		last = spec;
+		if (bonds->refused)
+			*refused = REASON_RULES_FULL;
+		if (bonds->wide && !gang->viewing) {
+			gang->viewing = true;
+			view_want(sched);
+		}
+		now = now &&
+		      (bonds->lane == LANE_PLAIN || ((shut >> bonds->lane & 1) == 0 &&
+		                                     groups_may_decide(sched, open)));
 	}
-	return REASON_NONE;
+	return now && *refused == REASON_NONE;
 }
 
 static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t count,
@@ -351,7 +362,7 @@ void gang_try_it(struct sched *sched, struct sched_gang *gang)
 {
 	struct gang_outcome out = {0};
 	struct pl_err err = {0};
-	enum reason_code not_at_all;
+	enum reason_code not_at_all = REASON_NONE;
 	uint32_t count = 0;
 	enum pl_code code = gather(sched, gang, &count);
 
@@ -361,11 +372,15 @@ void gang_try_it(struct sched *sched, struct sched_gang *gang)
 		gang_touch(sched, gang);
 		return;
 	}
-	not_at_all = code == PL_OK ? refusal(sched, count) : REASON_NONE;
-	if (not_at_all != REASON_NONE) {
-		gang_say(sched, gang, not_at_all,
-		         "rules about pods on nodes that are not all known here");
-		refuse(sched, gang, 0, not_at_all);
+	if (code == PL_OK && !may(sched, gang, count, &not_at_all)) {
+		if (not_at_all != REASON_NONE) {
+			gang_say(sched, gang, not_at_all,
+			         "as many rules are registered as can be");
+			refuse(sched, gang, 0, not_at_all);
+		} else {
+			queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true,
+			            REASON_NONE, sched->now_ms);
+		}
 		return;
 	}
 	if (code == PL_OK)

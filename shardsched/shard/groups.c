@@ -11,14 +11,14 @@
 
 enum { ARENA_CHUNK = 16 << 10 };
 
-static struct sched_class *class_of(struct pool_class *open)
+static struct class_more *class_of(struct pool_class *open)
 {
-	return (struct sched_class *)(void *)open->extra;
+	return (struct class_more *)(void *)open->extra;
 }
 
 static struct pool_class *open_of(struct bonds *bonds)
 {
-	struct sched_class *class = PL_CONTAINER_OF(bonds, struct sched_class, bonds);
+	struct class_more *class = PL_CONTAINER_OF(bonds, struct class_more, bonds);
 
 	return pool_class_of(&class->queue);
 }
@@ -50,8 +50,7 @@ struct group_space *groups_space(struct sched *sched, uint32_t name)
 	pl_list_init(&space->groups);
 	pl_list_init(&space->classes);
 	pl_list_init(&space->wanting);
-	(void)!pl_map_add(&sched->groups.spaces, &space->by_name,
-	                  name_key(&space->name));
+	(void)!pl_map_add(&sched->groups.spaces, &space->by_name, name_key(&space->name));
 	return space;
 }
 
@@ -84,7 +83,8 @@ void groups_see_space(struct sched *sched, uint32_t name)
 	space->seen = snapshot_space_put(&sched->snapshot, &object, &err) == PL_OK;
 }
 
-/* -- terms ---------------------------------------------------------------------------- */
+/* -- terms ----------------------------------------------------------------------------
+ */
 
 static struct pl_span group_key(const uint32_t key[2])
 {
@@ -155,14 +155,14 @@ void groups_forget(struct sched *sched, struct group *group)
 	free_group(sched, group);
 }
 
-/* -- bonds ---------------------------------------------------------------------------- */
+/* -- bonds ----------------------------------------------------------------------------
+ */
 
 static const struct own_term *own_of(const struct bonds *bonds, const struct group *group,
                                      const struct spec *spec)
 {
 	for (uint32_t i = 0; i < bonds->owns; i++)
-		if (bonds->own[i].id == group->key[1] &&
-		    group->key[0] == spec->namespace)
+		if (bonds->own[i].id == group->key[1] && group->key[0] == spec->namespace)
 			return &bonds->own[i];
 	return NULL;
 }
@@ -265,10 +265,10 @@ static uint8_t lane_of(const struct bonds *bonds)
 	return bonds->count > 0 ? LANE_GROUPED : LANE_PLAIN;
 }
 
-static void hold_view(struct sched *sched, struct sched_class *class)
+static void hold_view(struct sched *sched, struct class_more *class)
 {
-	bool wants = class->queue.pods > 0 && (class->bonds.lane == LANE_WIDE ||
-	                                       class->bonds.lane == LANE_HELD);
+	bool wants = class->queue.pods > 0 &&
+	             (class->bonds.lane == LANE_WIDE || class->bonds.lane == LANE_HELD);
 
 	if (wants && !class->bonds.wants)
 		view_want(sched);
@@ -284,7 +284,7 @@ void groups_class_pods(struct sched *sched, struct pool_class *open)
 
 bool groups_class_ready(struct sched *sched, struct pool_class *open)
 {
-	struct sched_class *class = class_of(open);
+	struct class_more *class = class_of(open);
 	struct pl_err err = {0};
 
 	return queue_class_move(sched->queue, &class->queue, class->bonds.lane, &err) ==
@@ -299,13 +299,14 @@ static bool set_lane(struct sched *sched, struct bonds *bonds)
 	bonds->lane = lane_of(bonds);
 	if (bonds->lane == LANE_HELD)
 		want_registered(sched, bonds);
-	hold_view(sched, PL_CONTAINER_OF(bonds, struct sched_class, bonds));
+	hold_view(sched, PL_CONTAINER_OF(bonds, struct class_more, bonds));
 	if (bonds->lane != was)
 		(void)!groups_class_ready(sched, open_of(bonds));
 	return was == LANE_PLAIN && bonds->lane != LANE_PLAIN;
 }
 
-/* -- classes -------------------------------------------------------------------------- */
+/* -- classes --------------------------------------------------------------------------
+ */
 
 static enum pl_code own_terms(struct sched *sched, struct bonds *bonds,
                               const struct spec *spec, struct pl_err *err)
@@ -408,14 +409,16 @@ void groups_refuse(struct sched *sched, struct group_space *space)
 		refuse_of(sched, PL_CONTAINER_OF(at, struct group_space, by_name), true);
 }
 
-/* -- a registry changes --------------------------------------------------------------- */
+/* -- a registry changes ---------------------------------------------------------------
+ */
 
 /* What was decided while nobody looked at it is decided again. */
 static void redo_on(struct sched *sched, struct sched_node *node)
 {
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
-		const struct sched_class *class = class_of(pool_class_of(pod->queue.class));
+		const struct class_more *class =
+			class_of(pool_class_of(pod->queue.class));
 
 		if (class->bonds.lane != LANE_PLAIN && (pod->flags & POD_BUNDLED) == 0)
 			pod_redo(sched, pod);
@@ -426,16 +429,35 @@ static void redo_plain(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->ready)
 		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, ready));
+	PL_LIST_EACH (link, &sched->abroad.ready)
+		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, ready));
 	PL_LIST_EACH (link, &sched->bundle.nodes)
 		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, bundle));
 	for (unsigned i = 0; i < SCHED_CALLS; i++) {
 		const struct call *call = &sched->call[i];
 
-		if (call->state == CALL_FREE || call->kind != CALL_COMMIT)
+		if (call->state == CALL_FREE || !call_commits(call))
 			continue;
 		for (uint32_t n = 0; n < call->items; n++)
-			if (call->item[n].id.kind == KEYS_ALLOC)
+			if (call->item[n].id.kind == KEYS_ALLOC &&
+			    call->item[n].node != NULL)
 				redo_on(sched, call->item[n].node);
+	}
+}
+
+void groups_unsent(struct sched *sched, const struct call *call)
+{
+	if (call->groups_epoch == sched->groups.epoch)
+		return;
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct call_item *item = &call->item[i];
+		struct sched_pod *pod;
+
+		if (item->id.kind != KEYS_STATE)
+			continue;
+		pod = pod_find(sched, item->id.partition, item->id.scope, item->id.name);
+		if (pod != NULL && pod->place == POD_WAITS)
+			redo_on(sched, pod->node);
 	}
 }
 
@@ -458,7 +480,7 @@ static bool meet_fresh(struct sched *sched, struct group_space *of,
 {
 	PL_LIST_EACH (link, &of->classes) {
 		struct bonds *bonds = PL_LIST_ITEM(link, struct bonds, of_space);
-		const struct pl_list *at = space->groups.next;
+		struct pl_list *at = space->groups.next;
 
 		bonds->refused = false;
 		for (uint32_t i = 0; i < fresh; i++, at = at->next)
@@ -617,8 +639,7 @@ static enum pl_code read_terms(struct sched *sched, struct group_space *space,
 {
 	struct registry registry = {0};
 	struct pl_err err = {0};
-	enum pl_code code =
-		registry_parse(value, &sched->groups.arena, &registry, &err);
+	enum pl_code code = registry_parse(value, &sched->groups.arena, &registry, &err);
 
 	if (is_garbled(code)) { /* whoever registers next mends it */
 		tell_bad(sched, space, &err);
@@ -655,7 +676,8 @@ bool groups_take_registry(struct sched *sched, struct group_space *space,
 	return true;
 }
 
-/* -- of any spec ----------------------------------------------------------------------- */
+/* -- of any spec -----------------------------------------------------------------------
+ */
 
 static enum pl_code each_of(struct sched *sched, const struct bonds *bonds,
                             const struct group_space *space, const struct spec *spec,
@@ -706,7 +728,8 @@ enum pl_code groups_each(struct sched *sched, const struct spec *spec,
 	return code;
 }
 
-/* -- its life --------------------------------------------------------------------------- */
+/* -- its life ---------------------------------------------------------------------------
+ */
 
 enum pl_code groups_init(struct sched *sched)
 {
@@ -728,7 +751,8 @@ void groups_done(struct sched *sched)
 	PL_MAP_EACH (at, &groups->groups)
 		free_group(sched, PL_CONTAINER_OF(at, struct group, by_key));
 	PL_MAP_EACH (at, &groups->spaces) {
-		struct group_space *space = PL_CONTAINER_OF(at, struct group_space, by_name);
+		struct group_space *space =
+			PL_CONTAINER_OF(at, struct group_space, by_name);
 
 		PL_ASSERT(pl_list_empty(&space->classes));
 		pl_map_del(&groups->spaces, &space->by_name);

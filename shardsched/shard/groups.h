@@ -88,12 +88,6 @@ struct bonds {
 	bool wants;   /* it holds the view */
 };
 
-/* What the pool has for each class. */
-struct sched_class {
-	struct queue_class queue;
-	struct bonds bonds;
-};
-
 struct groups {
 	struct pl_map spaces, groups;
 	struct group_space *global;
@@ -103,7 +97,7 @@ struct groups {
 	int64_t wait_rev;    /* what the view has to reach first */
 	int64_t shape;       /* last change of /groups/nodes that the view brought */
 	bool shape_gone;
-	uint64_t retry_ms;   /* of registering */
+	uint64_t retry_ms; /* of registering */
 	struct pl_arena arena;
 };
 
@@ -159,9 +153,9 @@ void groups_rewound(struct sched *sched);
 /* The lanes that have to wait, as a mask. */
 unsigned groups_lanes_shut(const struct sched *sched);
 /* A pod of that class may be decided now; else the view has to come further first. */
-bool groups_may_decide(struct sched *sched, const struct pool_class *open);
+bool groups_may_decide(struct sched *sched, struct pool_class *open);
 /* It was, and what its transaction says about it goes into the bundle. */
-void groups_bundle(struct sched *sched, const struct pool_class *open);
+void groups_bundle(struct sched *sched, struct pool_class *open);
 
 /* For each pod that a transaction binds, ends or moves: its registries are compared.
  * PL_BUSY: it does not fit. */
@@ -171,8 +165,10 @@ PL_NODISCARD enum pl_code groups_expect(struct sched *sched, struct call *call,
 PL_NODISCARD enum pl_code groups_put(struct sched *sched, struct call *call,
                                      const struct spec *spec);
 /* An entry is taken back out of a call that is being made. */
-void groups_undo(struct sched *sched, const struct call_item *item);
+void groups_undo(struct sched *sched, struct call *call, const struct call_item *item);
 
+/* What was decided for it waits again, and may be looked at by rules meanwhile. */
+void groups_unsent(struct sched *sched, const struct call *call);
 /* What became of a transaction, entry by entry. */
 void groups_stand(struct sched *sched, const struct call *call,
                   const struct call_item *item, int64_t revision);

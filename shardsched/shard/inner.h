@@ -10,6 +10,7 @@
  *	bundle.c  what is decided together, into one call
  *	gangs.h   pods that run together or not at all
  *	ends*.c   pods that leave their nodes
+ *	groups.h  rules about pods on other nodes
  *
  * Facts are set first; then pod_settle and node_settle work out what follows, and do
  * nothing when it is so already.
@@ -25,6 +26,7 @@
 #include "shardsched/model/pod.h"
 #include "shardsched/shard/abroad.h"
 #include "shardsched/shard/gangs.h"
+#include "shardsched/shard/groups.h"
 #include "shardsched/shard/likeness.h"
 #include "shardsched/shard/sched.h"
 #include "store/keys/keys.h"
@@ -33,8 +35,8 @@ enum {
 	SCHED_TELLS = 1,      /* calls for states of pods that fit nowhere */
 	SCHED_READS = 4,      /* calls that read specs */
 	SCHED_ABROAD_MAX = 8, /* calls on others' nodes */
-	SCHED_CALLS =
-		SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS + SCHED_ABROAD_MAX + 1,
+	SCHED_REGISTER_AT = SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS,
+	SCHED_CALLS = SCHED_REGISTER_AT + 1 + SCHED_ABROAD_MAX + 1,
 	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
 	SCHED_IDLE_CLASSES = 1024,
 	SCHED_REPAIR_MS = 10000, /* until what failed here is tried again */
@@ -43,7 +45,9 @@ enum {
 /* Lanes of the queue. */
 enum {
 	LANE_PLAIN,
-	LANE_WIDE,     /* has rules about other pods: in bundles only */
+	LANE_GROUPED, /* looked at by rules of others: in bundles only */
+	LANE_WIDE, /* decided under rules about other pods: likewise, by the whole view */
+	LANE_HELD, /* its rules are not registered yet */
 	LANE_GANG = 5, /* a gang, by its one entry: a bundle of its own */
 };
 
@@ -170,7 +174,8 @@ struct sched_pod {
 	struct pl_list of_partition; /* that is owned */
 	struct pl_list link;
 	int64_t rev[2];
-	int64_t unknown_rev; /* the spec is wanted for an alloc of that revision */
+	int64_t unknown_rev; /* since then it may be somewhere, and its spec is not known
+	                      */
 	int64_t created_ms;
 	int64_t since_ms;   /* of the phase */
 	uint32_t at[2];     /* cluster and node of the state */
@@ -193,7 +198,7 @@ struct sched_pod {
 	uint8_t ask, ended; /* enum state_ask, enum state_ended */
 	bool next_pending;
 	bool asks_state; /* its state is to be read with its spec */
-	bool gated; /* of a gang */
+	bool gated;      /* of a gang */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */
@@ -203,7 +208,14 @@ struct held {
 	bool gone;
 };
 
-enum call_kind { CALL_COMMIT, CALL_TELL, CALL_READ, CALL_ABROAD, CALL_DIGEST };
+enum call_kind {
+	CALL_COMMIT,
+	CALL_TELL,
+	CALL_READ,
+	CALL_REGISTER, /* terms of rules */
+	CALL_ABROAD,
+	CALL_DIGEST,
+};
 enum call_state {
 	CALL_FREE,
 	CALL_NEW,   /* to be started */
@@ -228,19 +240,22 @@ struct call_item {
 struct call {
 	enum call_state state;
 	enum call_kind kind;
-	bool doubt;       /* an attempt ended without anybody knowing how */
-	bool reading;     /* it is only asked how things stand */
-	bool rewound;     /* made for revisions that mean nothing any more */
-	bool bundle;      /* it is the bundle's */
-	bool stood;       /* it was applied, as the answer said */
+	bool doubt;   /* an attempt ended without anybody knowing how */
+	bool reading; /* it is only asked how things stand */
+	bool rewound; /* made for revisions that mean nothing any more */
+	bool bundle;  /* it is the bundle's */
+	bool stood;   /* it was applied, as the answer said */
 	unsigned attempts;
 	uint64_t at_ms;
+	uint64_t serial;                   /* of all calls */
+	uint64_t groups_epoch, view_epoch; /* when it was made */
 	struct pl_arena arena;
 	struct book book;
 	struct kv_req req;
 	struct call_item *item;
 	uint32_t items, item_cap, placements;
 	uint32_t echoed; /* item after the last one that came back before the answer */
+	uint32_t extras, extras_room; /* of the items; there is always room for others */
 	struct held *held, **held_end;
 };
 
@@ -271,10 +286,11 @@ struct bundle_extra {
 struct bundle {
 	enum bundle_state state;
 	bool broken;          /* what was decided may not stand: all of it again */
+	bool shaped;          /* what nodes there are is compared */
 	struct pl_list nodes; /* until it is sent */
 	uint32_t node_count, pods;
-	uint32_t most;           /* pods; as adapted */
-	uint64_t number;         /* of bundles before */
+	uint32_t most;        /* pods; as adapted */
+	uint64_t number;      /* of bundles before */
 	struct pl_list gangs; /* that are in it; no other pods, then */
 	struct bundle_extra *extra;
 	uint32_t extras, extra_cap;
@@ -330,6 +346,8 @@ struct sched {
 	uint32_t batch;
 	struct bundle bundle;
 	struct gangs gangs;
+	struct groups groups;
+	uint64_t calls; /* ever */
 	struct call call[SCHED_CALLS];
 	struct note note[SCHED_NOTES_MAX];
 	uint32_t notes, notes_told;
@@ -341,11 +359,12 @@ struct sched {
 	struct visits visits;
 	struct digests digests;
 	struct abroad abroad;
-	bool viewing;    /* what is taken comes from the whole view */
-	bool astray_due; /* the nodes of those astray may be known to be gone now */
-	uint32_t beside; /* pods with labels beside their class */
-	uint64_t named;  /* up to where all of them were seen to */
-	bool unjoined;   /* which failed: nothing is decided until the repair */
+	bool viewing;      /* what is taken comes from the whole view */
+	int64_t taken_rev; /* of the alloc that is being taken */
+	bool astray_due;   /* the nodes of those astray may be known to be gone now */
+	uint32_t beside;   /* pods with labels beside their class */
+	uint64_t named;    /* up to where all of them were seen to */
+	bool unjoined;     /* which failed: nothing is decided until the repair */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;
@@ -376,6 +395,7 @@ static inline struct pool_class *pool_class_of(struct queue_class *class)
 struct class_more {
 	struct queue_class queue; /* the first: pool_class_of */
 	struct travel travel;
+	struct bonds bonds;
 };
 
 static inline struct class_more *class_more_of(struct queue_class *class)
@@ -393,6 +413,11 @@ class_more_of_const(const struct queue_class *class)
 static inline bool call_commits(const struct call *call)
 {
 	return call->kind == CALL_COMMIT || call->kind == CALL_ABROAD;
+}
+
+static inline struct bonds *bonds_of(struct pool_class *open)
+{
+	return &class_more_of(queue_class_of(open))->bonds;
 }
 
 /* In a call, and in the queue no more: its class was of other settings (sched_configure),
@@ -726,13 +751,5 @@ void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
 /* Labels that stood beside classes and are asked for by now go into them: to be called
  * before anything is judged. False: it is not to be judged. */
 bool join_run(struct sched *sched);
-
-/* -- rules that reach further (wide.c) ------------------------------- */
-
-/* Why a pod of that spec may not be decided here at all; REASON_NONE: it may. */
-bool wide_is(const struct sched *sched, const struct spec *spec);
-enum reason_code wide_refusal(const struct sched *sched, const struct spec *spec);
-/* A partition is open now. */
-void wide_opened(struct sched *sched);
 
 #endif

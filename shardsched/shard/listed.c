@@ -373,8 +373,22 @@ static bool is_same(const struct sched_node *node, struct sched_pod *const *pods
 	return same;
 }
 
+/* It came at some time after the alloc that was known before, be it long ago; and after
+ * what the view has brought, unless this has waited for a call. */
+static void note_unknown(const struct sched *sched, const struct sched_node *node,
+                         struct sched_pod *pod)
+{
+	int64_t known = node->rev[FACT_ALLOC], viewed = sched->whole.revision;
+	bool follows = viewed > known && viewed < sched->taken_rev;
+	int64_t since = (follows ? viewed : known) + 1;
+
+	if (pod->spec == NULL && (pod->unknown_rev == 0 || since < pod->unknown_rev))
+		pod->unknown_rev = since;
+}
+
 static void take(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
+	note_unknown(sched, node, pod);
 	listed_add(sched, node, pod, SNAPSHOT_NONE, false);
 	if (pod->place != POD_SENT) {
 		if (pod->place == POD_WAITS)

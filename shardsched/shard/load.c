@@ -109,7 +109,6 @@ static void open(struct sched *sched, struct sched_partition *of)
 		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
 	PL_LIST_EACH (link, &of->nodes)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
-	wide_opened(sched);
 }
 
 /* Other nodes wait for what was not listed yet here, or hold room for it. */

@@ -8,12 +8,8 @@
  */
 #include "shardsched/shard/inner.h"
 
-static const struct bonds *bonds_of(const struct pool_class *open)
-{
-	return &((const struct sched_class *)(const void *)open->extra)->bonds;
-}
-
-/* -- what the view says ---------------------------------------------------------------- */
+/* -- what the view says ----------------------------------------------------------------
+ */
 
 /* What is being decided under it may not be so any more. */
 static void break_under(struct sched *sched, const struct group *group)
@@ -110,14 +106,14 @@ void groups_rewound(struct sched *sched)
 		PL_CONTAINER_OF(at, struct group_space, by_name)->heard = 0;
 }
 
-/* -- who may be decided ----------------------------------------------------------------- */
+/* -- who may be decided -----------------------------------------------------------------
+ */
 
 /* All that was decided by what was registered before has been settled. */
 static bool is_steady(const struct sched *sched)
 {
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		if (sched->call[i].state != CALL_FREE &&
-		    sched->call[i].kind == CALL_COMMIT &&
+		if (sched->call[i].state != CALL_FREE && call_commits(&sched->call[i]) &&
 		    sched->call[i].groups_epoch != sched->groups.epoch)
 			return false;
 	return true;
@@ -129,6 +125,8 @@ unsigned groups_lanes_shut(const struct sched *sched)
 	unsigned shut = 1u << LANE_HELD;
 	int64_t clear;
 
+	if (!bundle_takes_gang(sched))
+		shut |= 1u << LANE_GANG;
 	if (!bundle_takes(sched) || !is_steady(sched))
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
 	clear = view_clear(sched);
@@ -151,7 +149,7 @@ static int64_t lock_of(const struct group *group)
 	return group->gone ? 0 : group->seen;
 }
 
-bool groups_may_decide(struct sched *sched, const struct pool_class *open)
+bool groups_may_decide(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
 	int64_t clear = view_clear(sched);
@@ -169,7 +167,8 @@ bool groups_may_decide(struct sched *sched, const struct pool_class *open)
 	return true;
 }
 
-/* -- into a bundle ---------------------------------------------------------------------- */
+/* -- into a bundle ----------------------------------------------------------------------
+ */
 
 static struct pl_span key_of(const struct sched *sched, const struct group *group,
                              struct keys_text *text)
@@ -231,7 +230,7 @@ static void bundle_shape(struct sched *sched)
 					  .key = keys_span(&text)});
 }
 
-void groups_bundle(struct sched *sched, const struct pool_class *open)
+void groups_bundle(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
 
@@ -241,7 +240,8 @@ void groups_bundle(struct sched *sched, const struct pool_class *open)
 		bundle_shape(sched);
 }
 
-/* -- into any transaction ---------------------------------------------------------------- */
+/* -- into any transaction
+ * ---------------------------------------------------------------- */
 
 static enum pl_code expect(struct sched *sched, struct call *call,
                            struct group_space *space)
@@ -298,9 +298,9 @@ static enum pl_code put(void *ctx, const struct bond *bond)
 
 	if (!bond->puts || is_put_already(to, group))
 		return PL_OK;
-	item = (struct call_item){.value = pl_arena_dup(
-					  &call->arena,
-					  group_value(to->sched->shard, value))};
+	item = (struct call_item){
+		.value =
+			pl_arena_dup(&call->arena, group_value(to->sched->shard, value))};
 	if (item.value.at == NULL)
 		return PL_NOMEM;
 	if (!book_bump(&call->book, key_of(to->sched, group, &text), item.value))
@@ -336,11 +336,12 @@ static struct group_space *space_of(struct sched *sched, const struct keys_id *i
 	return name == 0 ? NULL : groups_space(sched, name);
 }
 
-void groups_undo(struct sched *sched, const struct call_item *item)
+void groups_undo(struct sched *sched, struct call *call, const struct call_item *item)
 {
 	struct group_space *space;
 	struct group *group;
 
+	call->extras--;
 	if (item->id.kind == KEYS_GROUP) {
 		group = group_of(sched, &item->id);
 		if (group != NULL)
@@ -352,7 +353,8 @@ void groups_undo(struct sched *sched, const struct call_item *item)
 	}
 }
 
-/* -- what became of it ------------------------------------------------------------------ */
+/* -- what became of it ------------------------------------------------------------------
+ */
 
 void groups_stand(struct sched *sched, const struct call *call,
                   const struct call_item *item, int64_t revision)
@@ -377,12 +379,6 @@ void groups_stand(struct sched *sched, const struct call *call,
 		group->blind = revision;
 	if (group->blind == revision)
 		break_under(sched, group);
-}
-
-static void wait_for(struct sched *sched, int64_t revision)
-{
-	if (revision > sched->groups.wait_rev)
-		sched->groups.wait_rev = revision;
 }
 
 static void registry_failed(struct sched *sched, const struct call_item *item,
@@ -415,6 +411,8 @@ void groups_failed(struct sched *sched, const struct call_item *item,
 	}
 	if (item->id.kind == KEYS_GROUP)
 		group = group_of(sched, &item->id);
+	if (group != NULL)
+		group->own = 0; /* somebody was there since */
 	if (record != NULL && record->mod_revision > sched->groups.wait_rev)
 		sched->groups.wait_rev = record->mod_revision;
 	if (record == NULL && item->id.kind == KEYS_SHAPE)

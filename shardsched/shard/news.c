@@ -103,6 +103,7 @@ static bool take_alloc(struct sched *sched, struct sched_node *node,
 	enum pl_code code =
 		gone ? PL_OK : alloc_parse(record->value, &sched->arena, &alloc, &err);
 
+	sched->taken_rev = record->mod_revision;
 	if (code == PL_OK && !gone)
 		code = listed_set(sched, node, &alloc, &err);
 	if (code != PL_OK && !is_garbled(code))

@@ -160,6 +160,7 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	else
 		queue_add(sched->queue, &pod->queue, queue_class_of(open),
 		          (uint64_t)pod->created_ms, sched->now_ms);
+	groups_class_pods(sched, open);
 }
 
 void pod_unassume(struct sched *sched, struct sched_pod *pod)
@@ -192,6 +193,7 @@ void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 		pod_unlink(sched, pod);
 	queue_remove(sched->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};
+	groups_class_pods(sched, open);
 	pool_put(&sched->pool, open);
 	work_add(sched, pod, -1);
 }
@@ -332,6 +334,8 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 	holds_forget_spec(sched, pod);
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	pod->spec = spec;
+	pod->unknown_rev = 0;
+	groups_see_space(sched, pod->key[1]);
 	listed_learn_spec(sched, pod);
 	holds_learn_spec(sched, pod);
 }

@@ -105,7 +105,7 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 {
 	struct sched_plan *plan = node->plan;
 	enum pl_code code = PL_OK;
-	uint32_t taken = call->items + 1 + COMMIT_NODE_ITEMS;
+	uint32_t taken = call->items - call->extras + 1 + COMMIT_NODE_ITEMS;
 	uint32_t left = taken < call->item_cap ? call->item_cap - taken : 0;
 
 	if (left == 0)

@@ -3,12 +3,13 @@
  * transaction, with their registries compared. The locks are put along, so that
  * everybody's view gets them.
  */
+#include <stdlib.h>
+
 #include "shardsched/shard/inner.h"
 
 enum {
 	TERMS_MAX = 64, /* new ones of a namespace in a call */
 	SPACES_MAX = 8,
-	ITEMS_MAX = SPACES_MAX * (TERMS_MAX + 1),
 	RETRY_MS = 500,
 };
 
@@ -27,7 +28,7 @@ struct draft {
 
 static const struct spec *spec_of(struct bonds *bonds)
 {
-	struct sched_class *class = PL_CONTAINER_OF(bonds, struct sched_class, bonds);
+	struct class_more *class = PL_CONTAINER_OF(bonds, struct class_more, bonds);
 
 	return pool_class_of(&class->queue)->spec;
 }
@@ -105,10 +106,10 @@ static void add_missing(struct draft *to, const struct spec *spec)
 
 	for (uint32_t i = 0; i < terms.count && to->code == PL_OK; i++) {
 		const struct group_term *term = &terms.term[i];
-		const struct keys_id id = {
-			.kind = KEYS_GROUP,
-			.scope = sched_text(to->sched, spec->namespace),
-			.name = pl_span_str(term->id)};
+		const struct keys_id id = {.kind = KEYS_GROUP,
+		                           .scope =
+		                                   sched_text(to->sched, spec->namespace),
+		                           .name = pl_span_str(term->id)};
 		struct keys_text key;
 
 		if (to->news == to->most || term->global != (to->space->name == 0))
@@ -194,8 +195,8 @@ static void put_locks(struct draft *to)
 		if (!book_bump(&call->book, key, value))
 			to->code = call->book.code == PL_OK ? PL_BUSY : call->book.code;
 		else
-			to->code = call_item_of(
-				call, &(struct call_item){.value = value}, key);
+			to->code = call_item_of(call, &(struct call_item){.value = value},
+			                        key);
 	}
 }
 
@@ -212,7 +213,8 @@ static enum pl_code draft(struct draft *to)
 		add_missing_of(to, to->space);
 	else
 		PL_MAP_EACH (at, &sched->groups.spaces)
-			add_missing_of(to, PL_CONTAINER_OF(at, struct group_space, by_name));
+			add_missing_of(to,
+			               PL_CONTAINER_OF(at, struct group_space, by_name));
 	if (to->code != PL_OK || to->news == 0)
 		return to->code;
 	value = print(to);
@@ -236,7 +238,7 @@ static enum pl_code add_space(struct sched *sched, struct call *call,
 		code = draft(&to);
 		if (code == PL_OK)
 			return PL_OK;
-		call->items = items;
+		call->items = call->extras = items; /* there are no others */
 		call->book = was;
 		if (items > 0 || (code != PL_LIMIT && code != PL_BUSY))
 			break;
@@ -282,7 +284,7 @@ void register_run(struct sched *sched)
 	call = call_begin(sched, CALL_REGISTER);
 	if (call == NULL)
 		return;
-	if (call_room(call, ITEMS_MAX) == PL_OK)
+	if (call_room(call, 1) == PL_OK)
 		add_spaces(sched, call);
 	if (call->items == 0)
 		call_end(sched, call);

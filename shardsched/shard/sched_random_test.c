@@ -486,6 +486,8 @@ static bool is_fenced(const struct kv_req *req, const int64_t *epoch)
 				(const char *)op->del.keys.from.at, "/schedules/");
 		else
 			continue; /* a pointer */
+		if (op->op == KV_PUT && id.kind != KEYS_ALLOC && id.kind != KEYS_STATE)
+			continue; /* a lock: everybody's */
 		if (epoch_of[id.partition] == 0 ||
 		    epoch_of[id.partition] != epoch[id.partition])
 			return true;
@@ -734,6 +736,10 @@ static void step(void)
 	if (below(2) == 0)
 		(void)rig_deliver(&rig, below(RIG_PARTITIONS),
 		                  (enum sched_part)below(SCHED_PARTS), 1 + below(4));
+	if (below(4) == 0)
+		rig_views(&rig);
+	if (below(2) == 0)
+		(void)rig_view_deliver(&rig, SCHED_WHOLE, 1 + below(8));
 	if (below(2) == 0) {
 		rig.now_ms += below(200);
 		rig_run(&rig);
@@ -755,6 +761,7 @@ static void calm_down(void)
 
 	while (more) {
 		more = false;
+		rig_views(&rig);
 		rig_run(&rig);
 		note_epochs();
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {

@@ -25,7 +25,8 @@ void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 	pod_unlink(sched, pod);
 	pl_list_add_tail(&sched->wanted, &pod->link);
 	pod->linked = LINKED_WANTED;
-	pod->unknown_rev = revision;
+	if (pod->spec != NULL || pod->unknown_rev == 0)
+		pod->unknown_rev = pod->spec != NULL ? revision : 1;
 }
 
 static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,

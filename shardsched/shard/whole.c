@@ -55,11 +55,20 @@ static int64_t behind(const struct call *call)
 	return rev;
 }
 
+/* Specs of their pods are not asked for by key: they come, sooner or later. */
+static bool is_loading(const struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		if (sched->partition[i].owned && !sched->partition[i].open)
+			return true;
+	return false;
+}
+
 int64_t view_clear(const struct sched *sched)
 {
 	int64_t rev = INT64_MAX;
 
-	if (sched->whole.revision == 0)
+	if (sched->whole.revision == 0 || is_loading(sched))
 		return 0;
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		rev = least(rev, behind(&sched->call[i]));
@@ -86,9 +95,12 @@ static void take(struct sched *sched, const struct kv_record *record, bool gone)
 {
 	struct keys_id id;
 
-	if (keys_parse(record->key, &id, NULL) == PL_OK &&
-	    (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC))
+	if (keys_parse(record->key, &id, NULL) != PL_OK)
+		return;
+	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC)
 		take_node(sched, &id, record, gone);
+	else if (!groups_take(sched, &id, record, gone))
+		tell_anew(sched, SCHED_WHOLE);
 }
 
 void whole_begin(struct sched *sched)
@@ -98,6 +110,7 @@ void whole_begin(struct sched *sched)
 	whole->begun = true;
 	whole->revision = 0;
 	whole->generation++;
+	groups_view_begun(sched);
 }
 
 void whole_records(struct sched *sched, const struct kv_record *records, size_t count)

@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 
-#include "shardsched/framework/reason.h"
 #include "tests/sim/clerk.h"
 #include "tests/sim/naive.h"
 #include "tests/sim/world.h"
@@ -13,16 +12,6 @@
 struct state {
 	uint64_t seen;
 };
-
-/* What is not placed by this shard, or by none, and says so. */
-static bool is_not_placed_yet(const struct stock_pod *pod)
-{
-	return strcmp(pod->reason, "rules.wide") == 0;
-}
-
-/* As long as a shard keeps to its own nodes, so says that reason, it does not end what
- * stands on others', nor removes what is pointed to from there. */
-static const bool keeps_home = REASON_RULES_WIDE != 0;
 
 static bool has_gone(const struct stock_pod *pod)
 {
@@ -69,7 +58,7 @@ static bool is_served(const struct world *world, uint32_t i)
 		return pod->reason[0] != 0;
 	if (kind == SCENE_GANG && is_small_gang(world->stock, i))
 		return true;
-	return is_not_placed_yet(pod) || is_out_of_reach(world, i);
+	return is_out_of_reach(world, i);
 }
 
 static const char *phase_text(enum stock_phase phase)
@@ -105,8 +94,6 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 		const struct stock_pod *pod = &stock->pod[i];
 		enum scene_kind kind = scene_kind(i);
 
-		if (!has_gone(pod) && keeps_home)
-			continue;
 		if (!has_gone(pod)) {
 			(void)snprintf(why, size, "p-%u (%s) is %s, and was asked to go",
 			               i, scene_kind_text[kind], phase_text(pod->phase));

@@ -8,16 +8,11 @@
  */
 #include <inttypes.h>
 
-#include "shardsched/framework/reason.h"
 #include "tests/sim/world.h"
 
 struct state {
 	uint64_t seen;
 };
-
-/* As long as there is that reason, a shard that owns everything counts pods that are
- * only decided, in transactions that may come later or not at all. */
-static const bool counts_are_late = REASON_RULES_WIDE != 0;
 
 /* Of its group, placed; but one. */
 static bool is_peer(const struct stock *stock, uint32_t group, uint32_t k, bool ending)
@@ -152,12 +147,11 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 		check_anti(world, obs, i, true);
 		return;
 	case SCENE_AFFINITY:
-		if (!counts_are_late)
-			check_affinity(world, obs, i);
+		check_affinity(world, obs, i);
 		return;
 	case SCENE_SPREAD_HOST:
 	case SCENE_SPREAD_ZONE:
-		if (!blurred && !counts_are_late)
+		if (!blurred)
 			check_spread(world, obs, i, scene_kind(i) == SCENE_SPREAD_ZONE);
 		return;
 	case SCENE_GANG:
