@@ -86,7 +86,7 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)pl_rng_below(&rng, n);
 }
 
-static const char *text(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static const char *text(const char *fmt, ...)
 {
 	static char room[16][1024];
 	static unsigned at;
