@@ -165,7 +165,12 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	case CYCLE_NONE:
 		if (elsewhere(sched, pod, &outcome))
 			return;
-		make_room(sched, pod, class, &outcome);
+		/* On own nodes only: of others' it would be known too late who comes. */
+		cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
+		if (outcome.result == CYCLE_NONE)
+			make_room(sched, pod, class, &outcome);
+		else
+			refuse(sched, pod, refused_by(class, &outcome), &outcome);
 		return;
 	case CYCLE_ERROR:
 		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",
