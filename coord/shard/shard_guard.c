@@ -87,6 +87,14 @@ static bool fence_of(const struct shard *shard, uint32_t partition,
 	return false;
 }
 
+/* Terms are registered before anything is done for the pods that carry them. */
+static void any_fence(const struct shard *shard, struct guard_fence *out)
+{
+	for (uint32_t p = 0; p < shard->partitions; p++)
+		if (fence_of(shard, p, out))
+			return;
+}
+
 /* Ours, as far as our user has heard or its key says, though we may not act. */
 static bool is_ours(const struct shard *shard, uint32_t partition)
 {
@@ -119,6 +127,8 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 	if (is_shared(written, &id)) {
 		if (id.kind == KEYS_ALLOC)
 			(void)fence_of(shard, id.partition, out);
+		else if (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL)
+			any_fence(shard, out);
 		return GUARD_ANCHOR;
 	}
 	if (!reach_of(written, &reach))
