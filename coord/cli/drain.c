@@ -89,7 +89,8 @@ static enum pl_code look_at(struct drain *drain, unsigned first, unsigned count,
 
 	for (unsigned i = 0; i < count && code == PL_OK; i++) {
 		code = alloc_key(drain, &drain->node[first + i], &key[i], err);
-		op[i] = kv_op_get(kv_key(keys_span(&key[i])));
+		if (code == PL_OK)
+			op[i] = kv_op_get(kv_key(keys_span(&key[i])));
 	}
 	if (code == PL_OK)
 		code = store_session_call(drain->reach->session, &req, &result, err);

@@ -25,6 +25,7 @@ enum { SECOND = 1000, MINUTE = 60000, TEN_MINUTES = 600000, DAY = 86400000 };
 
 #define KEEP_MAX INT64_C(1000000000000)
 #define MIB (INT64_C(1) << 20)
+#define TIB (INT64_C(1) << 40)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of fields and groups */
 #define TOP(type, field, low, high, fallback)                                         \
@@ -53,7 +54,7 @@ static const struct field fields[] = {
 	IN(JANITOR, janitor, BOOL, enabled, 0, 1, true),
 	IN(JANITOR, janitor, U64, interval_ms, SECOND, DAY, 30000),
 	IN(JANITOR, janitor, U64, keep_revisions, 1000, KEEP_MAX, 200000),
-	IN(JANITOR, janitor, U64, history_bytes, MIB, 1024 * 1024 * MIB, 256 * MIB),
+	IN(JANITOR, janitor, U64, history_bytes, MIB, TIB, 256 * MIB),
 	IN(JANITOR, janitor, U64, pin_max_ms, SECOND, DAY, 600000),
 	IN(JANITOR, janitor, U32, config_history, 2, 1000, 100),
 };

@@ -23,11 +23,14 @@ static void start_shards(void)
 	static const char *const args[] = {"--shards",    "1",      "--partitions",
 	                                   "8",           "--name", "east",
 	                                   "--log-level", "info",   NULL};
-	char *placet = getenv("PLACET");
+	char *placet = getenv("PLACET"), *placetd = getenv("PLACETD");
 	char kept[4096];
 
+	T_TRUE(placet != NULL && placetd != NULL);
+	if (placet == NULL || placetd == NULL)
+		return;
 	(void)snprintf(kept, sizeof kept, "%s", placet);
-	T_EQ(setenv("PLACET", getenv("PLACETD"), 1), 0);
+	T_EQ(setenv("PLACET", placetd, 1), 0);
 	placet_start(&shards, args);
 	T_EQ(setenv("PLACET", kept, 1), 0);
 }

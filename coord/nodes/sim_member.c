@@ -4,6 +4,7 @@
 
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
+#include "store/net/unconst.h"
 
 struct member_pod {
 	struct pl_map_node node;
@@ -17,7 +18,7 @@ struct member_pod {
 
 static struct member_pod *of_due(const struct pl_heap_node *node)
 {
-	return PL_CONTAINER_OF((struct pl_heap_node *)(uintptr_t)node, struct member_pod,
+	return PL_CONTAINER_OF((struct pl_heap_node *)unconst(node), struct member_pod,
 	                       due);
 }
 

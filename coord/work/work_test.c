@@ -110,7 +110,7 @@ T_CASE(a_few_partitions_are_listed_at_once)
 	run_ms(1500);
 	T_TRUE(work_opened(hands[0].work) >= 1 && work_opened(hands[0].work) <= 3);
 	T_EQ(with_state(), work_opened(hands[0].work));
-	run_ms(PARTITIONS / 2 * 1500);
+	run_ms((uint64_t)PARTITIONS / 2 * 1500);
 	T_EQ(work_opened(hands[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
 	workers_down();

@@ -187,7 +187,7 @@ T_CASE(it_closes_while_there_are_views_and_visits)
 		run_ms(5000);
 		put_nodes(3, OTHERS);
 		fake.visit = 3 + 1;
-		run_ms(step * 150);
+		run_ms((uint64_t)step * 150);
 		if (step % 4 == 0)
 			shard_abandon(nodes[0].shard);
 		if (step % 4 == 1)

@@ -281,7 +281,7 @@ static void step_hold(void)
 	if (h.slot[node] == SNAPSHOT_NONE)
 		return;
 	if (pl_rng_chance(&h.rng, 1, 6))
-		is.amounts = h.variant[node * HISTORY_VARIANTS].allocatable;
+		is.amounts = h.variant[(size_t)node * HISTORY_VARIANTS].allocatable;
 	*to = (struct held){.slot = h.slot[node]};
 	T_OK(snapshot_hold(&snapshot, to->slot, &is, &to->number, &err), &err);
 	h.held_count++;

@@ -49,9 +49,9 @@ struct alloc_amounts {
 };
 
 struct alloc_pod {
-	uint32_t partition; /* where its schedule is */
 	struct pl_span space, name;
-	bool leaving; /* it terminates; no part of the order */
+	uint32_t partition; /* where its schedule is */
+	bool leaving;       /* it terminates; no part of the order */
 };
 
 enum alloc_hold_kind {
@@ -61,9 +61,9 @@ enum alloc_hold_kind {
 };
 
 struct alloc_hold {
-	enum alloc_hold_kind kind;
 	struct pl_span space, name; /* the gang, or the pod */
-	uint32_t partition;         /* NOMINATED: where the pod's schedule is */
+	enum alloc_hold_kind kind;
+	uint32_t partition; /* NOMINATED: where the pod's schedule is */
 	struct alloc_amounts used;
 	int64_t until_ms; /* on the wall's clock; its owner may renew or release it */
 };

@@ -256,10 +256,10 @@ T_CASE(what_no_value_can_have_is_not_printed)
 	const struct alloc_scalar zero = {.name = PL_SPAN_LIT("a/x")};
 	const struct alloc_port port = {L("TCP"), L("0/0"), 1};
 	const struct alloc_port none = {L("TCP"), L("::"), 0};
-	const struct alloc_pod slash = {1, L("a"), L("b/c"), false};
-	const struct alloc_pod quote = {1, L("a\""), L("b"), false};
-	const struct alloc_pod nobody = {1, L("a"), L(""), false};
-	const struct alloc_pod far = {4096, L("a"), L("b"), false};
+	const struct alloc_pod slash = {L("a"), L("b/c"), 1, false};
+	const struct alloc_pod quote = {L("a\""), L("b"), 1, false};
+	const struct alloc_pod nobody = {L("a"), L(""), 1, false};
+	const struct alloc_pod far = {L("a"), L("b"), 4096, false};
 	const struct alloc_hold never = {.space = L("a"), .name = L("b"), .until_ms = -1};
 	const struct alloc_hold away = {.kind = ALLOC_HOLD_NOMINATED,
 	                                .space = L("a"),

@@ -264,7 +264,7 @@ T_CASE(bounds)
 {
 	struct registry_term *term = calloc(REGISTRY_TERMS_MAX + 1, sizeof *term);
 	struct registry registry = {.term = term, .terms = REGISTRY_TERMS_MAX + 1};
-	struct pl_buf buf = {.max = 2 * REGISTRY_BYTES_MAX};
+	struct pl_buf buf = {.max = 2 * (size_t)REGISTRY_BYTES_MAX};
 
 	up();
 	for (uint32_t i = 0; i <= REGISTRY_TERMS_MAX; i++) {

@@ -187,7 +187,7 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 
 		if (pod != NULL && call->item[i].end != STATE_END_NONE) {
 			ends_seal(sched, call, &call->item[i]);
-		} else if (call->item[i].tells) {
+		} else if (pod != NULL && call->item[i].tells) {
 			pod->call = call_number(sched, call);
 		} else if (pod != NULL) {
 			pod_unlink(sched, pod);

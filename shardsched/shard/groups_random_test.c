@@ -332,6 +332,7 @@ struct bind {
 };
 
 /* In some order one after the other. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as there are binds */
 static bool can_be(struct truth *truth, struct bind *bind, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -620,8 +621,8 @@ static void put_alloc(uint32_t node, uint32_t drop)
 			pods[count++] = alloc.pod[i];
 	alloc.generation++;
 	alloc.used = (struct alloc_amounts){.pods = count,
-	                                    .cpu_milli = count * 1000,
-	                                    .nonzero_cpu_milli = count * 1000,
+	                                    .cpu_milli = (int64_t)count * 1000,
+	                                    .nonzero_cpu_milli = (int64_t)count * 1000,
 	                                    .nonzero_memory =
 	                                            (int64_t)count * 200 * 1024 * 1024};
 	alloc.pod = pods;

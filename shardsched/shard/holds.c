@@ -139,6 +139,7 @@ static void each_holder(struct sched *sched, struct sched_pod *pod,
 
 static bool is_here(const struct sched_node *node, const struct sched_pod *pod)
 {
+	PL_ASSERT(pod != NULL); /* of a nomination */
 	return (pod->place == POD_WAITS || pod->place == POD_SENT) && pod->node == node;
 }
 

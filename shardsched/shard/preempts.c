@@ -5,7 +5,7 @@
  *	   |        and the plan waits at the node
  *	   v
  *	one transaction: states of the victims (Terminating, to be placed again), the
- *pod's own, the alloc with who leaves and with a hold for the pod
+ *	|        pod's own, the alloc with who leaves and with a hold for the pod
  *	   |
  *	   v
  *	the victims go (ends.c), the pod is tried again, with its hold, and its bind is

@@ -449,7 +449,7 @@ static void rival_holds_room(uint32_t node, uint32_t pod)
 static void release_gangs(void)
 {
 	for (uint32_t i = 0; i < NODES; i++) {
-		struct alloc alloc = {0};
+		struct alloc alloc;
 
 		if (!has(alloc_key(i)))
 			continue;

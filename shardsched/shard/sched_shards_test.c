@@ -27,7 +27,7 @@ static void check_store(void)
 
 		(void)snprintf(name, sizeof name, "%s", node_name(n));
 		alloc = rig_alloc(&rig, home_of_node(name), name);
-		T_TRUE(alloc.used.cpu_milli <= CPUS * 1000);
+		T_TRUE(alloc.used.cpu_milli <= (int64_t)CPUS * 1000);
 		T_EQ(alloc.used.cpu_milli, (int64_t)alloc.pods * 1000);
 		for (uint32_t i = 0; i < alloc.pods; i++) {
 			uint32_t pod = (uint32_t)strtoul(

@@ -265,8 +265,8 @@ PL_NODISCARD enum pl_code snapshot_hold(struct snapshot *snapshot, uint32_t slot
 void snapshot_hold_end(struct snapshot *snapshot, uint32_t hold);
 /* It counts no more, until it is lowered: for the decision of whose room it is. Each is a
  * change of the node, but in a probe, which has to put it back. */
-void snapshot_hold_lift(struct snapshot *snapshot, uint32_t hold);
-void snapshot_hold_lower(struct snapshot *snapshot, uint32_t hold);
+void snapshot_hold_lift(struct snapshot *snapshot, uint32_t number);
+void snapshot_hold_lower(struct snapshot *snapshot, uint32_t number);
 
 /* -- what changed ----------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum pl_code code;
 
 	pl_arena_init(&arena, 0, 0);
-	pl_buf_init(&one, 2 * GANG_RECORD_BYTES_MAX);
-	pl_buf_init(&two, 2 * GANG_RECORD_BYTES_MAX);
+	pl_buf_init(&one, 2 * (size_t)GANG_RECORD_BYTES_MAX);
+	pl_buf_init(&two, 2 * (size_t)GANG_RECORD_BYTES_MAX);
 	code = gang_record_parse(pl_span(data, size), &arena, &record, &err);
 	PL_ASSERT(code == err.code && code != PL_NOMEM);
 	if (code == PL_OK) {

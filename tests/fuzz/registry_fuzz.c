@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum pl_code code;
 
 	pl_arena_init(&arena, 0, 0);
-	pl_buf_init(&one, 2 * REGISTRY_BYTES_MAX);
-	pl_buf_init(&two, 2 * REGISTRY_BYTES_MAX);
+	pl_buf_init(&one, 2 * (size_t)REGISTRY_BYTES_MAX);
+	pl_buf_init(&two, 2 * (size_t)REGISTRY_BYTES_MAX);
 	code = registry_parse(pl_span(data, size), &arena, &registry, &err);
 	PL_ASSERT(code == err.code && code != PL_NOMEM);
 	if (code == PL_OK) {

@@ -4,9 +4,9 @@
 
 #include "tests/sim/stock.h"
 
-/* Why not; NULL: the node takes it, but for room. The pod itself, if it is there, does
- * not count. */
-const char *naive_refuses(const struct stock *stock, uint32_t node, uint32_t pod);
-bool naive_has_room(const struct stock *stock, uint32_t node, uint32_t pod);
+/* Of the n-th node and the i-th pod. Why not; NULL: the node takes it, but for room. The
+ * pod itself, if it is there, does not count. */
+const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i);
+bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i);
 
 #endif

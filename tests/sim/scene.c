@@ -122,7 +122,8 @@ static uint32_t number_of(struct pl_span name, char letter, uint32_t below)
 {
 	uint32_t number = 0;
 
-	if (name.len < 3 || name.len > 9 || name.at[0] != letter || name.at[1] != '-')
+	if (name.len < 3 || name.len > 9 || name.at[0] != (uint8_t)letter ||
+	    name.at[1] != '-')
 		return UINT32_MAX;
 	for (size_t i = 2; i < name.len; i++) {
 		if (name.at[i] < '0' || name.at[i] > '9')
