@@ -292,7 +292,7 @@ static enum exit_code run(int argc, char **argv)
 	return exit_code;
 }
 
-const struct command sim_cluster_command = {.words = "sim-cluster",
-                                            .summary =
-                                                    "register and run machines that do not exist",
-                                            .run = run};
+const struct command sim_cluster_command = {
+	.words = "sim-cluster",
+	.summary = "register and run machines that do not exist",
+	.run = run};

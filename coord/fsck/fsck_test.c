@@ -653,10 +653,11 @@ T_CASE(a_node_became_smaller)
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->conditions, 1);
 	/* One that is there is asked to move. */
-	put_state("web", "b",
-	          "{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"ask\":\"evict\",\"cluster\":"
-	          "\"east\",\"node\":\"n-0\",\"shard\":\"east-0\",\"epoch\":\"1\","
-	          "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	put_state(
+		"web", "b",
+		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"ask\":\"evict\",\"cluster\":"
+		"\"east\",\"node\":\"n-0\",\"shard\":\"east-0\",\"epoch\":\"1\","
+		"\"since\":\"2026-11-21T09:00:00.000Z\"}");
 	finds(FSCK_NODE_OVER, 1);
 	/* And then a shard placed there. */
 	put_state("web", "b", state_of("Bound", "n-0", "1"));
