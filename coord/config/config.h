@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shardsched/shard/settings.h"
+#include "shardsched/shard/settings/settings.h"
 #include "store/base/arena.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"

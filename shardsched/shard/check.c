@@ -1,5 +1,6 @@
 /* What must hold between tables, snapshot and queue. */
-#include "shardsched/shard/preempts.h"
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
 
 /* For how many pods they are. */
 static uint64_t check_holds(const struct sched *sched, const struct sched_node *node)

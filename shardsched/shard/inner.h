@@ -1,16 +1,16 @@
 /*
- * Inside the core. Who knows what:
+ * Inside the core: its tables, which all parts work on. Who knows what:
  *
- *	news.c    facts: what stands at the keys of a node and of a pod
- *	pods.c    what follows for a pod: in the queue, placed, or left alone
- *	nodes.c   what follows for a node: in the snapshot or not, with its pods
- *	holds.c   room that is kept there
- *	decide.c  pods from the queue to nodes, where they wait
- *	commit.c  nodes into calls;  answer.c  what became of them
- *	bundle.c  what is decided together, into one call
- *	gangs.h   pods that run together or not at all
- *	ends*.c   pods that leave their nodes
- *	groups.h  rules about pods on other nodes
+ *	tables/    facts, what stands at the keys of nodes and pods, and what follows: who
+ *	           is in the queue, what is in the snapshot
+ *	commit/    pods from the queue to nodes, nodes into calls, what became of these;
+ *	           bundles, which are committed whole
+ *	abroad/    others' nodes: digests, visits, the whole view, errands
+ *	groups/    rules about pods on other nodes
+ *	gangs/     pods that run together or not at all
+ *	room/      room that is kept, or made by preemption
+ *	ends/      pods that leave their nodes
+ *	settings/  live configuration
  *
  * Facts are set first; then pod_settle and node_settle work out what follows, and do
  * nothing when it is so already.
@@ -24,11 +24,11 @@
 #include "shardsched/ledger/state.h"
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
-#include "shardsched/shard/abroad.h"
-#include "shardsched/shard/gangs.h"
-#include "shardsched/shard/groups.h"
-#include "shardsched/shard/likeness.h"
+#include "shardsched/shard/abroad/abroad.h"
+#include "shardsched/shard/gangs/gangs.h"
+#include "shardsched/shard/groups/groups.h"
 #include "shardsched/shard/sched.h"
+#include "shardsched/shard/tables/likeness.h"
 #include "store/keys/keys.h"
 
 enum {
@@ -427,7 +427,7 @@ static inline bool pod_is_loose(const struct sched_pod *pod)
 	return pod->place == POD_SENT && pod->queue.class == NULL;
 }
 
-/* -- tell.c ---------------------------------------------------------- */
+/* -- tell.c -------------------------------------------------------------- */
 
 void tell_garbled(struct sched *sched, const struct keys_id *id,
                   const struct pl_err *err);
@@ -439,265 +439,7 @@ void tell_repair(struct sched *sched, const struct pl_err *err);
 bool tell_next(struct sched *sched, struct sched_action *out);
 void tell_event(struct sched *sched, enum queue_event_kind kind, uint32_t slot);
 
-/* -- pods.c ---------------------------------------------------------- */
-
-struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
-                           struct pl_span space, struct pl_span name);
-/* Found or made; NULL: no memory. */
-struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_span space,
-                          struct pl_span name);
-void pod_settle(struct sched *sched, struct sched_pod *pod);
-/* What was assumed is taken back; the pod is QUEUED, and popped. */
-void pod_unassume(struct sched *sched, struct sched_pod *pod);
-/* That, and it is to be decided again, since somebody else was there. */
-void pod_again(struct sched *sched, struct sched_pod *pod);
-/* Likewise, since what it was decided with did not come true. */
-void pod_redo(struct sched *sched, struct sched_pod *pod);
-/* It was unassumed: to be tried again. */
-void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
-               bool after_backoff);
-/* Not in the queue any more, wherever it was; IDLE. */
-void pod_withdraw(struct sched *sched, struct sched_pod *pod);
-/* Not in the queue any more, though it is SENT; it may be out of it already. */
-void pod_dequeue(struct sched *sched, struct sched_pod *pod);
-/* Freed when nothing is known of it and nobody refers to it. */
-void pod_tidy(struct sched *sched, struct sched_pod *pod);
-void pod_unlink(struct sched *sched, struct sched_pod *pod);
-/* Takes the pod over. */
-void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from);
-/* Takes the reference. */
-void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec);
-void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
-                    uint32_t keys);
-void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
-                uint32_t node);
-void pod_set_why(struct sched *sched, struct sched_pod *pod, uint32_t why);
-void pod_forget(struct sched *sched, struct sched_pod *pod);
-void pods_done(struct sched *sched);
-/* -- doubts.c -------------------------------------------------------- */
-
-/* What does not agree for long is told; when to look again, UINT64_MAX: nothing does. */
-void doubts_run(struct sched *sched);
-uint64_t doubts_deadline_ms(const struct sched *sched);
-void doubt_pod(struct sched *sched, struct sched_pod *pod);
-void doubt_node(struct sched *sched, struct sched_node *node);
-
-/* That found no node, since it is known here. */
-static inline uint32_t pod_attempts(const struct sched_pod *pod)
-{
-	return pod->gang == NULL ? pod->queue.attempts
-	                         : pod->gang->attempts + pod->gang->queue.attempts;
-}
-
-static inline bool pod_is_owned(const struct sched *sched, const struct sched_pod *pod)
-{
-	return sched->partition[pod->key[0]].owned;
-}
-
-/* -- nodes.c --------------------------------------------------------- */
-
-struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
-                             struct pl_span name);
-struct sched_node *node_get(struct sched *sched, uint32_t partition,
-                            struct pl_span cluster, struct pl_span name);
-/* Its partition is owned, listed, and not to be handed over. */
-bool node_is_home(const struct sched *sched, const struct sched_node *node);
-/* How many wait at nodes like that one. */
-uint32_t *node_waiting(struct sched *sched, const struct sched_node *node);
-/* A decided pod waits there. */
-void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod);
-/* NULL: not in the table. Of a name in two strings. */
-struct sched_node *node_at(const struct sched *sched, const uint32_t key[2]);
-/* Its alloc is understood and is ours to write. */
-bool node_may_write(const struct sched *sched, const struct sched_node *node);
-/* Into the snapshot or out of it. */
-void node_settle(struct sched *sched, struct sched_node *node);
-/* Out of it, whatever is so. */
-void node_leave(struct sched *sched, struct sched_node *node);
-/* All that wait there are decided again. */
-void node_give_back(struct sched *sched, struct sched_node *node);
-/* Into the list of those that can be committed, if it can be. */
-void node_ready(struct sched *sched, struct sched_node *node);
-void node_tidy(struct sched *sched, struct sched_node *node);
-void node_forget(struct sched *sched, struct sched_node *node);
-void nodes_done(struct sched *sched);
-
-/* -- listed.c -------------------------------------------------------- */
-
-PL_NODISCARD enum pl_code listed_room(struct sched_node *node, uint32_t count);
-/* There is room. The pod is placed as said, or as the node is. */
-void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
-                uint32_t placed, bool sent);
-/* Gives what it was placed as. */
-uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i);
-/* It terminates in the snapshot, too, if it does. */
-void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i);
-/* UINT32_MAX: it is not. */
-uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod);
-/* Before and after the spec of a pod changes. */
-void listed_forget_spec(struct sched *sched, struct sched_pod *pod);
-void listed_learn_spec(struct sched *sched, struct sched_pod *pod);
-/* Settles the nodes that list it. */
-void listed_settle(struct sched *sched, struct sched_pod *pod);
-/* As the alloc says. */
-PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *node,
-                                     const struct alloc *alloc, struct pl_err *err);
-void listed_clear(struct sched *sched, struct sched_node *node);
-bool listed_agrees(const struct sched_node *node);
-/* As what it is, or is to be, in the snapshot. */
-struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed);
-/* The alloc of the node with what it lists now. */
-PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
-                                       struct pl_buf *out, struct pl_err *err);
-
-/* -- news.c ---------------------------------------------------------- */
-
-/* A key of the node or the pod has that value now, or is gone since that revision. False:
- * it could not be kept. */
-bool news_take(struct sched *sched, const struct keys_id *id,
-               const struct kv_record *record, bool gone);
-/* Is what happens to that key followed here? */
-bool news_concern(const struct sched *sched, const struct keys_id *id);
-/* Some could not be kept: it is to be read again. */
-void news_lost(struct sched *sched, const struct keys_id *id);
-/* A fact that a list does not have. */
-void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact);
-void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
-
-/* -- decide.c, commit.c, answer.c ------------------------------------- */
-
-void decide_run(struct sched *sched, unsigned work);
-bool decide_may(const struct sched *sched);
-/* A node that is ready, with at most so many that wait there. PL_BUSY: there is no room.
- */
-PL_NODISCARD enum pl_code commit_add(struct sched *sched, struct call *call,
-                                     struct sched_node *node, uint32_t room);
-/* The attempt failed, not the pod. */
-void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err);
-/* The pod, popped, is to run on that node. */
-void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node);
-void commit_run(struct sched *sched);
-/* A commit could be begun. */
-bool commit_may(const struct sched *sched);
-/* Rather than a number: all that wait there, or those of the bundle. */
-#define COMMIT_ALL UINT32_MAX
-#define COMMIT_BUNDLED (UINT32_MAX - 1)
-enum { COMMIT_POD_ITEMS = 1, COMMIT_NODE_ITEMS = 2 };
-/* As many of those that wait there as are wanted, and the alloc. PL_BUSY: they do not fit
- * any more; some may be in it. */
-PL_NODISCARD enum pl_code commit_put(struct sched *sched, struct call *call,
-                                     struct sched_node *node, uint32_t count,
-                                     struct pl_err *err);
-/* Back to so many items; the book is the caller's. */
-void commit_undo(struct sched *sched, struct call *call, uint32_t items);
-/* Those from there on are in the call as a whole. */
-void commit_seal(struct sched *sched, struct call *call, uint32_t from);
-/* -- bundle.c ------------------------------------------------------- */
-
-void bundle_init(struct sched *sched);
-void bundle_done(struct sched *sched);
-/* A gang may be decided into it; it is, and its pods follow. */
-bool bundle_takes_gang(const struct sched *sched);
-void bundle_add_gang(struct sched *sched, struct sched_gang *gang);
-/* Would so many more fit into its transaction? */
-bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes);
-/* One more pod may be decided into it. */
-bool bundle_takes(const struct sched *sched);
-/* The pod was assumed just now. */
-void bundle_add(struct sched *sched, struct sched_pod *pod);
-/* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
-uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra);
-/* The store takes no such transaction: a gang that is alone in it needs more. */
-void bundle_limited(struct sched *sched);
-/* Nothing more is decided into it. */
-void bundle_close(struct sched *sched);
-/* What was decided may not stand. */
-void bundle_break(struct sched *sched);
-/* A pod of it waits no more, be it lost or to be decided again. */
-void bundle_left(struct sched *sched, struct sched_pod *pod);
-/* Sends it, or gives it up, if it is time. */
-void bundle_run(struct sched *sched);
-bool bundle_may(const struct sched *sched);
-/* Its call has ended, and what was in it has been unsent or stands. */
-void bundle_settled(struct sched *sched, const struct call *call);
-/* -- calls.c --------------------------------------------------------- */
-
-struct call *call_begin(struct sched *sched, enum call_kind kind);
-/* For an entry that was added to its book just now. */
-struct call_item *call_item_add(struct call *call, const struct call_item *item);
-/* Else it is a lock or the like, of everybody. */
-static inline bool call_has_partition(enum keys_kind kind)
-{
-	return kind == KEYS_NODE || kind == KEYS_ALLOC || kind == KEYS_STATE;
-}
-
-/* 0: not ours. */
-static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
-{
-	const struct sched_partition *part = &sched->partition[partition];
-
-	return part->owned ? part->epoch : 0;
-}
-/* Likewise, where the key is not what is compared last. PL_NOMEM. */
-PL_NODISCARD enum pl_code call_item_of(struct call *call, const struct call_item *item,
-                                       struct pl_span key);
-PL_NODISCARD enum pl_code call_room(struct call *call, uint32_t items);
-/* The book is full as it is to be. */
-void call_post(struct sched *sched, struct call *call);
-void call_end(struct sched *sched, struct call *call);
-uint8_t call_number(const struct sched *sched, const struct call *call);
-/* Calls that were to be made, and were made for what is no more: a partition of theirs
- * was lost, whether it is ours again or not. */
-void call_drop_stale(struct sched *sched);
-/* News about something that is in that call. */
-bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
-               bool gone);
-/* What was held of that partition's pods, and of its nodes if wanted, is forgotten with
- * them: it may be of a store that is no more. */
-void call_unhold(struct sched *sched, const struct sched_partition *of, bool nodes);
-
-/* -- ends.c, ends_commit.c -------------------------------------------- */
-
-/* It is not to be placed: it goes. */
-bool ends_pod(const struct sched *sched, const struct sched_pod *pod);
-/* What is to become of it as things stand. */
-enum state_end ends_of(const struct sched *sched, const struct sched_pod *pod);
-/* Into the lists of those that are to end, or out of them. */
-void ends_settle(struct sched *sched, struct sched_pod *pod);
-/* Its Node is known, or is another one. */
-void taints_settle(struct sched *sched, struct sched_node *node);
-/* Who may not stay on a tainted node any more is to leave it. */
-void taints_run(struct sched *sched);
-uint64_t taints_deadline_ms(const struct sched *sched);
-/* Those that could not for a while. */
-void ends_again(struct sched *sched);
-uint64_t ends_again_ms(const struct sched *sched);
-/* Those that end without a node. */
-void ends_run(struct sched *sched);
-uint64_t ends_deadline_ms(const struct sched *sched);
-/* Of those that wait at the node, as many as left says; takes them off it. */
-PL_NODISCARD enum pl_code ends_put(struct sched *sched, struct call *call,
-                                   struct sched_node *node, uint32_t *left,
-                                   struct pl_err *err);
-uint32_t ends_at(const struct sched_node *node);
-/* An entry of theirs: it is not in the call after all; it is; it stands; it does not. */
-/* That one, whatever it is linked to. */
-PL_NODISCARD enum pl_code ends_put_one(struct sched *sched, struct call *call,
-                                       struct sched_pod *pod, struct sched_node *node,
-                                       struct pl_err *err);
-void ends_undo(const struct call_item *item);
-void ends_seal(struct sched *sched, struct call *call, const struct call_item *item);
-void ends_stand(struct sched *sched, const struct call_item *item, int64_t revision);
-void ends_unsend(const struct call_item *item);
-/* Not at once again. */
-void ends_pause(struct sched *sched);
-
-/* -- specs.c, unsched.c ----------------------------------------------- */
-
-/* It is to be read, again too, for an alloc of that revision. */
-void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
-void specs_run(struct sched *sched);
-void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
+/* -- unsched.c --------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code unsched_new(struct sched *sched, struct pl_err *err);
 void unsched_free(struct sched *sched);
@@ -716,7 +458,7 @@ void unsched_forget(struct sched *sched, struct sched_pod *pod);
 void unsched_run(struct sched *sched);
 uint64_t unsched_deadline_ms(const struct sched *sched);
 
-/* -- configure.c, sched.c --------------------------------------------- */
+/* -- configure.c, sched.c ------------------------------------------------ */
 
 /* May it help pods of that class? */
 bool sched_hint(const struct sched *sched, unsigned plugin,
@@ -731,22 +473,7 @@ PL_NODISCARD enum pl_code sched_queue_make(struct sched *sched,
 /* Empty; its profiles are those of sched. */
 void sched_pool_init(struct sched *sched);
 
-/* -- conflicts.c, clashes.c ------------------------------------------- */
-
-/* A call failed, and this was read: before it is taken as news. */
-void clash_failed(struct sched *sched, const struct call *call,
-                  const struct kv_result *result);
-/* The commit failed as a whole, for a reason that is not in what was read. */
-void clash_call(struct sched *sched, const struct call *call, enum conflict_cause cause);
-/*
- * For whoever sets nodes aside, of this shard or others: that node (strings of the
- * model) keeps refusing for that cause, and gets no more tries until then; until_ms 0: it
- * is given tries again. Only remembered, for people to see.
- */
-void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
-                     enum conflict_cause cause, uint64_t until_ms);
-
-/* -- join.c ----------------------------------------------------------- */
+/* -- join.c -------------------------------------------------------------- */
 
 /* Labels that stood beside classes and are asked for by now go into them: to be called
  * before anything is judged. False: it is not to be judged. */

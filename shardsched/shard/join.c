@@ -4,6 +4,7 @@
  * ask for them are few.
  */
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
 
 static enum pl_code join(struct sched *sched, struct sched_pod *pod, struct pl_err *err)
 {

@@ -5,7 +5,12 @@
 
 #include "shardsched/model/reader.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/shard/preempts.h"
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/commit/commit.h"
+#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
 enum {

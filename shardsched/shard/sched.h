@@ -27,8 +27,8 @@
 
 #include "shardsched/framework/cycle.h"
 #include "shardsched/queue/queue.h"
-#include "shardsched/shard/conflicts.h"
-#include "shardsched/shard/settings.h"
+#include "shardsched/shard/commit/conflicts.h"
+#include "shardsched/shard/settings/settings.h"
 #include "store/kv/types.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* Nodes of others: the whole view, and what comes and goes with it. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
+#include "shardsched/shard/tables/tables.h"
 
 static struct rig rig;
 

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "shardsched/plugins/plugins.h"
+#include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
 enum {

@@ -1,0 +1,216 @@
+/*
+ * The own digest (digest.h), for the others: made anew, partition by partition, where
+ * nodes changed, and written when it tells something else than it did, at once when that
+ * is much, after a while when it is little. All shards together write no more than a
+ * hundred a second.
+ */
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/inner.h"
+
+enum {
+	WRITE_MS = 1000,      /* at least, between two */
+	WRITE_SHARD_MS = 10,  /* and so much for each shard that there is */
+	LITTLE_MS = 30000,    /* until what is little is written too */
+	NODES_AT_ONCE = 8192, /* looked at in one go */
+	MUCH_PARTS = 8,       /* much: an eighth of it */
+	CHUNK = 4096,
+};
+
+static bool is_much(const struct digest_gist *a, const struct digest_gist *b)
+{
+	if (a->kind != b->kind || a->nodes != b->nodes)
+		return true;
+	for (unsigned n = 0; n < 2; n++)
+		for (unsigned i = 0; i < DIGEST_GISTS; i++) {
+			int64_t was = a->amount[n][i], is = b->amount[n][i];
+			int64_t by = was > is ? was - is : is - was;
+
+			if (by > was / MUCH_PARTS)
+				return true;
+		}
+	return false;
+}
+
+static void dirty_slot(void *ctx, uint32_t slot)
+{
+	const struct sched *sched = ctx;
+	const struct sched_node *node =
+		slot < sched->by_slot_cap ? sched->by_slot[slot] : NULL;
+
+	if (node != NULL)
+		sched->partition[node->partition].own.dirty = true;
+}
+
+void digests_dirty(struct sched *sched, uint32_t partition)
+{
+	sched->partition[partition].own.dirty = true;
+	sched->digests.pending = true;
+}
+
+static bool is_told(const struct sched *sched, uint32_t i)
+{
+	return sched->partition[i].owned && sched->partition[i].open &&
+	       !sched->partition[i].quiet;
+}
+
+/* A number of partitions, in turn. */
+static void remake_some(struct sched *sched)
+{
+	struct digests *digests = &sched->digests;
+	uint32_t nodes = 0;
+
+	if (!snapshot_changed_since(&sched->snapshot, digests->changes, dirty_slot,
+	                            sched))
+		for (uint32_t i = 0; i < sched->opts.partitions; i++)
+			digests_dirty(sched, i);
+	digests->changes = sched->snapshot.changes;
+	for (uint32_t n = 0; n < sched->opts.partitions && nodes < NODES_AT_ONCE; n++) {
+		uint32_t i = digests->next = (digests->next + 1) % sched->opts.partitions;
+
+		if (sched->partition[i].own.dirty && is_told(sched, i))
+			nodes += digest_make(sched, i);
+	}
+}
+
+static bool is_to_be_written(const struct sched *sched)
+{
+	bool later = sched->now_ms >= sched->digests.written_ms + LITTLE_MS;
+
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		const struct own_digest *own = &sched->partition[i].own;
+		bool told = is_told(sched, i) && own->made;
+
+		if (told != own->written || (told && is_much(&own->told, &own->now)) ||
+		    (told && later && own->told.hash != own->now.hash))
+			return true;
+	}
+	return false;
+}
+
+static enum pl_code print(struct sched *sched)
+{
+	struct digest digest = {0};
+	struct digest_part *part =
+		pl_arena_zalloc(&sched->arena, sched->opts.partitions, sizeof *part);
+
+	if (part == NULL)
+		return PL_NOMEM;
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		if (is_told(sched, i) && sched->partition[i].own.made)
+			part[digest.parts++] = sched->partition[i].own.part;
+	digest.part = part;
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	return digest_print(&digest, &sched->buf, NULL);
+}
+
+static bool send(struct sched *sched)
+{
+	const struct keys_id id = {.kind = KEYS_DIGEST,
+	                           .name = pl_span_str(sched->shard)};
+	struct call *call = call_begin(sched, CALL_DIGEST);
+	struct pl_span value;
+	struct keys_text key;
+
+	if (call == NULL)
+		return false;
+	pl_arena_reset(&sched->arena);
+	if (keys_build(&id, &key, NULL) != PL_OK || print(sched) != PL_OK)
+		goto fail;
+	value = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
+	if (value.at == NULL ||
+	    !book_put(&call->book, keys_span(&key), sched->digests.revision, value))
+		goto fail;
+	call_post(sched, call);
+	return true;
+fail:
+	call_end(sched, call);
+	return false;
+}
+
+static void written(struct sched *sched)
+{
+	sched->digests.written_ms = sched->now_ms;
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		struct own_digest *own = &sched->partition[i].own;
+
+		own->written = is_told(sched, i) && own->made;
+		own->told = own->now;
+	}
+}
+
+/* Something differs from what was written, or could not be looked at yet. */
+static bool is_pending(const struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		const struct own_digest *own = &sched->partition[i].own;
+		bool told = is_told(sched, i);
+
+		if (told ? own->dirty || !own->written || own->told.hash != own->now.hash
+		         : own->written)
+			return true;
+	}
+	return false;
+}
+
+void digests_run(struct sched *sched)
+{
+	struct digests *digests = &sched->digests;
+	uint64_t pace_ms = WRITE_SHARD_MS * (uint64_t)digests->shards;
+
+	if (!digests->listed || sched->now_ms < digests->due_ms ||
+	    (!digests->pending && digests->changes == sched->snapshot.changes))
+		return;
+	digests->due_ms = sched->now_ms + (pace_ms > WRITE_MS ? pace_ms : WRITE_MS);
+	remake_some(sched);
+	if (is_to_be_written(sched) && send(sched))
+		written(sched);
+	digests->pending = is_pending(sched);
+}
+
+uint64_t digests_deadline_ms(const struct sched *sched)
+{
+	const struct digests *digests = &sched->digests;
+
+	if (!digests->listed ||
+	    (!digests->pending && digests->changes == sched->snapshot.changes))
+		return UINT64_MAX;
+	return digests->due_ms;
+}
+
+/* Whatever it is, the next one is compared with what stands there. */
+void digests_answer(struct sched *sched, struct call *call,
+                    const struct kv_result *result)
+{
+	struct digests *digests = &sched->digests;
+
+	if (result != NULL && result->txn.succeeded) {
+		digests->revision = result->header.revision;
+	} else {
+		for (uint32_t i = 0; i < sched->opts.partitions; i++)
+			sched->partition[i].own.written = false;
+		digests->pending = true;
+		if (result != NULL && result->txn.count > 0)
+			digests->revision = result->txn.results[0].get.count == 0
+			                            ? 0
+			                            : result->txn.results[0]
+			                                      .get.records[0]
+			                                      .mod_revision;
+	}
+	call_end(sched, call);
+}
+
+void digests_init(struct sched *sched)
+{
+	sched->digests.shards = 1;
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		pl_arena_init(&sched->partition[i].own.arena, CHUNK, 0);
+}
+
+void digests_done(struct sched *sched)
+{
+	if (sched->partition == NULL)
+		return;
+	digests_forget(sched);
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		pl_arena_done(&sched->partition[i].own.arena);
+}

@@ -1,0 +1,36 @@
+/* What is decided together, and committed in one call. */
+#ifndef SHARDSCHED_SHARD_COMMIT_BUNDLE_H
+#define SHARDSCHED_SHARD_COMMIT_BUNDLE_H
+
+#include "shardsched/shard/inner.h"
+
+/* -- bundle.c ------------------------------------------------------------ */
+
+void bundle_init(struct sched *sched);
+void bundle_done(struct sched *sched);
+/* A gang may be decided into it; it is, and its pods follow. */
+bool bundle_takes_gang(const struct sched *sched);
+void bundle_add_gang(struct sched *sched, struct sched_gang *gang);
+/* Would so many more fit into its transaction? */
+bool bundle_holds(const struct sched *sched, uint32_t pods, uint32_t nodes);
+/* One more pod may be decided into it. */
+bool bundle_takes(const struct sched *sched);
+/* The pod was assumed just now. */
+void bundle_add(struct sched *sched, struct sched_pod *pod);
+/* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
+uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra);
+/* The store takes no such transaction: a gang that is alone in it needs more. */
+void bundle_limited(struct sched *sched);
+/* Nothing more is decided into it. */
+void bundle_close(struct sched *sched);
+/* What was decided may not stand. */
+void bundle_break(struct sched *sched);
+/* A pod of it waits no more, be it lost or to be decided again. */
+void bundle_left(struct sched *sched, struct sched_pod *pod);
+/* Sends it, or gives it up, if it is time. */
+void bundle_run(struct sched *sched);
+bool bundle_may(const struct sched *sched);
+/* Its call has ended, and what was in it has been unsent or stands. */
+void bundle_settled(struct sched *sched, const struct call *call);
+
+#endif

@@ -1,0 +1,58 @@
+/* Transactions and reads that are under way. */
+#ifndef SHARDSCHED_SHARD_COMMIT_CALLS_H
+#define SHARDSCHED_SHARD_COMMIT_CALLS_H
+
+#include "shardsched/shard/inner.h"
+
+/* -- calls.c ------------------------------------------------------------- */
+
+struct call *call_begin(struct sched *sched, enum call_kind kind);
+/* For an entry that was added to its book just now. */
+struct call_item *call_item_add(struct call *call, const struct call_item *item);
+/* Else it is a lock or the like, of everybody. */
+static inline bool call_has_partition(enum keys_kind kind)
+{
+	return kind == KEYS_NODE || kind == KEYS_ALLOC || kind == KEYS_STATE;
+}
+
+/* 0: not ours. */
+static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
+{
+	const struct sched_partition *part = &sched->partition[partition];
+
+	return part->owned ? part->epoch : 0;
+}
+/* Likewise, where the key is not what is compared last. PL_NOMEM. */
+PL_NODISCARD enum pl_code call_item_of(struct call *call, const struct call_item *item,
+                                       struct pl_span key);
+PL_NODISCARD enum pl_code call_room(struct call *call, uint32_t items);
+/* The book is full as it is to be. */
+void call_post(struct sched *sched, struct call *call);
+void call_end(struct sched *sched, struct call *call);
+uint8_t call_number(const struct sched *sched, const struct call *call);
+/* Calls that were to be made, and were made for what is no more: a partition of theirs
+ * was lost, whether it is ours again or not. */
+void call_drop_stale(struct sched *sched);
+/* News about something that is in that call. */
+bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
+               bool gone);
+/* What was held of that partition's pods, and of its nodes if wanted, is forgotten with
+ * them: it may be of a store that is no more. */
+void call_unhold(struct sched *sched, const struct sched_partition *of, bool nodes);
+
+/* -- clashes.c ----------------------------------------------------------- */
+
+/* A call failed, and this was read: before it is taken as news. */
+void clash_failed(struct sched *sched, const struct call *call,
+                  const struct kv_result *result);
+/* The commit failed as a whole, for a reason that is not in what was read. */
+void clash_call(struct sched *sched, const struct call *call, enum conflict_cause cause);
+/*
+ * For whoever sets nodes aside, of this shard or others: that node (strings of the
+ * model) keeps refusing for that cause, and gets no more tries until then; until_ms 0: it
+ * is given tries again. Only remembered, for people to see.
+ */
+void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
+                     enum conflict_cause cause, uint64_t until_ms);
+
+#endif

@@ -1,0 +1,227 @@
+/* Pods from the queue, one after the other, to nodes, where they wait. */
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/commit/commit.h"
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/hash.h"
+
+/* From the pod and its attempt, so that decisions do not depend on each other's order. */
+static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
+{
+	struct pl_hash_key key = {sched->opts.seed, pod->queue.attempts};
+	uint32_t who = pod->uid != 0 ? pod->uid : pod->key[2];
+
+	key.k0 = pl_hash_keyed(sched_text(sched, pod->key[1]), key);
+	return pl_hash_keyed(sched_text(sched, who), key);
+}
+
+/* The attempt failed, not the pod. */
+void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err)
+{
+	tell_trouble(sched, err);
+	queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_FAILED,
+	            sched->now_ms);
+}
+
+void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
+{
+	const struct pod_on_node on = {
+		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+	struct pl_err err = {0};
+
+	PL_ASSERT(node != NULL && node->slot != SNAPSHOT_NONE);
+	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, &err) !=
+	    PL_OK) {
+		pod->placed = SNAPSHOT_NONE;
+		decide_fault(sched, pod, &err);
+		return;
+	}
+	sched->figures.decided++;
+	queue_placed(sched->queue, &pod->queue, sched->now_ms);
+	tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
+	pod_unlink(sched, pod);
+	node_wait(sched, node, pod);
+	node_ready(sched, node);
+	if (pod->queue.class->lane != LANE_PLAIN) {
+		bundle_add(sched, pod);
+		groups_bundle(sched, pool_class_of(pod->queue.class));
+	}
+}
+
+/* By whom: with no nodes at all nobody was asked, and everybody who could refuse has to
+ * hear of the first. */
+static uint64_t refused_by(const struct fw_class *class, const struct outcome *outcome)
+{
+	const struct profile_point *filters = &class->profile->at[POINT_FILTER];
+	uint64_t mask = outcome->refused_by;
+
+	for (unsigned i = 0; mask == 0 && i < filters->count; i++)
+		for (unsigned n = 0; n < filters->count; n++)
+			mask |= UINT64_C(1) << filters->plugin[n];
+	return (mask == 0 ? 1 : mask) | UINT64_C(1) << plugins.count;
+}
+
+/* It was refused; waits until something can help, once it was told why. */
+static void refuse(struct sched *sched, struct sched_pod *pod, uint64_t by,
+                   const struct outcome *outcome)
+{
+	uint32_t reason;
+
+	if (!unsched_may_note(sched, pod)) { /* too many at once */
+		queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
+	reason = unsched_note(sched, pod, outcome);
+	queue_refuse(sched->queue, &pod->queue, by, reason, sched->now_ms);
+}
+
+/* On no node as it is. */
+static void make_room(struct sched *sched, struct sched_pod *pod,
+                      const struct fw_class *class, const struct outcome *outcome)
+{
+	uint64_t by = refused_by(class, outcome);
+
+	if (preempts_try(sched, pod, draw_of(sched, pod), outcome, &by)) {
+		queue_retry(sched->queue, &pod->queue, QUEUE_NOMINATED, true, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
+	refuse(sched, pod, by, outcome);
+	preempts_give_up(sched, pod);
+}
+
+/* Not asked on which nodes it fits. */
+static void refuse_unasked(struct sched *sched, struct sched_pod *pod,
+                           enum reason_code code)
+{
+	struct outcome outcome = {.result = CYCLE_NONE};
+	struct reason reason = {.code = code};
+
+	verdict_clear(&outcome.pre);
+	verdict_add(&outcome.pre, VERDICT_UNRESOLVABLE, &reason);
+	refuse(sched, pod, 0, &outcome);
+}
+
+static uint32_t nominated_slot(const struct sched_pod *pod)
+{
+	return pod->nominated == NULL ? SNAPSHOT_NONE : pod->nominated->slot;
+}
+
+/* It may not be decided at all. */
+static enum reason_code refusal(const struct sched_pod *pod)
+{
+	return bonds_of(pool_class_of(pod->queue.class))->refused ? REASON_RULES_FULL
+	                                                          : REASON_NONE;
+}
+
+/* Home has none. Who is decided by the whole view knows all the others. True: it is seen
+ * to; else what refused it on all of them. */
+static bool elsewhere(struct sched *sched, struct sched_pod *pod, struct outcome *outcome)
+{
+	struct outcome all;
+
+	if (pod->queue.class->lane != LANE_WIDE)
+		return abroad_decide(sched, pod, draw_of(sched, pod), outcome);
+	if (!abroad_ask(sched, pod, draw_of(sched, pod), &all))
+		return true;
+	if (all.result != CYCLE_NODE) {
+		*outcome = all;
+		return false;
+	}
+	decide_assume(sched, pod, sched->by_slot[all.node]);
+	return true;
+}
+
+static void decide(struct sched *sched, struct sched_pod *pod)
+{
+	enum reason_code not_at_all = refusal(pod);
+	struct pool_class *open = pool_class_of(pod->queue.class);
+	struct fw_class *class = open->class;
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod->uid,
+	                              .nominated = nominated_slot(pod),
+	                              .created_ms = pod->created_ms};
+	struct outcome outcome;
+	struct pl_err err = {0};
+
+	PL_ASSERT(pod->place == POD_QUEUED);
+	if (not_at_all != REASON_NONE) {
+		refuse_unasked(sched, pod, not_at_all);
+		return;
+	}
+	if (!groups_class_ready(sched, open)) {
+		pl_err_set(&err, PL_NOMEM, "keep who looks at a pod");
+		decide_fault(sched, pod, &err);
+		return;
+	}
+	if (!groups_may_decide(sched, open)) {
+		queue_put_back(sched->queue, &pod->queue, sched->now_ms);
+		return;
+	}
+	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
+	switch (outcome.result) {
+	case CYCLE_NODE:
+		decide_assume(sched, pod, sched->by_slot[outcome.node]);
+		return;
+	case CYCLE_NONE:
+		if (elsewhere(sched, pod, &outcome))
+			return;
+		/* On own nodes only: of others' it would be known too late who comes. */
+		cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
+		if (outcome.result == CYCLE_NONE)
+			make_room(sched, pod, class, &outcome);
+		else
+			refuse(sched, pod, refused_by(class, &outcome), &outcome);
+		return;
+	case CYCLE_ERROR:
+		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",
+		           PL_SPAN_ARG(sched_text(sched, pod->key[1])),
+		           PL_SPAN_ARG(sched_text(sched, pod->key[2])));
+		decide_fault(sched, pod, &err);
+		return;
+	}
+	PL_UNREACHABLE("result of a cycle");
+}
+
+/* What is decided waits for calls; there is no use in many more than these can take. */
+static bool is_full(const struct sched *sched)
+{
+	return sched->waiting >= 2 * sched->opts.batch * sched->opts.inflight;
+}
+
+bool decide_may(const struct sched *sched)
+{
+	queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
+	return !is_full(sched) && !sched->unjoined && queue_peek(sched->queue) != NULL;
+}
+
+/* More can be decided into the bundle at once. */
+static bool bundle_goes_on(const struct sched *sched)
+{
+	const struct queue_pod *next;
+
+	queue_shut_lanes(sched->queue, groups_lanes_shut(sched) | 1u << LANE_PLAIN);
+	next = queue_peek(sched->queue);
+	queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
+	return !is_full(sched) && next != NULL;
+}
+
+void decide_run(struct sched *sched, unsigned work)
+{
+	for (unsigned i = 0; i < work && !is_full(sched); i++) {
+		struct queue_pod *pod;
+
+		queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
+		pod = queue_pop(sched->queue, sched->now_ms);
+		if (pod == NULL)
+			break;
+		if (gang_is_class(pod->class))
+			gang_try_it(sched, gang_of_queue(pod));
+		else
+			decide(sched, pod_of_queue(pod));
+	}
+	if (!bundle_goes_on(sched))
+		bundle_close(sched);
+}

@@ -1,0 +1,423 @@
+/*
+ * Whole gangs to nodes: first to those at home, then to all that are known. What fits
+ * into one transaction is one bundle, which also says that there is no record of a larger
+ * attempt; the rest is gang_large.c's.
+ */
+#include <stdlib.h>
+
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/gangs/gangs.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
+#include "shardsched/snapshot/label_column.h"
+#include "store/base/alloc.h"
+#include "store/base/hash.h"
+
+enum { WORK_PER_MEMBER = 64, WORK_LEAST = 4096 };
+
+/* A plugin that there is not: no event helps. */
+#define NOBODY (UINT64_C(1) << (QUEUE_PLUGINS_MAX - 1))
+
+/* -- who is to be placed --------------------------------------------------- */
+
+static int by_age(const void *a, const void *b)
+{
+	const struct sched_pod *x = *(struct sched_pod *const *)a;
+	const struct sched_pod *y = *(struct sched_pod *const *)b;
+
+	if (x->created_ms != y->created_ms)
+		return x->created_ms < y->created_ms ? -1 : 1;
+	return x->rev[FACT_SPEC] < y->rev[FACT_SPEC] ? -1 : 1;
+}
+
+static enum pl_code room(struct gangs *gangs, uint32_t count)
+{
+	void *grown;
+
+	if (count <= gangs->cap)
+		return PL_OK;
+	grown = pl_realloc(gangs->member, count * sizeof *gangs->member);
+	if (grown == NULL)
+		return PL_NOMEM;
+	gangs->member = grown;
+	grown = pl_realloc(gangs->pod, count * sizeof(struct sched_pod *));
+	if (grown == NULL)
+		return PL_NOMEM;
+	gangs->pod = grown;
+	gangs->cap = count;
+	return PL_OK;
+}
+
+/* Those that wait, the oldest first. */
+static enum pl_code gather(struct sched *sched, const struct sched_gang *gang,
+                           uint32_t *count)
+{
+	struct gangs *gangs = &sched->gangs;
+
+	if (room(gangs, gang->count) != PL_OK)
+		return PL_NOMEM;
+	*count = 0;
+	PL_LIST_EACH (link, &gang->members) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+
+		if (pod->place == POD_QUEUED && !pod->gated)
+			gangs->pod[(*count)++] = pod;
+	}
+	qsort(gangs->pod, *count, sizeof(struct sched_pod *), by_age);
+	return PL_OK;
+}
+
+static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
+                         struct pl_err *err)
+{
+	struct gangs *gangs = &sched->gangs;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct sched_pod *pod = gangs->pod[i];
+		struct pool_class *open = pool_class_of(pod->queue.class);
+		enum pl_code code;
+
+		gangs->member[i] =
+			(struct gang_member){.class = open->class,
+		                             .self = {.name = pod->key[2],
+		                                      .uid = pod->uid,
+		                                      .nominated = SNAPSHOT_NONE,
+		                                      .created_ms = pod->created_ms}};
+		if (!all)
+			continue;
+		code = pool_all(&sched->pool, open, &gangs->member[i].class, err);
+		if (code != PL_OK)
+			return code;
+	}
+	return PL_OK;
+}
+
+/* Where those are that are bound, of what the others have to share. False: that is not
+ * known. */
+static bool domain_of(struct sched *sched, const struct sched_gang *gang, uint32_t key,
+                      uint32_t *out, struct pl_err *err)
+{
+	struct label_column *column;
+	bool known = true;
+
+	*out = 0;
+	if (key == 0 || gang->present == 0)
+		return true;
+	if (label_column_open(&sched->snapshot, key, &column, err) != PL_OK)
+		return false;
+	PL_LIST_EACH (link, &gang->members) {
+		const struct sched_pod *pod =
+			PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		const struct sched_node *node;
+
+		if (pod->place != POD_IDLE || pod->phase != STATE_BOUND || *out != 0)
+			continue;
+		node = node_at(sched, pod->at);
+		known = known && node != NULL && node->slot != SNAPSHOT_NONE;
+		if (node != NULL && node->slot != SNAPSHOT_NONE)
+			*out = column->domain[column->value[node->slot]].text;
+	}
+	label_column_close(&sched->snapshot, column);
+	return known || *out != 0;
+}
+
+/* -- refused ------------------------------------------------------------------ */
+
+static void refuse(struct sched *sched, struct sched_gang *gang, uint64_t by,
+                   uint32_t reason)
+{
+	gang->tried = gang->ready;
+	queue_refuse(sched->queue, &gang->queue, by, reason, sched->now_ms);
+}
+
+static void fault(struct sched *sched, struct sched_gang *gang, const struct pl_err *err)
+{
+	tell_trouble(sched, err);
+	queue_retry(sched->queue, &gang->queue, QUEUE_FAULT, true, REASON_FAILED,
+	            sched->now_ms);
+}
+
+static void no_room(struct sched *sched, struct sched_gang *gang,
+                    const struct gang_outcome *out)
+{
+	char why[GANG_MESSAGE_SIZE / 2] = "no node is in such a domain";
+	struct pl_span who = PL_SPAN_LIT("");
+
+	if (out->blocked != SNAPSHOT_NONE) {
+		who = sched_text(sched, sched->gangs.pod[out->blocked]->key[2]);
+		unsched_why(sched, &out->why, why, sizeof why);
+	}
+	gang_say(sched, gang, REASON_GANG_ROOM, "%s for %u of %u members: %.*s%s%s",
+	         gang_result_word(out->result), out->placed + 1, gang->ready,
+	         PL_SPAN_ARG(who), who.len > 0 ? ": " : "", why);
+	refuse(sched, gang, out->refused_by, REASON_GANG_ROOM);
+}
+
+static void disagrees(struct sched *sched, struct sched_gang *gang,
+                      const struct gang_outcome *out)
+{
+	struct pl_span who = sched_text(sched, sched->gangs.pod[out->member]->key[2]);
+	struct pl_span other = sched_text(sched, sched->gangs.pod[out->other]->key[2]);
+
+	gang_say(sched, gang, REASON_GANG_DISAGREES,
+	         "%.*s does not agree with %.*s: %s %s", PL_SPAN_ARG(who),
+	         PL_SPAN_ARG(other), gang_fault_field(out->fault),
+	         gang_fault_says(out->fault));
+	/* Until a member is another: then it is looked at anew. */
+	refuse(sched, gang, NOBODY, REASON_GANG_DISAGREES);
+}
+
+/* -- placed -------------------------------------------------------------------- */
+
+/* Some stand, and are taken back. */
+static void unassume(struct sched *sched, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (sched->gangs.pod[i]->place == POD_WAITS)
+			pod_unassume(sched, sched->gangs.pod[i]);
+}
+
+static bool stand(struct sched *sched, struct sched_pod *pod, struct sched_node *node,
+                  struct pl_err *err)
+{
+	const struct pod_on_node on = {
+		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+
+	PL_ASSERT(node != NULL && node->slot != SNAPSHOT_NONE);
+	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, err) !=
+	    PL_OK) {
+		pod->placed = SNAPSHOT_NONE;
+		return false;
+	}
+	sched->figures.decided++;
+	tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
+	pod_unlink(sched, pod);
+	node_wait(sched, node, pod);
+	bundle_add(sched, pod);
+	if (bonds_of(pool_class_of(pod->queue.class))->lane != LANE_PLAIN)
+		groups_bundle(sched, pool_class_of(pod->queue.class));
+	return true;
+}
+
+static bool assume(struct sched *sched, const uint32_t *slot, uint32_t count,
+                   struct pl_err *err)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (slot[i] != SNAPSHOT_NONE &&
+		    !stand(sched, sched->gangs.pod[i], sched->by_slot[slot[i]], err))
+			return false;
+	return true;
+}
+
+/* In one transaction. */
+static void send_whole(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
+                       uint32_t count)
+{
+	struct pl_err err = {0};
+
+	queue_placed(sched->queue, &gang->queue, sched->now_ms);
+	bundle_add_gang(sched, gang);
+	if (!assume(sched, slot, count, &err)) {
+		tell_trouble(sched, &err);
+		unassume(sched, count);
+		gang->pause = true;
+		bundle_break(sched);
+	}
+}
+
+static uint32_t nodes_of(const uint32_t *slot, uint32_t count)
+{
+	uint32_t nodes = 0;
+
+	for (uint32_t i = 0; i < count; i++) /* those of a node mostly come together */
+		nodes += slot[i] != SNAPSHOT_NONE && (i == 0 || slot[i] != slot[i - 1]);
+	return nodes;
+}
+
+static void placed(struct sched *sched, struct sched_gang *gang,
+                   const struct gang_outcome *out, uint32_t count)
+{
+	bool fits = bundle_holds(sched, out->placed, nodes_of(out->slot, count));
+
+	if (fits && !gang->large) {
+		send_whole(sched, gang, out->slot, count);
+		return;
+	}
+	if (sched->bundle.state ==
+	    BUNDLE_GATHERS) { /* others are in it: in the next one */
+		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
+		bundle_close(sched);
+		return;
+	}
+	gang_say(sched, gang, REASON_GANG_LARGE,
+	         "%u members do not go into one transaction", out->placed);
+	refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
+}
+
+/* -- tried ------------------------------------------------------------------------ */
+
+static bool has_all(const struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		if (!sched->partition[i].owned)
+			return false;
+	return true;
+}
+
+/* Rules about pods on other nodes: what is registered, and what the view has brought. */
+static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
+                enum reason_code *refused)
+{
+	unsigned shut = groups_lanes_shut(sched);
+	bool now = true;
+
+	*refused = REASON_NONE;
+	for (uint32_t i = 0; i < count; i++) {
+		struct pool_class *open = pool_class_of(sched->gangs.pod[i]->queue.class);
+		const struct bonds *bonds = bonds_of(open);
+
+		if (bonds->refused)
+			*refused = REASON_RULES_FULL;
+		if (bonds->wide && !gang->viewing) {
+			gang->viewing = true;
+			view_want(sched);
+		}
+		now = now &&
+		      (bonds->lane == LANE_PLAIN || ((shut >> bonds->lane & 1) == 0 &&
+		                                     groups_may_decide(sched, open)));
+	}
+	return now && *refused == REASON_NONE;
+}
+
+static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t count,
+                        bool all, struct gang_outcome *out, struct pl_err *err)
+{
+	const struct pl_hash_key key = {sched->opts.seed,
+	                                gang->attempts + gang->queue.attempts};
+	struct gang_opts opts = {
+		.draw = pl_hash_keyed(sched_text(sched, gang->key[2]), key),
+		.work_max = (uint64_t)WORK_PER_MEMBER * count + WORK_LEAST,
+		.present = gang->present};
+	enum pl_code code = fill(sched, count, all, err);
+
+	if (code != PL_OK)
+		return code;
+	if (!domain_of(sched, gang, sched->gangs.pod[0]->spec->gang_domain, &opts.domain,
+	               err))
+		return err->code == PL_OK ? PL_BUSY : err->code;
+	return gang_decide(sched->gangs.tool, sched->cycle, sched->gangs.member, count,
+	                   &opts, out, err);
+}
+
+static bool is_refused(enum gang_result result)
+{
+	return result == GANG_NO_ROOM || result == GANG_TOO_MUCH;
+}
+
+/* Nothing at home: others' nodes are looked at, now or when they are known. */
+static enum pl_code ask_all(struct sched *sched, struct sched_gang *gang, uint32_t count,
+                            struct gang_outcome *out, struct pl_err *err)
+{
+	if (has_all(sched))
+		return PL_OK;
+	if (!gang->viewing)
+		view_want(sched);
+	gang->viewing = true;
+	if (!sched->whole.known && sched->visits.known == 0)
+		return PL_OK;
+	return ask(sched, gang, count, true, out, err);
+}
+
+static void follow(struct sched *sched, struct sched_gang *gang,
+                   const struct gang_outcome *out, uint32_t count)
+{
+	struct pl_err err = {0};
+
+	switch (out->result) {
+	case GANG_PLACED:
+		placed(sched, gang, out, count);
+		return;
+	case GANG_INCOMPLETE: /* somebody has gone just now */
+		refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
+		gang_touch(sched, gang);
+		return;
+	case GANG_NO_ROOM:
+	case GANG_TOO_MUCH:
+		no_room(sched, gang, out);
+		return;
+	case GANG_DISAGREES:
+		disagrees(sched, gang, out);
+		return;
+	case GANG_FAILED:
+		pl_err_set(&err, PL_NOMEM, "gang %.*s/%.*s: a plugin failed",
+		           PL_SPAN_ARG(sched_text(sched, gang->key[1])),
+		           PL_SPAN_ARG(sched_text(sched, gang->key[2])));
+		fault(sched, gang, &err);
+		return;
+	case GANG_RESULTS:
+		break;
+	}
+	PL_UNREACHABLE("result of a gang");
+}
+
+void gang_try_it(struct sched *sched, struct sched_gang *gang)
+{
+	struct gang_outcome out = {0};
+	struct pl_err err = {0};
+	enum reason_code not_at_all = REASON_NONE;
+	uint32_t count = 0;
+	enum pl_code code = gather(sched, gang, &count);
+
+	PL_ASSERT(bundle_takes_gang(sched));
+	if (code == PL_OK && count == 0) {
+		refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
+		gang_touch(sched, gang);
+		return;
+	}
+	if (code == PL_OK && !may(sched, gang, count, &not_at_all)) {
+		if (not_at_all != REASON_NONE) {
+			gang_say(sched, gang, not_at_all,
+			         "as many rules are registered as can be");
+			refuse(sched, gang, 0, not_at_all);
+		} else {
+			queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true,
+			            REASON_NONE, sched->now_ms);
+		}
+		return;
+	}
+	if (code == PL_OK)
+		code = ask(sched, gang, count, false, &out, &err);
+	if (code == PL_OK && is_refused(out.result))
+		code = ask_all(sched, gang, count, &out, &err);
+	if (code == PL_OK) {
+		follow(sched, gang, &out, count);
+		return;
+	}
+	if (err.code == PL_OK)
+		pl_err_set(&err, code, "decide a gang");
+	fault(sched, gang, &err);
+}
+
+/* -- and then ---------------------------------------------------------------------- */
+
+void gang_bundle_ended(struct sched *sched, struct sched_gang *gang, bool stood)
+{
+	bool pause = gang->pause;
+
+	gang->pause = false;
+	gang_touch(sched, gang);
+	if (!gang->open || gang->queue.place != QUEUE_FLIGHT)
+		return;
+	if (stood) /* whoever found no room beyond the minimum goes on */
+		queue_retry(sched->queue, &gang->queue, QUEUE_NEW, false, REASON_NONE,
+		            sched->now_ms);
+	else
+		queue_retry(sched->queue, &gang->queue,
+		            pause ? QUEUE_FAULT : QUEUE_CONFLICT, pause, REASON_NONE,
+		            sched->now_ms);
+}
+
+void gang_too_large(struct sched_gang *gang)
+{
+	gang->large = true;
+}

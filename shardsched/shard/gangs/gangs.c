@@ -1,0 +1,377 @@
+/* Who belongs to which gang, and which of them may be tried. */
+#include "shardsched/shard/gangs/gangs.h"
+
+#include <stdlib.h>
+
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+enum {
+	LOOK_EVERY = 4096, /* members that are counted in a millisecond */
+	HINTS_MAX = 16,    /* classes that are asked */
+};
+
+enum pl_code gangs_init(struct sched *sched, struct pl_err *err)
+{
+	return gang_new(&sched->gangs.tool, err);
+}
+
+/* -- the table ----------------------------------------------------------- */
+
+static struct pl_span key_of(const uint32_t key[3])
+{
+	return pl_span(key, 3 * sizeof key[0]);
+}
+
+static struct sched_gang *find(const struct sched *sched, const uint32_t key[3])
+{
+	struct pl_map_node *at = pl_map_get(&sched->gangs.by_name, key_of(key));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_gang, by_name);
+}
+
+/* A gang's name comes from outside. */
+static bool has_key(const struct sched *sched, const uint32_t key[3])
+{
+	const struct keys_id id = {.kind = KEYS_GANG,
+	                           .scope = sched_text(sched, key[1]),
+	                           .name = sched_text(sched, key[2])};
+	struct keys_text text;
+
+	return keys_build(&id, &text, NULL) == PL_OK;
+}
+
+enum pl_code gang_get(struct sched *sched, const uint32_t key[3], struct sched_gang **out)
+{
+	struct sched_gang *gang = find(sched, key);
+
+	if (gang == NULL) {
+		if (!has_key(sched, key))
+			return PL_INVALID;
+		gang = pl_calloc(1, sizeof *gang);
+		if (gang == NULL)
+			return PL_NOMEM;
+		gang->key[0] = key[0];
+		gang->key[1] = strings_ref(&sched->model.strings, key[1]);
+		gang->key[2] = strings_ref(&sched->model.strings, key[2]);
+		pl_list_init(&gang->members);
+		pl_list_init(&gang->dirty);
+		pl_list_init(&gang->bundled);
+		pl_list_init(&gang->telling);
+		(void)!pl_map_add(&sched->gangs.by_name, &gang->by_name,
+		                  key_of(gang->key));
+	}
+	*out = gang;
+	return PL_OK;
+}
+
+static void leave_queue(struct sched *sched, struct sched_gang *gang)
+{
+	if (!gang->open)
+		return;
+	gang->attempts += gang->queue.attempts;
+	queue_remove(sched->queue, &gang->queue, sched->now_ms);
+	queue_class_close(sched->queue, &gang->class);
+	gang->queue = (struct queue_pod){0};
+	gang->open = false;
+}
+
+static void release_view(struct sched *sched, struct sched_gang *gang)
+{
+	if (gang->viewing)
+		view_release(sched);
+	gang->viewing = false;
+}
+
+static void gang_free_it(struct sched *sched, struct sched_gang *gang)
+{
+	PL_ASSERT(gang->count == 0 && pl_list_empty(&gang->members));
+	leave_queue(sched, gang);
+	release_view(sched, gang);
+	pl_list_del(&gang->dirty);
+	pl_list_del(&gang->telling);
+	pl_list_del(&gang->bundled);
+	pl_map_del(&sched->gangs.by_name, &gang->by_name);
+	strings_unref(&sched->model.strings, gang->key[1]);
+	strings_unref(&sched->model.strings, gang->key[2]);
+	free(gang);
+}
+
+void gangs_done(struct sched *sched)
+{
+	struct gangs *gangs = &sched->gangs;
+
+	PL_MAP_EACH (at, &gangs->by_name)
+		gang_free_it(sched, PL_CONTAINER_OF(at, struct sched_gang, by_name));
+	pl_map_done(&gangs->by_name);
+	gang_free(gangs->tool);
+	free(gangs->member);
+	free(gangs->pod);
+}
+
+void gangs_close(struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->gangs.by_name) {
+		struct sched_gang *gang = PL_CONTAINER_OF(at, struct sched_gang, by_name);
+
+		leave_queue(sched, gang);
+		gang_touch(sched, gang);
+	}
+}
+
+/* -- who belongs to it ------------------------------------------------------ */
+
+void gang_touch(struct sched *sched, struct sched_gang *gang)
+{
+	if (pl_list_empty(&gang->dirty))
+		pl_list_add_tail(&sched->gangs.dirty, &gang->dirty);
+}
+
+void gangs_leave(struct sched *sched, struct sched_pod *pod)
+{
+	struct sched_gang *gang = pod->gang;
+
+	if (gang == NULL)
+		return;
+	pl_list_del(&pod->of_gang);
+	gang->count--;
+	pod->gang = NULL;
+	gang_touch(sched, gang);
+}
+
+static bool is_member(const struct sched *sched, const struct sched_pod *pod)
+{
+	return pod->spec != NULL && pod->spec->gang != 0 && pod_is_owned(sched, pod) &&
+	       pod->rev[FACT_SPEC] != 0;
+}
+
+void gangs_settle_pod(struct sched *sched, struct sched_pod *pod)
+{
+	struct pl_err err = {0};
+	uint32_t key[3];
+	enum pl_code code;
+
+	if (pod->gang != NULL && is_member(sched, pod)) {
+		gang_touch(sched, pod->gang);
+		return;
+	}
+	gangs_leave(sched, pod);
+	if (!is_member(sched, pod))
+		return;
+	key[0] = pod->key[0];
+	key[1] = pod->key[1];
+	key[2] = pod->spec->gang;
+	code = gang_get(sched, key, &pod->gang);
+	if (code != PL_OK) { /* it is not to be placed alone */
+		pod->flags |= POD_REFUSED;
+		pl_err_set(&err, code, "keep a gang");
+		tell_repair(sched, &err);
+		return;
+	}
+	pl_list_add_tail(&pod->gang->members, &pod->of_gang);
+	pod->gang->count++;
+	gang_touch(sched, pod->gang);
+}
+
+/* -- which may be tried ------------------------------------------------------- */
+
+static bool is_ready(const struct sched_pod *pod)
+{
+	return pod->place == POD_QUEUED && !pod->gated;
+}
+
+static bool comes_before(const struct sched_pod *a, const struct sched_pod *b)
+{
+	return b == NULL || a->created_ms < b->created_ms;
+}
+
+/* Counts them; the oldest of those that wait. */
+static struct sched_pod *count(struct sched_gang *gang, bool *busy)
+{
+	struct sched_pod *first = NULL;
+
+	gang->ready = gang->present = 0;
+	*busy = false;
+	PL_LIST_EACH (link, &gang->members) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+
+		if (is_ready(pod)) {
+			gang->ready++;
+			if (comes_before(pod, first))
+				first = pod;
+		} else if (pod->place == POD_WAITS || pod->place == POD_SENT) {
+			*busy = true;
+		} else if (pod->phase == STATE_BOUND) {
+			gang->present++;
+		}
+	}
+	return first;
+}
+
+static void enter_queue(struct sched *sched, struct sched_gang *gang,
+                        const struct sched_pod *first)
+{
+	const struct queue_class *like = first->queue.class;
+	const struct queue_class_opts opts = {.namespace_id = gang->key[1],
+	                                      .priority = first->spec->priority,
+	                                      .level = (enum queue_level)like->level,
+	                                      .weight =
+	                                              regime_weight(sched, gang->key[1]),
+	                                      .lane = LANE_GANG};
+	struct pl_err err = {0};
+
+	if (queue_class_open(sched->queue, &gang->class, &opts, &err) != PL_OK) {
+		tell_repair(sched, &err);
+		return;
+	}
+	gang->open = true;
+	gang->large = false;
+	gang->tried = 0;
+	queue_add(sched->queue, &gang->queue, &gang->class, (uint64_t)first->created_ms,
+	          sched->now_ms);
+}
+
+/* What it was refused for may be different with those who have come since. */
+static void try_more(struct sched *sched, struct sched_gang *gang)
+{
+	if (gang->tried == 0 || gang->tried == gang->ready ||
+	    gang->queue.place != QUEUE_WAITING)
+		return;
+	gang->tried = gang->ready;
+	gang->large = false;
+	queue_activate(sched->queue, &gang->queue, sched->now_ms);
+}
+
+static void look(struct sched *sched, struct sched_gang *gang)
+{
+	bool busy;
+	struct sched_pod *first = count(gang, &busy);
+	bool here = !pl_list_empty(&gang->bundled) || busy;
+	uint32_t least;
+
+	gang->look_ms = sched->now_ms + gang->count / LOOK_EVERY;
+	if (gang->count == 0 && !here) {
+		gang_free_it(sched, gang);
+		return;
+	}
+	if (here)
+		return;
+	if (first == NULL) {
+		leave_queue(sched, gang);
+		release_view(sched, gang);
+		return;
+	}
+	least = first->spec->gang_min > 0 ? (uint32_t)first->spec->gang_min : 1;
+	gang->minimum = least;
+	if (gang->ready + gang->present < least) {
+		leave_queue(sched, gang);
+		gang_say(sched, gang, REASON_GANG_INCOMPLETE,
+		         "%u of %u members are there", gang->ready + gang->present,
+		         least);
+	} else if (!gang->open) {
+		enter_queue(sched, gang, first);
+	} else {
+		try_more(sched, gang);
+	}
+}
+
+void gangs_run(struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->gangs.dirty) {
+		struct sched_gang *gang = PL_LIST_ITEM(link, struct sched_gang, dirty);
+
+		if (gang->look_ms > sched->now_ms)
+			continue;
+		pl_list_del(&gang->dirty);
+		look(sched, gang);
+	}
+	gangs_say(sched);
+}
+
+uint64_t gangs_deadline_ms(const struct sched *sched)
+{
+	const struct gangs *gangs = &sched->gangs;
+	uint64_t at_ms = UINT64_MAX;
+
+	PL_LIST_EACH (link, &gangs->dirty) {
+		uint64_t look_ms = PL_LIST_ITEM(link, struct sched_gang, dirty)->look_ms;
+
+		at_ms = look_ms < at_ms ? look_ms : at_ms;
+	}
+	PL_LIST_EACH (link, &gangs->telling) {
+		uint64_t say_ms = PL_LIST_ITEM(link, struct sched_gang, telling)->say_ms;
+
+		at_ms = say_ms < at_ms ? say_ms : at_ms;
+	}
+	return at_ms;
+}
+
+/* -- the queue's ----------------------------------------------------------------- */
+
+bool gang_is_class(const struct queue_class *class)
+{
+	return class->lane == LANE_GANG;
+}
+
+struct sched_gang *gang_of_queue(struct queue_pod *pod)
+{
+	PL_ASSERT(gang_is_class(pod->class));
+	return PL_CONTAINER_OF(pod, struct sched_gang, queue);
+}
+
+bool gang_hint(const struct sched *sched, const struct queue_class *class,
+               unsigned plugin, const struct queue_event *event)
+{
+	const struct sched_gang *gang =
+		PL_CONTAINER_OF_CONST(class, struct sched_gang, class);
+	const struct queue_class *last = NULL;
+	unsigned asked = 0;
+
+	PL_LIST_EACH (link, &gang->members) {
+		const struct sched_pod *pod =
+			PL_LIST_ITEM(link, struct sched_pod, of_gang);
+
+		if (!is_ready(pod) || pod->queue.class == last)
+			continue;
+		last = pod->queue.class;
+		if (asked++ == HINTS_MAX || sched_hint(sched, plugin, last, event))
+			return true;
+	}
+	return asked == 0;
+}
+
+/* -- partitions -------------------------------------------------------------------- */
+
+void gangs_lost(struct sched *sched, uint32_t partition)
+{
+	PL_MAP_EACH (at, &sched->gangs.by_name) {
+		struct sched_gang *gang = PL_CONTAINER_OF(at, struct sched_gang, by_name);
+
+		if (gang->key[0] != partition)
+			continue;
+		leave_queue(sched, gang);
+		gang_touch(sched, gang);
+	}
+}
+
+void gangs_check(const struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->gangs.by_name) {
+		const struct sched_gang *gang =
+			PL_CONTAINER_OF(at, struct sched_gang, by_name);
+		uint32_t members = 0;
+
+		PL_LIST_EACH (link, &gang->members) {
+			const struct sched_pod *pod =
+				PL_LIST_ITEM(link, struct sched_pod, of_gang);
+
+			PL_ASSERT(pod->gang == gang && pod->key[0] == gang->key[0] &&
+			          pod->key[1] == gang->key[1] &&
+			          pod->spec->gang == gang->key[2]);
+			members++;
+		}
+		PL_ASSERT(members == gang->count);
+		PL_ASSERT(gang->open == (gang->queue.place != QUEUE_OUT));
+	}
+}

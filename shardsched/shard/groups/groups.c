@@ -1,0 +1,767 @@
+/*
+ * Which terms are registered, and the bonds of each open class with them, kept up as
+ * registries change: a new term is asked about every class once, and every new class is
+ * asked about the terms of its namespace and the global ones.
+ */
+#include <stdlib.h>
+
+#include "shardsched/model/parse.h"
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+enum { ARENA_CHUNK = 16 << 10 };
+
+static struct class_more *class_of(struct pool_class *open)
+{
+	return (struct class_more *)(void *)open->extra;
+}
+
+static struct pool_class *open_of(struct bonds *bonds)
+{
+	struct class_more *class = PL_CONTAINER_OF(bonds, struct class_more, bonds);
+
+	return pool_class_of(&class->queue);
+}
+
+/* -- namespaces --------------------------------------------------------------------- */
+
+static struct pl_span name_key(const uint32_t *name)
+{
+	return pl_span(name, sizeof *name);
+}
+
+static struct group_space *find_space(const struct sched *sched, uint32_t name)
+{
+	struct pl_map_node *at = pl_map_get(&sched->groups.spaces, name_key(&name));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct group_space, by_name);
+}
+
+struct group_space *groups_space(struct sched *sched, uint32_t name)
+{
+	struct group_space *space = find_space(sched, name);
+
+	if (space != NULL)
+		return space;
+	space = pl_calloc(1, sizeof *space);
+	if (space == NULL)
+		return NULL;
+	space->name = strings_ref(&sched->model.strings, name);
+	pl_list_init(&space->groups);
+	pl_list_init(&space->classes);
+	pl_list_init(&space->wanting);
+	(void)!pl_map_add(&sched->groups.spaces, &space->by_name, name_key(&space->name));
+	return space;
+}
+
+/* Kubernetes gives every namespace this label; there are no Namespace objects here. */
+static enum pl_code space_object(struct sched *sched, uint32_t name, struct space *out)
+{
+	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
+	                          sched_text(sched, name)};
+	struct maker maker;
+
+	pl_arena_reset(&sched->groups.arena);
+	maker_init(&maker, &sched->model, &sched->groups.arena);
+	*out = (struct space){.name = strings_ref(&sched->model.strings, name)};
+	out->labels = labels_make(&maker, (struct draft_pairs){&pair, 1});
+	if (maker.code != PL_OK)
+		space_drop(&sched->model, out);
+	return maker.code;
+}
+
+void groups_see_space(struct sched *sched, uint32_t name)
+{
+	struct group_space *space = groups_space(sched, name);
+	struct space object;
+	struct pl_err err = {0};
+
+	if (space == NULL || space->seen)
+		return;
+	if (space_object(sched, name, &object) != PL_OK)
+		return; /* the next pod of it will try again */
+	space->seen = snapshot_space_put(&sched->snapshot, &object, &err) == PL_OK;
+}
+
+/* -- terms ----------------------------------------------------------------------------
+ */
+
+static struct pl_span group_key(const uint32_t key[2])
+{
+	return pl_span(key, 2 * sizeof key[0]);
+}
+
+struct group *groups_find(const struct sched *sched, uint32_t space, uint32_t id)
+{
+	const uint32_t key[2] = {space, id};
+	struct pl_map_node *at = pl_map_get(&sched->groups.groups, group_key(key));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct group, by_key);
+}
+
+static struct group *make(struct sched *sched, uint32_t space, uint32_t id)
+{
+	struct group *group = pl_calloc(1, sizeof *group);
+
+	if (group == NULL)
+		return NULL;
+	group->key[0] = strings_ref(&sched->model.strings, space);
+	group->key[1] = strings_ref(&sched->model.strings, id);
+	pl_list_init(&group->of_space);
+	(void)!pl_map_add(&sched->groups.groups, &group->by_key, group_key(group->key));
+	return group;
+}
+
+struct group *groups_get(struct sched *sched, struct pl_span space, struct pl_span id)
+{
+	struct strings *strings = &sched->model.strings;
+	struct group *group = NULL;
+	uint32_t key[2] = {0};
+
+	if (strings_add(strings, space, &key[0]) == PL_OK &&
+	    strings_add(strings, id, &key[1]) == PL_OK) {
+		group = groups_find(sched, key[0], key[1]);
+		if (group == NULL)
+			group = make(sched, key[0], key[1]);
+	}
+	strings_unref(strings, key[0]);
+	strings_unref(strings, key[1]);
+	return group;
+}
+
+static void unregister(struct sched *sched, struct group *group)
+{
+	pl_list_del(&group->of_space);
+	group->space = NULL;
+	model_unref(&sched->model, MODEL_SPECS, group->carrier);
+	group->carrier = NULL;
+}
+
+static void free_group(struct sched *sched, struct group *group)
+{
+	unregister(sched, group);
+	pl_map_del(&sched->groups.groups, &group->by_key);
+	strings_unref(&sched->model.strings, group->key[0]);
+	strings_unref(&sched->model.strings, group->key[1]);
+	free(group);
+}
+
+/* Classes that have not heard of it may still refer to it. */
+void groups_forget(struct sched *sched, struct group *group)
+{
+	PL_MAP_EACH (at, &sched->groups.spaces)
+		if (PL_CONTAINER_OF(at, struct group_space, by_name)->stale)
+			return;
+	free_group(sched, group);
+}
+
+/* -- bonds ----------------------------------------------------------------------------
+ */
+
+static const struct own_term *own_of(const struct bonds *bonds, const struct group *group,
+                                     const struct spec *spec)
+{
+	for (uint32_t i = 0; i < bonds->owns; i++)
+		if (bonds->own[i].id == group->key[1] && group->key[0] == spec->namespace)
+			return &bonds->own[i];
+	return NULL;
+}
+
+/* False: there is none. */
+static bool bond_of(const struct sched *sched, struct group *group,
+                    const struct spec *spec, bool carried, struct bond *out)
+{
+	bool mutual = group->kind == GROUP_ANTI_AFFINITY;
+	bool found = group_finds(
+		&sched->model, group->carrier, spec,
+		catalog_space_labels(&sched->snapshot.catalog, spec->namespace));
+
+	*out = (struct bond){.group = group,
+	                     .puts = found || (carried && mutual),
+	                     .compares = carried || (found && mutual)};
+	return found || carried;
+}
+
+static enum pl_code bond_add(struct bonds *bonds, const struct bond *bond)
+{
+	uint32_t cap = bonds->cap == 0 ? 4 : bonds->cap * 2;
+	struct bond *grown;
+
+	if (bonds->count == bonds->cap) {
+		grown = pl_realloc(bonds->bond, cap * sizeof *grown);
+		if (grown == NULL)
+			return PL_NOMEM;
+		bonds->bond = grown;
+		bonds->cap = cap;
+	}
+	bonds->bond[bonds->count++] = *bond;
+	return PL_OK;
+}
+
+/* The class and the term are asked about each other. */
+static enum pl_code meet(struct sched *sched, struct bonds *bonds, struct group *group)
+{
+	const struct spec *spec = open_of(bonds)->spec;
+	bool carried = own_of(bonds, group, spec) != NULL;
+	struct bond bond;
+	enum pl_code code;
+
+	if (!bond_of(sched, group, spec, carried, &bond))
+		return PL_OK;
+	code = bond_add(bonds, &bond);
+	if (code != PL_OK)
+		return code;
+	bonds->missing -= carried;
+	bonds->wide = bonds->wide || bond.compares;
+	return PL_OK;
+}
+
+static enum pl_code meet_all(struct sched *sched, struct bonds *bonds,
+                             const struct group_space *space)
+{
+	enum pl_code code = PL_OK;
+
+	PL_LIST_EACH (link, &space->groups)
+		if (code == PL_OK)
+			code = meet(sched, bonds,
+			            PL_LIST_ITEM(link, struct group, of_space));
+	return code;
+}
+
+static enum pl_code bonds_anew(struct sched *sched, struct bonds *bonds)
+{
+	enum pl_code code;
+
+	bonds->count = 0;
+	bonds->missing = bonds->owns;
+	bonds->wide = group_is_carrier(&sched->model, open_of(bonds)->spec);
+	bonds->refused = false;
+	code = meet_all(sched, bonds, bonds->space);
+	return code == PL_OK ? meet_all(sched, bonds, sched->groups.global) : code;
+}
+
+static void want_registered(struct sched *sched, struct bonds *bonds)
+{
+	const struct spec *spec = open_of(bonds)->spec;
+
+	for (uint32_t i = 0; i < bonds->owns; i++) {
+		const struct own_term *own = &bonds->own[i];
+		const struct group *group = groups_find(sched, spec->namespace, own->id);
+		struct group_space *space =
+			own->global ? sched->groups.global : bonds->space;
+
+		if ((group == NULL || group->space == NULL) &&
+		    pl_list_empty(&space->wanting))
+			pl_list_add_tail(&sched->groups.wanting, &space->wanting);
+	}
+}
+
+static uint8_t lane_of(const struct bonds *bonds)
+{
+	if (bonds->missing > 0 && !bonds->refused)
+		return LANE_HELD;
+	if (bonds->wide)
+		return LANE_WIDE;
+	return bonds->count > 0 ? LANE_GROUPED : LANE_PLAIN;
+}
+
+static void hold_view(struct sched *sched, struct class_more *class)
+{
+	bool wants = class->queue.pods > 0 &&
+	             (class->bonds.lane == LANE_WIDE || class->bonds.lane == LANE_HELD);
+
+	if (wants && !class->bonds.wants)
+		view_want(sched);
+	if (!wants && class->bonds.wants)
+		view_release(sched);
+	class->bonds.wants = wants;
+}
+
+void groups_class_pods(struct sched *sched, struct pool_class *open)
+{
+	hold_view(sched, class_of(open));
+}
+
+bool groups_class_ready(struct sched *sched, struct pool_class *open)
+{
+	struct class_more *class = class_of(open);
+	struct pl_err err = {0};
+
+	return queue_class_move(sched->queue, &class->queue, class->bonds.lane, &err) ==
+	       PL_OK;
+}
+
+/* True: its pods were decided as if nobody looked at them, and now somebody does. */
+static bool set_lane(struct sched *sched, struct bonds *bonds)
+{
+	uint8_t was = bonds->lane;
+
+	bonds->lane = lane_of(bonds);
+	if (bonds->lane == LANE_HELD)
+		want_registered(sched, bonds);
+	hold_view(sched, PL_CONTAINER_OF(bonds, struct class_more, bonds));
+	if (bonds->lane != was)
+		(void)!groups_class_ready(sched, open_of(bonds));
+	return was == LANE_PLAIN && bonds->lane != LANE_PLAIN;
+}
+
+/* -- classes --------------------------------------------------------------------------
+ */
+
+static enum pl_code own_terms(struct sched *sched, struct bonds *bonds,
+                              const struct spec *spec, struct pl_err *err)
+{
+	struct group_terms terms = {0};
+	enum pl_code code;
+
+	if (!group_is_carrier(&sched->model, spec))
+		return PL_OK;
+	pl_arena_reset(&sched->groups.arena);
+	code = group_terms_of(&sched->model, spec, &sched->groups.arena, &terms, err);
+	if (code != PL_OK || terms.count == 0)
+		return code;
+	bonds->own = pl_calloc(terms.count, sizeof *bonds->own);
+	if (bonds->own == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep the rules of a pod");
+	for (uint32_t i = 0; i < terms.count; i++) {
+		struct own_term *own = &bonds->own[bonds->owns];
+
+		own->global = terms.term[i].global;
+		code = strings_add(&sched->model.strings, pl_span_str(terms.term[i].id),
+		                   &own->id);
+		if (code != PL_OK)
+			return pl_err_set(err, code, "keep the rules of a pod");
+		bonds->owns++;
+	}
+	return PL_OK;
+}
+
+static void bonds_done(struct sched *sched, struct bonds *bonds)
+{
+	for (uint32_t i = 0; i < bonds->owns; i++)
+		strings_unref(&sched->model.strings, bonds->own[i].id);
+	free(bonds->own);
+	free(bonds->bond);
+	*bonds = (struct bonds){0};
+}
+
+enum pl_code groups_class_opened(struct sched *sched, struct pool_class *open,
+                                 struct pl_err *err)
+{
+	struct bonds *bonds = &class_of(open)->bonds;
+	enum pl_code code;
+
+	bonds->space = groups_space(sched, open->spec->namespace);
+	if (bonds->space == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep a namespace");
+	groups_see_space(sched, open->spec->namespace);
+	code = own_terms(sched, bonds, open->spec, err);
+	if (code == PL_OK) {
+		code = bonds_anew(sched, bonds);
+		if (code != PL_OK)
+			pl_err_set(err, code, "keep who looks at a pod");
+	}
+	if (code != PL_OK) {
+		bonds_done(sched, bonds);
+		return code;
+	}
+	pl_list_init(&bonds->of_space);
+	pl_list_add_tail(&bonds->space->classes, &bonds->of_space);
+	(void)set_lane(sched, bonds);
+	return PL_OK;
+}
+
+void groups_class_closing(struct sched *sched, struct pool_class *open)
+{
+	struct bonds *bonds = &class_of(open)->bonds;
+
+	PL_ASSERT(!bonds->wants);
+	pl_list_del(&bonds->of_space);
+	bonds_done(sched, bonds);
+}
+
+static void refuse_of(struct sched *sched, struct group_space *of, bool global)
+{
+	PL_LIST_EACH (link, &of->classes) {
+		struct bonds *bonds = PL_LIST_ITEM(link, struct bonds, of_space);
+		const struct spec *spec = open_of(bonds)->spec;
+
+		for (uint32_t i = 0; bonds->missing > 0 && i < bonds->owns; i++) {
+			const struct group *group =
+				groups_find(sched, spec->namespace, bonds->own[i].id);
+
+			if (bonds->own[i].global == global &&
+			    (group == NULL || group->space == NULL))
+				bonds->refused = true;
+		}
+		(void)set_lane(sched, bonds);
+	}
+}
+
+void groups_refuse(struct sched *sched, struct group_space *space)
+{
+	pl_list_del(&space->wanting);
+	if (space != sched->groups.global) {
+		refuse_of(sched, space, false);
+		return;
+	}
+	PL_MAP_EACH (at, &sched->groups.spaces)
+		refuse_of(sched, PL_CONTAINER_OF(at, struct group_space, by_name), true);
+}
+
+/* -- a registry changes ---------------------------------------------------------------
+ */
+
+/* What was decided while nobody looked at it is decided again. */
+static void redo_on(struct sched *sched, struct sched_node *node)
+{
+	PL_LIST_EACH (link, &node->waiting) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+		const struct class_more *class =
+			class_of(pool_class_of(pod->queue.class));
+
+		if (class->bonds.lane != LANE_PLAIN && (pod->flags & POD_BUNDLED) == 0)
+			pod_redo(sched, pod);
+	}
+}
+
+static void redo_plain(struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->ready)
+		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, ready));
+	PL_LIST_EACH (link, &sched->abroad.ready)
+		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, ready));
+	PL_LIST_EACH (link, &sched->bundle.nodes)
+		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, bundle));
+	for (unsigned i = 0; i < SCHED_CALLS; i++) {
+		const struct call *call = &sched->call[i];
+
+		if (call->state == CALL_FREE || !call_commits(call))
+			continue;
+		for (uint32_t n = 0; n < call->items; n++)
+			if (call->item[n].id.kind == KEYS_ALLOC &&
+			    call->item[n].node != NULL)
+				redo_on(sched, call->item[n].node);
+	}
+}
+
+void groups_unsent(struct sched *sched, const struct call *call)
+{
+	if (call->groups_epoch == sched->groups.epoch)
+		return;
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct call_item *item = &call->item[i];
+		struct sched_pod *pod;
+
+		if (item->id.kind != KEYS_STATE)
+			continue;
+		pod = pod_find(sched, item->id.partition, item->id.scope, item->id.name);
+		if (pod != NULL && pod->place == POD_WAITS)
+			redo_on(sched, pod->node);
+	}
+}
+
+static bool for_classes(struct sched *sched, struct group_space *space, bool anew,
+                        bool *noticed)
+{
+	PL_LIST_EACH (link, &space->classes) {
+		struct bonds *bonds = PL_LIST_ITEM(link, struct bonds, of_space);
+
+		if (anew && bonds_anew(sched, bonds) != PL_OK)
+			return false;
+		*noticed = set_lane(sched, bonds) || *noticed;
+	}
+	return true;
+}
+
+/* Fresh terms are among the first of the space's. */
+static bool meet_fresh(struct sched *sched, struct group_space *of,
+                       struct group_space *space, uint32_t fresh)
+{
+	PL_LIST_EACH (link, &of->classes) {
+		struct bonds *bonds = PL_LIST_ITEM(link, struct bonds, of_space);
+		struct pl_list *at = space->groups.next;
+
+		bonds->refused = false;
+		for (uint32_t i = 0; i < fresh; i++, at = at->next)
+			if (meet(sched, bonds,
+			         PL_LIST_ITEM(at, struct group, of_space)) != PL_OK)
+				return false;
+	}
+	return true;
+}
+
+static bool refresh(struct sched *sched, struct group_space *of,
+                    struct group_space *space, uint32_t fresh, bool anew)
+{
+	bool noticed = false;
+
+	if (!anew && !meet_fresh(sched, of, space, fresh))
+		return false;
+	if (!for_classes(sched, of, anew, &noticed))
+		return false;
+	if (noticed)
+		redo_plain(sched);
+	return true;
+}
+
+static bool follow(struct sched *sched, struct group_space *space, uint32_t fresh,
+                   bool anew)
+{
+	pl_list_del(&space->wanting); /* who still wants it says so again */
+	sched->groups.epoch++;
+	bundle_break(sched);
+	if (space != sched->groups.global)
+		return refresh(sched, space, space, fresh, anew);
+	PL_MAP_EACH (at, &sched->groups.spaces) {
+		struct group_space *of = PL_CONTAINER_OF(at, struct group_space, by_name);
+
+		if (!refresh(sched, of, space, fresh, anew))
+			return false;
+	}
+	return true;
+}
+
+/* What stands there is what it is called by, or it is set aside. */
+static enum pl_code read_term(struct sched *sched, const struct group_space *space,
+                              const struct registry_term *term, struct pod *out,
+                              struct pl_err *err)
+{
+	struct parse parse = {.model = &sched->model, .arena = &sched->groups.arena};
+	struct group_terms terms = {0};
+	enum pl_code code = pod_parse(&parse, term->pod, out, err);
+
+	if (code == PL_OK)
+		code = group_terms_of(&sched->model, out->spec, &sched->groups.arena,
+		                      &terms, err);
+	if (code != PL_OK)
+		return code;
+	if (terms.count != 1 || terms.term[0].kind != term->kind ||
+	    !pl_span_eq(pl_span_str(terms.term[0].id), term->id) ||
+	    terms.term[0].global != (space->name == 0) ||
+	    (space->name != 0 && out->spec->namespace != space->name))
+		return pl_err_set(err, PL_INVALID, "terms.%.*s: not what its pod carries",
+		                  PL_SPAN_ARG(term->id));
+	return PL_OK;
+}
+
+static void tell_bad(struct sched *sched, const struct group_space *space,
+                     const struct pl_err *err)
+{
+	const struct keys_id id = {.kind = space->name == 0 ? KEYS_REGISTRY_GLOBAL
+	                                                    : KEYS_REGISTRY,
+	                           .scope = sched_text(sched, space->name)};
+
+	tell_garbled(sched, &id, err);
+}
+
+static bool is_garbled(enum pl_code code)
+{
+	return code == PL_INVALID || code == PL_LIMIT || code == PL_PROTO;
+}
+
+/* Those of a space with one id have carriers in the same namespace, or the term would
+ * have another hash. */
+static struct group *registered(const struct sched *sched,
+                                const struct group_space *space, struct pl_span id)
+{
+	uint32_t text = strings_find(&sched->model.strings, id);
+
+	if (text == 0)
+		return NULL;
+	if (space->name != 0) {
+		struct group *group = groups_find(sched, space->name, text);
+
+		return group == NULL || group->space != space ? NULL : group;
+	}
+	PL_LIST_EACH (link, &space->groups) {
+		struct group *group = PL_LIST_ITEM(link, struct group, of_space);
+
+		if (group->key[1] == text)
+			return group;
+	}
+	return NULL;
+}
+
+/* PL_NOMEM, or it is there, or it was told. */
+static enum pl_code take_term(struct sched *sched, struct group_space *space,
+                              const struct registry_term *term, uint32_t *fresh)
+{
+	struct group *group = registered(sched, space, term->id);
+	struct pod pod = {0};
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	if (group != NULL) {
+		group->kept = true;
+		return PL_OK;
+	}
+	code = read_term(sched, space, term, &pod, &err);
+	if (code == PL_OK) {
+		group = groups_get(sched, sched_text(sched, pod.spec->namespace),
+		                   term->id);
+		if (group != NULL) {
+			group->space = space;
+			group->kind = term->kind;
+			group->kept = true;
+			group->carrier = pod.spec;
+			pod.spec = NULL;
+			pl_list_add_head(&space->groups, &group->of_space);
+			++*fresh;
+		} else {
+			code = PL_NOMEM;
+		}
+	} else if (is_garbled(code)) {
+		tell_bad(sched, space, &err);
+		code = PL_OK;
+	}
+	pod_drop(&sched->model, &pod);
+	return code;
+}
+
+static bool drop_unkept(struct sched *sched, struct group_space *space)
+{
+	bool dropped = false;
+
+	PL_LIST_EACH (link, &space->groups) {
+		struct group *group = PL_LIST_ITEM(link, struct group, of_space);
+
+		if (group->kept)
+			continue;
+		unregister(sched, group);
+		dropped = true;
+	}
+	return dropped;
+}
+
+static enum pl_code read_terms(struct sched *sched, struct group_space *space,
+                               struct pl_span value, uint32_t *fresh)
+{
+	struct registry registry = {0};
+	struct pl_err err = {0};
+	enum pl_code code = registry_parse(value, &sched->groups.arena, &registry, &err);
+
+	if (is_garbled(code)) { /* whoever registers next mends it */
+		tell_bad(sched, space, &err);
+		return PL_OK;
+	}
+	for (uint32_t i = 0; code == PL_OK && i < registry.terms; i++)
+		code = take_term(sched, space, &registry.term[i], fresh);
+	return code;
+}
+
+bool groups_take_registry(struct sched *sched, struct group_space *space,
+                          struct pl_span value, bool gone, int64_t revision)
+{
+	enum pl_code code = PL_OK;
+	uint32_t fresh = 0;
+	bool anew = false;
+
+	if (revision <= space->heard)
+		return true;
+	pl_arena_reset(&sched->groups.arena);
+	PL_LIST_EACH (link, &space->groups)
+		PL_LIST_ITEM(link, struct group, of_space)->kept = false;
+	if (!gone)
+		code = read_terms(sched, space, value, &fresh);
+	if (code == PL_OK)
+		anew = drop_unkept(sched, space) || space->stale;
+	/* Until all classes know: who compares what he relied on compares the old one. */
+	space->stale = true;
+	if (code != PL_OK || !follow(sched, space, fresh, anew))
+		return false;
+	space->stale = space->full = false;
+	space->rev = gone ? 0 : revision;
+	space->heard = revision;
+	return true;
+}
+
+/* -- of any spec -----------------------------------------------------------------------
+ */
+
+static enum pl_code each_of(struct sched *sched, const struct bonds *bonds,
+                            const struct group_space *space, const struct spec *spec,
+                            const struct groups_each *each)
+{
+	PL_LIST_EACH (link, &space->groups) {
+		struct group *group = PL_LIST_ITEM(link, struct group, of_space);
+		bool carried = own_of(bonds, group, spec) != NULL;
+		struct bond bond;
+		enum pl_code code = PL_OK;
+
+		if (bond_of(sched, group, spec, carried, &bond))
+			code = each->fn(each->ctx, &bond);
+		if (code != PL_OK)
+			return code;
+	}
+	return PL_OK;
+}
+
+static enum pl_code each_of_closed(struct sched *sched, const struct spec *spec,
+                                   const struct groups_each *each)
+{
+	struct group_space *space = groups_space(sched, spec->namespace);
+	struct bonds own = {0};
+	struct pl_err err = {0};
+	enum pl_code code = space == NULL ? PL_NOMEM : PL_OK;
+
+	if (code == PL_OK)
+		code = own_terms(sched, &own, spec, &err);
+	if (code == PL_OK)
+		code = each_of(sched, &own, space, spec, each);
+	if (code == PL_OK)
+		code = each_of(sched, &own, sched->groups.global, spec, each);
+	bonds_done(sched, &own);
+	return code;
+}
+
+enum pl_code groups_each(struct sched *sched, const struct spec *spec,
+                         const struct groups_each *each)
+{
+	struct pool_class *open = pool_find(&sched->pool, spec);
+	enum pl_code code = PL_OK;
+
+	if (open == NULL)
+		return each_of_closed(sched, spec, each);
+	for (uint32_t i = 0; code == PL_OK && i < class_of(open)->bonds.count; i++)
+		code = each->fn(each->ctx, &class_of(open)->bonds.bond[i]);
+	return code;
+}
+
+/* -- its life ---------------------------------------------------------------------------
+ */
+
+enum pl_code groups_init(struct sched *sched)
+{
+	struct groups *groups = &sched->groups;
+
+	pl_map_init(&groups->spaces);
+	pl_map_init(&groups->groups);
+	pl_list_init(&groups->wanting);
+	pl_arena_init(&groups->arena, ARENA_CHUNK, READER_ARENA_MAX);
+	groups->global = groups_space(sched, 0);
+	return groups->global == NULL ? PL_NOMEM : PL_OK;
+}
+
+/* No class is open. */
+void groups_done(struct sched *sched)
+{
+	struct groups *groups = &sched->groups;
+
+	PL_MAP_EACH (at, &groups->groups)
+		free_group(sched, PL_CONTAINER_OF(at, struct group, by_key));
+	PL_MAP_EACH (at, &groups->spaces) {
+		struct group_space *space =
+			PL_CONTAINER_OF(at, struct group_space, by_name);
+
+		PL_ASSERT(pl_list_empty(&space->classes));
+		pl_map_del(&groups->spaces, &space->by_name);
+		strings_unref(&sched->model.strings, space->name);
+		free(space);
+	}
+	pl_map_done(&groups->groups);
+	pl_map_done(&groups->spaces);
+	pl_arena_done(&groups->arena);
+}

@@ -1,0 +1,424 @@
+/*
+ * What transactions compare and put so that a rule holds whoever else places.
+ *
+ * A lock's revision is known from the whole view, once everything up to it has come in;
+ * or from our own last put of it, if that compared the one before: then nothing that the
+ * term looks at has changed but by ourselves. A put of ours without a compare says
+ * nothing about what came before it: the view has to reach it.
+ */
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/inner.h"
+
+/* -- what the view says ----------------------------------------------------------------
+ */
+
+/* What is being decided under it may not be so any more. */
+static void break_under(struct sched *sched, const struct group *group)
+{
+	const struct bundle *bundle = &sched->bundle;
+
+	if (group->bundle == bundle->number + 1 &&
+	    bundle->extra[group->extra].how != BUNDLE_BUMP)
+		bundle_break(sched);
+}
+
+static bool take_lock(struct sched *sched, const struct keys_id *id,
+                      const struct kv_record *record, bool gone)
+{
+	struct group *group = groups_get(sched, id->scope, id->name);
+
+	if (group == NULL)
+		return false;
+	if (record->mod_revision <= group->seen)
+		return true;
+	group->seen = record->mod_revision;
+	group->gone = gone;
+	if (group->seen > group->own)
+		break_under(sched, group);
+	if (gone && group->space == NULL)
+		groups_forget(sched, group);
+	return true;
+}
+
+static bool is_registry(const struct keys_id *id)
+{
+	return id->kind == KEYS_REGISTRY || id->kind == KEYS_REGISTRY_GLOBAL;
+}
+
+static bool take_registry(struct sched *sched, const struct keys_id *id,
+                          const struct kv_record *record, bool gone)
+{
+	uint32_t name = 0;
+	struct group_space *space = sched->groups.global;
+
+	if (id->kind == KEYS_REGISTRY) {
+		if (strings_add(&sched->model.strings, id->scope, &name) != PL_OK)
+			return false;
+		space = groups_space(sched, name);
+		strings_unref(&sched->model.strings, name);
+	}
+	return space != NULL && groups_take_registry(sched, space, record->value, gone,
+	                                             record->mod_revision);
+}
+
+bool groups_take(struct sched *sched, const struct keys_id *id,
+                 const struct kv_record *record, bool gone)
+{
+	struct groups *groups = &sched->groups;
+
+	if (id->kind == KEYS_GROUP)
+		return take_lock(sched, id, record, gone);
+	if (is_registry(id))
+		return take_registry(sched, id, record, gone);
+	if (id->kind == KEYS_SHAPE && record->mod_revision > groups->shape) {
+		groups->shape = record->mod_revision;
+		groups->shape_gone = gone;
+		if (sched->bundle.shaped)
+			bundle_break(sched);
+	}
+	return true;
+}
+
+void groups_view_begun(struct sched *sched)
+{
+	struct groups *groups = &sched->groups;
+
+	groups->view_epoch++;
+	groups->shape = 0;
+	groups->shape_gone = false;
+	bundle_break(sched);
+	PL_MAP_EACH (at, &groups->groups) {
+		struct group *group = PL_CONTAINER_OF(at, struct group, by_key);
+
+		group->seen = group->own = 0;
+		group->gone = false;
+	}
+}
+
+void groups_rewound(struct sched *sched)
+{
+	struct groups *groups = &sched->groups;
+
+	groups_view_begun(sched);
+	groups->wait_rev = 0;
+	PL_MAP_EACH (at, &groups->groups)
+		PL_CONTAINER_OF(at, struct group, by_key)->blind = 0;
+	PL_MAP_EACH (at, &groups->spaces)
+		PL_CONTAINER_OF(at, struct group_space, by_name)->heard = 0;
+}
+
+/* -- who may be decided -----------------------------------------------------------------
+ */
+
+/* All that was decided by what was registered before has been settled. */
+static bool is_steady(const struct sched *sched)
+{
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		if (sched->call[i].state != CALL_FREE && call_commits(&sched->call[i]) &&
+		    sched->call[i].groups_epoch != sched->groups.epoch)
+			return false;
+	return true;
+}
+
+unsigned groups_lanes_shut(const struct sched *sched)
+{
+	const struct groups *groups = &sched->groups;
+	unsigned shut = 1u << LANE_HELD;
+	int64_t clear;
+
+	if (!bundle_takes_gang(sched))
+		shut |= 1u << LANE_GANG;
+	if (!bundle_takes(sched) || !is_steady(sched))
+		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
+	clear = view_clear(sched);
+	if (clear == 0 || clear < groups->wait_rev || clear < groups->shape)
+		shut |= 1u << LANE_WIDE;
+	return shut;
+}
+
+static bool is_known(const struct group *group, int64_t clear)
+{
+	if (group->own > group->seen && group->own > group->blind)
+		return true;
+	return group->seen <= clear && group->blind <= clear;
+}
+
+static int64_t lock_of(const struct group *group)
+{
+	if (group->own > group->seen)
+		return group->own;
+	return group->gone ? 0 : group->seen;
+}
+
+bool groups_may_decide(struct sched *sched, struct pool_class *open)
+{
+	const struct bonds *bonds = bonds_of(open);
+	int64_t clear = view_clear(sched);
+
+	for (uint32_t i = 0; bonds->wide && i < bonds->count; i++) {
+		const struct group *group = bonds->bond[i].group;
+		int64_t last = group->seen > group->blind ? group->seen : group->blind;
+
+		if (!bonds->bond[i].compares || is_known(group, clear))
+			continue;
+		if (last > sched->groups.wait_rev)
+			sched->groups.wait_rev = last;
+		return false;
+	}
+	return true;
+}
+
+/* -- into a bundle ----------------------------------------------------------------------
+ */
+
+static struct pl_span key_of(const struct sched *sched, const struct group *group,
+                             struct keys_text *text)
+{
+	const struct keys_id id = {.kind = KEYS_GROUP,
+	                           .scope = sched_text(sched, group->key[0]),
+	                           .name = sched_text(sched, group->key[1])};
+
+	if (keys_build(&id, text, NULL) != PL_OK)
+		PL_UNREACHABLE("a term that no key can have");
+	return keys_span(text);
+}
+
+static enum bundle_how how_of(bool compares, bool puts)
+{
+	if (!puts)
+		return BUNDLE_EXPECT;
+	return compares ? BUNDLE_PUT : BUNDLE_BUMP;
+}
+
+static void bundle_bond(struct sched *sched, const struct bond *bond)
+{
+	struct group *group = bond->group;
+	struct bundle *bundle = &sched->bundle;
+	struct keys_text text;
+	char value[GROUP_VALUE_SIZE];
+	struct bundle_extra extra = {.rev = lock_of(group),
+	                             .value = group_value(sched->shard, value)};
+
+	if (group->bundle == bundle->number + 1) {
+		struct bundle_extra *at = &bundle->extra[group->extra];
+
+		at->how = how_of(at->how != BUNDLE_BUMP || bond->compares,
+		                 at->how != BUNDLE_EXPECT || bond->puts);
+		at->rev = extra.rev;
+		return;
+	}
+	extra.how = how_of(bond->compares, bond->puts);
+	extra.key = key_of(sched, group, &text);
+	group->extra = bundle_extra(sched, &extra);
+	if (group->extra != UINT32_MAX)
+		group->bundle = bundle->number + 1;
+}
+
+static void bundle_shape(struct sched *sched)
+{
+	const struct keys_id id = {.kind = KEYS_SHAPE};
+	const struct groups *groups = &sched->groups;
+	struct keys_text text;
+
+	if (sched->bundle.shaped)
+		return;
+	if (keys_build(&id, &text, NULL) != PL_OK)
+		PL_UNREACHABLE("a key without names");
+	sched->bundle.shaped = true;
+	(void)bundle_extra(sched, &(struct bundle_extra){
+					  .how = BUNDLE_EXPECT,
+					  .rev = groups->shape_gone ? 0 : groups->shape,
+					  .key = keys_span(&text)});
+}
+
+void groups_bundle(struct sched *sched, struct pool_class *open)
+{
+	const struct bonds *bonds = bonds_of(open);
+
+	for (uint32_t i = 0; i < bonds->count; i++)
+		bundle_bond(sched, &bonds->bond[i]);
+	if (bonds->wide)
+		bundle_shape(sched);
+}
+
+/* -- into any transaction
+ * ---------------------------------------------------------------- */
+
+static enum pl_code expect(struct sched *sched, struct call *call,
+                           struct group_space *space)
+{
+	const struct keys_id id = {.kind = space->name == 0 ? KEYS_REGISTRY_GLOBAL
+	                                                    : KEYS_REGISTRY,
+	                           .scope = sched_text(sched, space->name)};
+	struct keys_text text;
+
+	if (space->stamp == call->serial)
+		return PL_OK;
+	if (keys_build(&id, &text, NULL) != PL_OK)
+		PL_UNREACHABLE("a namespace that no key can have");
+	if (!book_expect(&call->book, keys_span(&text), space->rev))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	space->stamp = call->serial;
+	return call_item_of(call, &(struct call_item){.compared = true},
+	                    keys_span(&text));
+}
+
+enum pl_code groups_expect(struct sched *sched, struct call *call, uint32_t name)
+{
+	struct group_space *space = groups_space(sched, name);
+	enum pl_code code = space == NULL ? PL_NOMEM : PL_OK;
+
+	if (code == PL_OK)
+		code = expect(sched, call, sched->groups.global);
+	return code == PL_OK ? expect(sched, call, space) : code;
+}
+
+struct putting {
+	struct sched *sched;
+	struct call *call;
+};
+
+static bool is_put_already(const struct putting *to, const struct group *group)
+{
+	const struct bundle *bundle = &to->sched->bundle;
+
+	if (group->stamp == to->call->serial)
+		return true;
+	return to->call->bundle && group->bundle == bundle->number + 1 &&
+	       bundle->extra[group->extra].how != BUNDLE_EXPECT;
+}
+
+static enum pl_code put(void *ctx, const struct bond *bond)
+{
+	const struct putting *to = ctx;
+	struct call *call = to->call;
+	struct group *group = bond->group;
+	char value[GROUP_VALUE_SIZE];
+	struct keys_text text;
+	struct call_item item;
+
+	if (!bond->puts || is_put_already(to, group))
+		return PL_OK;
+	item = (struct call_item){
+		.value =
+			pl_arena_dup(&call->arena, group_value(to->sched->shard, value))};
+	if (item.value.at == NULL)
+		return PL_NOMEM;
+	if (!book_bump(&call->book, key_of(to->sched, group, &text), item.value))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	group->stamp = call->serial;
+	return call_item_of(call, &item, keys_span(&text));
+}
+
+enum pl_code groups_put(struct sched *sched, struct call *call, const struct spec *spec)
+{
+	struct putting to = {sched, call};
+	enum pl_code code = groups_expect(sched, call, spec->namespace);
+
+	if (code != PL_OK)
+		return code;
+	return groups_each(sched, spec, &(struct groups_each){put, &to});
+}
+
+static struct group *group_of(const struct sched *sched, const struct keys_id *id)
+{
+	const struct strings *strings = &sched->model.strings;
+
+	return groups_find(sched, strings_find(strings, id->scope),
+	                   strings_find(strings, id->name));
+}
+
+static struct group_space *space_of(struct sched *sched, const struct keys_id *id)
+{
+	uint32_t name = strings_find(&sched->model.strings, id->scope);
+
+	if (id->kind == KEYS_REGISTRY_GLOBAL)
+		return sched->groups.global;
+	return name == 0 ? NULL : groups_space(sched, name);
+}
+
+void groups_undo(struct sched *sched, struct call *call, const struct call_item *item)
+{
+	struct group_space *space;
+	struct group *group;
+
+	call->extras--;
+	if (item->id.kind == KEYS_GROUP) {
+		group = group_of(sched, &item->id);
+		if (group != NULL)
+			group->stamp = 0;
+	} else if (is_registry(&item->id)) {
+		space = space_of(sched, &item->id);
+		if (space != NULL)
+			space->stamp = 0;
+	}
+}
+
+/* -- what became of it ------------------------------------------------------------------
+ */
+
+void groups_stand(struct sched *sched, const struct call *call,
+                  const struct call_item *item, int64_t revision)
+{
+	struct group *group;
+	struct group_space *space;
+
+	if (item->value.len == 0)
+		return;
+	if (is_registry(&item->id)) {
+		space = space_of(sched, &item->id);
+		if (space != NULL)
+			(void)groups_take_registry(sched, space, item->value, false,
+			                           revision);
+	}
+	group = item->id.kind == KEYS_GROUP ? group_of(sched, &item->id) : NULL;
+	if (group == NULL)
+		return;
+	if (item->compared && call->view_epoch == sched->groups.view_epoch)
+		group->own = revision;
+	else if (revision > group->blind)
+		group->blind = revision;
+	if (group->blind == revision)
+		break_under(sched, group);
+}
+
+static void registry_failed(struct sched *sched, const struct call_item *item,
+                            const struct kv_record *record, int64_t revision)
+{
+	struct group_space *space = space_of(sched, &item->id);
+
+	if (space == NULL)
+		return;
+	if (record == NULL)
+		(void)groups_take_registry(sched, space, PL_SPAN_LIT(""), true, revision);
+	else
+		(void)groups_take_registry(sched, space, record->value, false,
+		                           record->mod_revision);
+}
+
+/* A lock is known when the view has brought it, and what happened before; that it is not
+ * there at all is taken from here. */
+void groups_failed(struct sched *sched, const struct call_item *item,
+                   const struct book_found *found, int64_t revision)
+{
+	const struct kv_record *record = found->record;
+	struct group *group = NULL;
+
+	if (found->verdict == BOOK_SAME || !item->compared)
+		return;
+	if (is_registry(&item->id)) {
+		registry_failed(sched, item, record, revision);
+		return;
+	}
+	if (item->id.kind == KEYS_GROUP)
+		group = group_of(sched, &item->id);
+	if (group != NULL)
+		group->own = 0; /* somebody was there since */
+	if (record != NULL && record->mod_revision > sched->groups.wait_rev)
+		sched->groups.wait_rev = record->mod_revision;
+	if (record == NULL && item->id.kind == KEYS_SHAPE)
+		sched->groups.shape_gone = true;
+	if (record == NULL && group != NULL)
+		group->gone = true;
+}

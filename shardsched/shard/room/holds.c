@@ -1,0 +1,315 @@
+/*
+ * Room that is kept on a node: the holds of its alloc.
+ *
+ * In the snapshot a hold for a pod whose spec is known is that pod's nomination, which
+ * pods of higher priority do not see; any other is amounts that count as used.
+ *
+ * A nomination of a pod of ours is kept while that pod waits. It *goes* when the pod is
+ * decided for this node (and comes back when that is undone), or for good, when it is not
+ * wanted any more: others may have taken the room by then. The node's alloc is written
+ * without it, at the latest with what is placed there next. Until that stands it is in
+ * the node's sums.
+ */
+#include "shardsched/shard/room/holds.h"
+
+#include <stdlib.h>
+
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+/* -- amounts ---------------------------------------------------------- */
+
+/* Like those that a pod of that spec has on its node. */
+static bool is_for(const struct node_hold *is, const struct spec *spec)
+{
+	const struct resources *a = is->amounts, *b = spec->requests;
+
+	if (a->cpu_milli != b->cpu_milli || a->memory != b->memory ||
+	    a->storage != b->storage || a->pods != 1 || a->count != b->count ||
+	    is->nonzero_cpu_milli != spec->nonzero_cpu_milli ||
+	    is->nonzero_memory != spec->nonzero_memory)
+		return false;
+	for (uint64_t i = 0; i < a->count; i++)
+		if (a->row[i].name != b->row[i].name ||
+		    a->row[i].amount != b->row[i].amount)
+			return false;
+	return true;
+}
+
+/* -- in the snapshot --------------------------------------------------- */
+
+static void hide(struct sched *sched, struct sched_hold *hold)
+{
+	if (hold->number == SNAPSHOT_NONE)
+		return;
+	if (hold->nominates)
+		snapshot_nominate_end(&sched->snapshot, hold->number);
+	else
+		snapshot_hold_end(&sched->snapshot, hold->number);
+	hold->number = SNAPSHOT_NONE;
+}
+
+static bool nominates(const struct sched_hold *hold)
+{
+	return hold->pod != NULL && hold->pod->spec != NULL &&
+	       is_for(&hold->is, hold->pod->spec);
+}
+
+static enum pl_code show(struct sched *sched, const struct sched_node *node,
+                         struct sched_hold *hold, struct pl_err *err)
+{
+	const struct sched_pod *pod = hold->pod;
+	enum pl_code code;
+
+	if (hold->number != SNAPSHOT_NONE || hold_goes(hold) ||
+	    node->slot == SNAPSHOT_NONE)
+		return PL_OK;
+	hold->nominates = nominates(hold);
+	if (hold->nominates) {
+		const struct pod_on_node on = {
+			.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+
+		code = snapshot_nominate(&sched->snapshot, node->slot, &on, &hold->number,
+		                         err);
+	} else {
+		code = snapshot_hold(&sched->snapshot, node->slot, &hold->is,
+		                     &hold->number, err);
+	}
+	if (code != PL_OK)
+		hold->number = SNAPSHOT_NONE;
+	return code;
+}
+
+/* Without it the node would seem emptier than it is. */
+void hold_show(struct sched *sched, struct sched_node *node, struct sched_hold *hold)
+{
+	struct pl_err err = {0};
+
+	if (show(sched, node, hold, &err) == PL_OK)
+		return;
+	node_leave(sched, node);
+	tell_repair(sched, &err);
+}
+
+enum pl_code holds_show(struct sched *sched, struct sched_node *node, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++)
+		code = show(sched, node, &node->hold[i], err);
+	return code;
+}
+
+void holds_hide(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds; i++)
+		hide(sched, &node->hold[i]);
+}
+
+/* -- what becomes of a pod's -------------------------------------------- */
+
+struct sched_hold *hold_of_pod(const struct sched_node *node, const struct sched_pod *pod)
+{
+	for (uint32_t i = 0; i < node->holds; i++)
+		if (node->hold[i].pod == pod)
+			return &node->hold[i];
+	return NULL;
+}
+
+/* For each node that holds something for it. */
+static void each_holder(struct sched *sched, struct sched_pod *pod,
+                        void (*fn)(struct sched *sched, struct sched_node *node,
+                                   struct sched_hold *hold))
+{
+	struct sched_hold *hold;
+
+	if (pod->held == 1 && pod->nominated != NULL) {
+		hold = hold_of_pod(pod->nominated, pod);
+		PL_ASSERT(hold != NULL);
+		fn(sched, pod->nominated, hold);
+		return;
+	}
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		hold = pod->held == 0 ? NULL : hold_of_pod(node, pod);
+		if (hold != NULL)
+			fn(sched, node, hold);
+	}
+}
+
+static bool is_here(const struct sched_node *node, const struct sched_pod *pod)
+{
+	PL_ASSERT(pod != NULL); /* of a nomination */
+	return (pod->place == POD_WAITS || pod->place == POD_SENT) && pod->node == node;
+}
+
+/* As far as it is for us to say. */
+static bool is_unwanted(const struct sched *sched, const struct sched_node *node,
+                        const struct sched_hold *hold)
+{
+	const struct sched_pod *pod = hold->pod;
+	const struct sched_partition *part = &sched->partition[pod->key[0]];
+
+	if (!part->owned || !part->open || part->quiet ||
+	    (pod->flags & (POD_BAD_SPEC | POD_BAD_STATE)) != 0)
+		return false;
+	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
+	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
+	       (pod->flags & (POD_NAMED | POD_OVER)) != 0 || pod->nominated != node ||
+	       !is_for(&hold->is, pod->spec);
+}
+
+void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold *hold)
+{
+	bool gone = hold_goes(hold);
+
+	if (hold->kind != ALLOC_HOLD_NOMINATED)
+		return;
+	hold->taken = is_here(node, hold->pod);
+	hold->unwanted =
+		hold->unwanted || (!hold->taken && is_unwanted(sched, node, hold));
+	if (!hold_goes(hold))
+		hold_show(sched, node, hold);
+	else if (!gone)
+		hide(sched, hold);
+	if (!gone && hold->unwanted && node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	node_ready(sched, node);
+}
+
+void hold_give_up(struct sched *sched, struct sched_node *node,
+                  const struct sched_pod *pod)
+{
+	struct sched_hold *hold = hold_of_pod(node, pod);
+
+	if (hold == NULL || hold->planned || hold_goes(hold))
+		return;
+	hold->unwanted = true;
+	hide(sched, hold);
+	if (node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	node_ready(sched, node);
+}
+
+void holds_settle_pod(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->held > 0)
+		each_holder(sched, pod, hold_settle);
+}
+
+void holds_settle_node(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds; i++) {
+		struct sched_hold *hold = &node->hold[i];
+
+		if (hold->pod != NULL && hold->pod->spec == NULL &&
+		    !pod_is_owned(sched, hold->pod))
+			specs_want(sched, hold->pod, node->rev[FACT_ALLOC]);
+		hold_settle(sched, node, hold);
+	}
+}
+
+/* What follows shows it again. */
+static void forget_spec(struct sched *sched, struct sched_node *node,
+                        struct sched_hold *hold)
+{
+	(void)node;
+	hide(sched, hold);
+}
+
+static void learn_spec(struct sched *sched, struct sched_node *node,
+                       struct sched_hold *hold)
+{
+	hide(sched, hold);
+	hold_show(sched, node, hold);
+}
+
+void holds_forget_spec(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->held > 0 && pod->spec != NULL)
+		each_holder(sched, pod, forget_spec);
+}
+
+void holds_learn_spec(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->held > 0 && pod->spec != NULL)
+		each_holder(sched, pod, learn_spec);
+}
+
+/* As far as amounts go there is room now. */
+static bool has_room(const struct sched *sched, const struct sched_node *node,
+                     const struct resources *asks)
+{
+	const struct node_row *row = &sched->snapshot.row[node->slot];
+
+	return asks->cpu_milli <= row->alloc.cpu_milli - row->used.cpu_milli &&
+	       asks->memory <= row->alloc.memory - row->used.memory &&
+	       asks->storage <= row->alloc.storage - row->used.storage &&
+	       row->used.pods < row->alloc.pods;
+}
+
+static void try_again(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->place == POD_QUEUED &&
+	    (pod->queue.place == QUEUE_WAITING || pod->queue.place == QUEUE_BACKOFF))
+		queue_activate(sched->queue, &pod->queue, sched->now_ms);
+}
+
+void holds_have_room(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds && node->slot != SNAPSHOT_NONE; i++) {
+		const struct sched_hold *hold = &node->hold[i];
+
+		if (hold->pod != NULL && hold->nominates && !hold_goes(hold) &&
+		    has_room(sched, node, hold->pod->spec->requests))
+			try_again(sched, hold->pod);
+	}
+}
+
+/* -- the row of a node --------------------------------------------------- */
+
+/* It is nominated elsewhere, or nowhere any more. */
+static void end_nomination(struct sched *sched, struct sched_node *node,
+                           struct sched_pod *pod)
+{
+	pod->held--;
+	if (pod->nominated != node || hold_of_pod(node, pod) != NULL)
+		return;
+	pod->nominated = NULL;
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *other =
+			PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		if (pod->held == 0 || pod->nominated != NULL)
+			return;
+		if (hold_of_pod(other, pod) != NULL)
+			pod->nominated = other;
+	}
+}
+
+void hold_free(struct sched *sched, struct sched_hold *hold)
+{
+	strings_unref(&sched->model.strings, hold->key[0]);
+	strings_unref(&sched->model.strings, hold->key[1]);
+	model_unref(&sched->model, MODEL_RESOURCES, hold->is.amounts);
+}
+
+/* It is in no row any more. */
+void hold_end(struct sched *sched, struct sched_node *node, struct sched_hold *hold)
+{
+	bool shown = hold->number != SNAPSHOT_NONE;
+	struct sched_pod *pod = hold->pod;
+
+	hide(sched, hold);
+	if (shown && node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	hold_free(sched, hold);
+	if (pod == NULL)
+		return;
+	end_nomination(sched, node, pod);
+	if (pod->nominated == NULL)
+		try_again(sched, pod);
+	if (!hold->planned) /* else its plan ends, maybe since the pod does */
+		pod_settle(sched, pod);
+}

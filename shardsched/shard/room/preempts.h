@@ -1,0 +1,58 @@
+/* Pods that make room for themselves: what preempts.c knows, for the others. */
+#ifndef SHARDSCHED_SHARD_PREEMPTS_H
+#define SHARDSCHED_SHARD_PREEMPTS_H
+
+#include "shardsched/shard/room/holds.h"
+
+/* Who has to go from a node so that a pod finds room: decided, on its way into the store.
+ * One a node, one a pod. In the snapshot it is so already. */
+struct sched_plan {
+	struct sched_pod *pod; /* for whom */
+	struct sched_node *node;
+	struct sched_pod **victim;
+	uint32_t victims;
+	uint32_t limit; /* of them in a transaction */
+	bool putting;   /* into a call that is being made */
+	bool sent;      /* in a call */
+	bool told;      /* the pod's state says that it is nominated */
+};
+
+PL_NODISCARD enum pl_code preempts_new(struct sched *sched, struct pl_err *err);
+void preempts_free(struct sched *sched);
+
+/* After a cycle that found nothing. True: room is being made, or is to be soon. Else
+ * refused_by gets who would refuse it still. */
+bool preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                  const struct outcome *outcome, uint64_t *refused_by);
+/* What was done to make room for it helps it nothing. */
+void preempts_give_up(struct sched *sched, struct sched_pod *pod);
+
+/* It has to go, and that is not in the store yet. */
+static inline bool pod_is_doomed(const struct sched_pod *pod)
+{
+	return pod->plan != NULL && pod->plan->pod != pod;
+}
+
+static inline struct sched_plan *pod_plan(const struct sched_pod *pod)
+{
+	return pod->plan != NULL && pod->plan->pod == pod ? pod->plan : NULL;
+}
+
+/* What it was made for is no more: if it is not in a call, nothing comes of it. */
+void preempts_cancel(struct sched *sched, struct sched_plan *plan);
+
+/* -- preempts_commit.c ----------------------------------------------- */
+
+bool preempts_go(const struct sched *sched, const struct sched_node *node);
+/* Before the node's alloc is written. What is put is in the call's items. */
+PL_NODISCARD enum pl_code preempts_put(struct sched *sched, struct call *call,
+                                       struct sched_node *node, struct pl_err *err);
+/* It does not fit into a transaction with nothing else: less of it. */
+void preempts_shrink(struct sched *sched, struct sched_node *node);
+/* In a call; not, after all; it stands. */
+void preempts_seal(struct sched_node *node);
+void preempts_undo(struct sched *sched, struct sched_node *node);
+void preempts_fail(struct sched *sched, struct sched_node *node);
+void preempts_stand(struct sched *sched, struct sched_node *node);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * Plans in calls. The victims' states are written as those of any pod that is to leave
+ * (ends_commit.c); the alloc with them, by whoever takes the node into the call.
+ */
+#include <stdio.h>
+
+#include "shardsched/shard/commit/commit.h"
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
+
+enum { MESSAGE_SIZE = 160 };
+
+/* Still to be told that it has to go. */
+static bool is_due(const struct sched_node *node, const struct sched_pod *victim)
+{
+	uint32_t i = listed_find(node, victim);
+
+	return i != UINT32_MAX && !node->listed[i].leaving &&
+	       node->listed[i].end == STATE_END_NONE &&
+	       victim->phase != STATE_TERMINATING;
+}
+
+bool preempts_go(const struct sched *sched, const struct sched_node *node)
+{
+	const struct sched_plan *plan = node->plan;
+
+	if (plan == NULL || plan->sent || (plan->pod->call != 0 && !plan->told))
+		return false;
+	for (uint32_t i = 0; i < plan->victims; i++) {
+		const struct sched_pod *victim = plan->victim[i];
+
+		if (is_due(node, victim) &&
+		    (victim->call != 0 || victim->rev[FACT_STATE] == 0 ||
+		     victim->phase != STATE_BOUND))
+			return false;
+	}
+	(void)sched;
+	return true;
+}
+
+static uint32_t leavers(const struct sched_plan *plan)
+{
+	return plan->victims;
+}
+
+static enum pl_code print(struct sched *sched, struct call *call,
+                          const struct sched_plan *plan, struct pl_span *out,
+                          struct pl_err *err)
+{
+	const struct sched_pod *pod = plan->pod;
+	char message[MESSAGE_SIZE];
+	struct pod_state state = {
+		.phase = STATE_PENDING,
+		.uid = sched_text(sched, pod->uid),
+		.shard = pl_span_str(sched->shard),
+		.epoch = sched->partition[pod->key[0]].epoch,
+		.attempts = pod->attempts + pod->queue.attempts,
+		.reason = PL_SPAN_LIT("preempting"),
+		.since_ms = pod->phase == STATE_PENDING ? pod->since_ms : sched->wall_ms,
+	};
+	enum pl_code code;
+
+	(void)snprintf(message, sizeof message,
+	               "room is made on %.*s/%.*s, where %u pod%s to leave",
+	               PL_SPAN_ARG(sched_text(sched, plan->node->key[0])),
+	               PL_SPAN_ARG(sched_text(sched, plan->node->key[1])), leavers(plan),
+	               leavers(plan) == 1 ? " has" : "s have");
+	state.message = pl_span_str(message);
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	code = state_print(&state, &sched->buf, err);
+	if (code != PL_OK)
+		return code;
+	*out = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
+	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
+}
+
+/* So that nothing is done for a pod that has gone meanwhile. */
+static enum pl_code put_pod(struct sched *sched, struct call *call,
+                            const struct sched_plan *plan, struct pl_err *err)
+{
+	struct sched_pod *pod = plan->pod;
+	struct book_decided decided = {
+		.pod = {.partition = pod->key[0],
+	                .space = sched_text(sched, pod->key[1]),
+	                .name = sched_text(sched, pod->key[2])},
+		.spec_rev = pod->rev[FACT_SPEC],
+		.state_rev = pod->rev[FACT_STATE],
+	};
+	enum pl_code code = print(sched, call, plan, &decided.state, err);
+
+	if (code != PL_OK)
+		return code;
+	if (!book_put_state(&call->book, &decided))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	call_item_add(call, &(struct call_item){.pod = pod,
+	                                        .value = decided.state,
+	                                        .since_ms = pod->phase == STATE_PENDING
+	                                                            ? pod->since_ms
+	                                                            : sched->wall_ms,
+	                                        .compared = true,
+	                                        .tells = true});
+	return PL_OK;
+}
+
+enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_node *node,
+                          struct pl_err *err)
+{
+	struct sched_plan *plan = node->plan;
+	enum pl_code code = PL_OK;
+	uint32_t taken = call->items - call->extras + 1 + COMMIT_NODE_ITEMS;
+	uint32_t left = taken < call->item_cap ? call->item_cap - taken : 0;
+
+	if (left == 0)
+		return PL_BUSY;
+	if (left > plan->limit)
+		left = plan->limit;
+	if (!plan->told)
+		code = put_pod(sched, call, plan, err);
+	for (uint32_t i = 0; i < plan->victims && code == PL_OK && left > 0; i++) {
+		if (!is_due(node, plan->victim[i]))
+			continue;
+		code = ends_put_one(sched, call, plan->victim[i], node, err);
+		left--;
+	}
+	if (code != PL_OK)
+		return code;
+	plan->putting = true;
+	hold_send_planned(sched, node, plan->pod);
+	return PL_OK;
+}
+
+void preempts_shrink(struct sched *sched, struct sched_node *node)
+{
+	struct sched_plan *plan = node->plan;
+
+	if (plan->limit > 1)
+		plan->limit /= 2;
+	else
+		preempts_cancel(sched, plan);
+}
+
+void preempts_seal(struct sched_node *node)
+{
+	struct sched_plan *plan = node->plan;
+
+	if (plan == NULL || !plan->putting)
+		return;
+	plan->putting = false;
+	plan->sent = plan->told = true;
+}
+
+void preempts_undo(struct sched *sched, struct sched_node *node)
+{
+	struct sched_plan *plan = node->plan;
+
+	if (plan == NULL || !plan->putting)
+		return;
+	plan->putting = false;
+	hold_unsend_planned(sched, node, plan->pod);
+}

@@ -1,0 +1,393 @@
+/* Settings that change while pods are decided, wait and are under way. */
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/sched_rig.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/fault.h"
+
+static struct rig rig;
+
+static const char most[] =
+	"{\"profiles\":[{\"pluginConfig\":[{\"name\":\"NodeResourcesFit\",\"args\":"
+	"{\"scoringStrategy\":{\"type\":\"MostAllocated\","
+	"\"resources\":[{\"name\":\"cpu\",\"weight\":1}]}}}]}]}";
+static const char two_names[] =
+	"{\"profiles\":[{\"schedulerName\":\"default-scheduler\"},"
+	"{\"schedulerName\":\"night\"}]}";
+
+static const char *where(const char *name)
+{
+	static char text[128];
+	int phase;
+	struct pod_state state = rig_state(&rig, 1, name, &phase);
+
+	if (phase < 0)
+		return "";
+	(void)snprintf(text, sizeof text, "%.*s",
+	               PL_SPAN_ARG(phase == STATE_BOUND
+	                                   ? state.node
+	                                   : pl_span_str(state_phase_word(state.phase))));
+	return text;
+}
+
+static void configure(struct sched_settings settings)
+{
+	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
+	sched_check(rig.sched);
+}
+
+static void profiles_are(const char *text)
+{
+	configure((struct sched_settings){.profiles = pl_span_str(text)});
+}
+
+static uint32_t queued(enum queue_place place)
+{
+	struct queue_stats stats;
+
+	sched_queue_stats(rig.sched, &stats);
+	return stats.pods[place];
+}
+
+/* One of the nodes has something on it; so the two profiles do not agree. */
+static void up(uint32_t batch, uint32_t inflight)
+{
+	rig_open(&rig, &(struct sched_opts){.batch = batch, .inflight = inflight});
+	rig_node(&rig, 0, "n-1", "16");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "first", "4", "");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_STR(where("first"), "n-1");
+	rig_node(&rig, 0, "n-2", "16");
+	rig_deliver_all(&rig);
+}
+
+T_CASE(what_comes_next_is_decided_by_the_new_profile)
+{
+	up(0, 0);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_settle(&rig);
+	T_STR(where("a"), "n-2");
+	profiles_are(most);
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_settle(&rig);
+	T_STR(where("b"), "n-1");
+	profiles_are("");
+	rig_pod(&rig, 1, "c", "1", "");
+	rig_settle(&rig);
+	T_STR(where("c"), "n-2");
+	rig_close(&rig);
+}
+
+/* Decided by the old one: what is in a call stays, what waits is decided anew. */
+T_CASE(what_waits_at_its_node_is_given_back)
+{
+	up(1, 1);
+	for (int i = 0; i < 3; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof name, "p-%d", i);
+		rig_pod(&rig, 1, name, "1", "");
+	}
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_run(&rig);
+	T_EQ(rig.sched->waiting, 2);
+	T_EQ(queued(QUEUE_FLIGHT), 3);
+	profiles_are(most);
+	T_EQ(rig.sched->waiting, 0);
+	T_EQ(queued(QUEUE_FLIGHT), 0);
+	T_EQ(queued(QUEUE_ACTIVE), 2);
+	rig_settle(&rig);
+	T_STR(where("p-0"), "n-2");
+	T_STR(where("p-1"), "n-1");
+	T_STR(where("p-2"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(what_is_in_a_call_and_fails_starts_anew)
+{
+	struct conflict_summary told;
+
+	up(1, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_put(&rig, "/alloc/0000/east/n-2", "{\"v\":1,\"generation\":7}");
+	profiles_are(most);
+	T_TRUE(!rig_answer(&rig, 0));
+	sched_check(rig.sched);
+	rig_settle(&rig);
+	T_STR(where("a"), "n-1");
+	sched_conflicts(rig.sched, &told);
+	T_EQ(told.placements[CONFLICT_ALLOC], 1);
+	T_EQ(told.txns[CONFLICT_ALLOC], 1);
+	T_SPAN(told.node[0].name, PL_SPAN_LIT("n-2"));
+	rig_close(&rig);
+}
+
+/* A node that nobody has committed to yet is compared beside its alloc: once is enough.
+ */
+T_CASE(a_node_that_changed_is_counted_once)
+{
+	struct conflict_summary told;
+
+	up(4, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_node(&rig, 0, "n-2", "1");
+	T_TRUE(!rig_answer(&rig, 0));
+	sched_conflicts(rig.sched, &told);
+	T_EQ(told.placements[CONFLICT_NODE] + told.placements[CONFLICT_ALLOC],
+	     told.node[0].count);
+	T_EQ(told.placements[CONFLICT_NODE], 2); /* both pods went there */
+	T_EQ(told.txns[CONFLICT_NODE], 1);
+	rig_settle(&rig);
+	T_STR(where("b"), "n-1");
+	rig_close(&rig);
+}
+
+/* Sent again as it was: the call does not know of profiles. */
+T_CASE(what_nobody_knows_is_settled_all_the_same)
+{
+	up(1, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	profiles_are(most);
+	rig_fail(&rig, 0, PL_UNKNOWN);
+	profiles_are("");
+	sched_check(rig.sched);
+	rig.now_ms += 5000;
+	rig_settle(&rig);
+	T_STR(where("a"), "n-2");
+	T_EQ(sched_load(rig.sched, 1), 0);
+	rig_close(&rig);
+}
+
+T_CASE(a_call_whose_partition_is_lost_after_that)
+{
+	up(1, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	profiles_are(most);
+	sched_lost(rig.sched, 1);
+	rig.owned[1] = false;
+	sched_check(rig.sched);
+	rig_fail(&rig, 0, PL_FENCED);
+	sched_check(rig.sched);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(where("a"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(a_profile_comes_for_pods_that_had_none)
+{
+	up(0, 0);
+	rig_pod(&rig, 1, "a", "1", ",\"schedulerName\":\"night\"");
+	rig_settle(&rig);
+	T_STR(where("a"), "");
+	profiles_are(two_names);
+	rig_settle(&rig);
+	T_STR(where("a"), "n-2");
+	rig_close(&rig);
+}
+
+T_CASE(a_profile_goes_and_its_pods_wait_for_another)
+{
+	up(0, 0);
+	profiles_are(two_names);
+	rig_pod(&rig, 1, "a", "100", ",\"schedulerName\":\"night\"");
+	rig_settle(&rig);
+	T_STR(where("a"), "Pending");
+	T_EQ(queued(QUEUE_WAITING), 1);
+	profiles_are("");
+	T_EQ(queued(QUEUE_WAITING), 0);
+	T_EQ(sched_load(rig.sched, 1), 0);
+	rig_node(&rig, 0, "n-3", "200");
+	rig_settle(&rig);
+	T_STR(where("a"), "Pending");
+	profiles_are(two_names);
+	rig_settle(&rig);
+	T_STR(where("a"), "n-3");
+	rig_close(&rig);
+}
+
+T_CASE(who_waits_is_tried_again_and_keeps_its_attempts)
+{
+	int phase;
+
+	up(0, 0);
+	rig_pod(&rig, 1, "a", "100", "");
+	rig_settle(&rig);
+	T_EQ(rig_state(&rig, 1, "a", &phase).attempts, 1);
+	T_EQ(queued(QUEUE_WAITING), 1);
+	profiles_are(most);
+	T_EQ(queued(QUEUE_ACTIVE), 1);
+	rig.now_ms += 31000;
+	rig_settle(&rig);
+	T_EQ(rig_state(&rig, 1, "a", &phase).attempts, 2);
+	rig_close(&rig);
+}
+
+/* The order of before, and what the new one says. */
+T_CASE(the_queue_is_sorted_anew)
+{
+	up(1, 1);
+	configure((struct sched_settings){.batch = 1, .inflight = 1});
+	rig_pod(&rig, 1, "x", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig); /* from here on nothing is popped but what fits the call */
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_deliver_all(&rig);
+	rig_put(&rig, "/schedules/0001/web/g/spec",
+	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"g\",\"uid\":\"u-g\","
+
+	        "\"labels\":{\"sla\":\"gold\"}},"
+	        "\"spec\":{\"priority\":0,\"containers\":[{\"name\":\"c\"}]}}");
+	rig_deliver_all(&rig);
+	T_EQ(queued(QUEUE_ACTIVE), 2);
+	configure(
+		(struct sched_settings){.sort = QUEUE_BY_SLA, .batch = 1, .inflight = 1});
+	T_SPAN(sched_text(rig.sched, pod_of_queue(queue_peek(rig.sched->queue))->key[2]),
+	       PL_SPAN_LIT("g"));
+	configure((struct sched_settings){.sort = QUEUE_BY_PRIORITY, .batch = 1});
+	T_SPAN(sched_text(rig.sched, pod_of_queue(queue_peek(rig.sched->queue))->key[2]),
+	       PL_SPAN_LIT("b"));
+	rig_settle(&rig);
+	T_STR(where("g"), "n-2");
+	rig_close(&rig);
+}
+
+T_CASE(who_waits_keeps_its_turn)
+{
+	uint64_t last = 0;
+	char name[8];
+
+	up(1, 1);
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof name, "p-%d", i);
+		rig_pod(&rig, 1, name, "100", "");
+		rig_deliver_all(&rig);
+		rig.now_ms++;
+	}
+	rig_pod(&rig, 1, "p-0", "101", ""); /* another one: to the end */
+	rig_deliver_all(&rig);
+	profiles_are(most);
+	for (int i = 1; i <= 20; i++) {
+		const struct sched_pod *pod;
+
+		(void)snprintf(name, sizeof name, "p-%d", i % 20);
+		pod = pod_find(rig.sched, 1, PL_SPAN_LIT("web"), pl_span_str(name));
+		T_TRUE(pod->queue.seq > last);
+		last = pod->queue.seq;
+	}
+	rig_close(&rig);
+}
+
+T_CASE(namespaces_take_turns_by_their_weights)
+{
+	const struct settings_weight weight[] = {
+		{PL_SPAN_LIT("a"), 2}, {PL_SPAN_LIT("web"), 7}, {PL_SPAN_LIT("zoo"), 3}};
+
+	up(0, 0);
+	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
+	rig_pod(&rig, 1, "a", "100", "");
+	rig_settle(&rig);
+	T_EQ(regime_weight(rig.sched,
+	                   strings_find(&rig.sched->model.strings, PL_SPAN_LIT("web"))),
+	     7);
+	configure((struct sched_settings){.fair = false});
+	T_EQ(rig.sched->regime.weights, 0);
+	rig_close(&rig);
+}
+
+/* Bounds alone: the classes stay as they are. */
+T_CASE(bounds_of_the_shard_disturb_nothing)
+{
+	struct queue *queue;
+
+	up(8, 2);
+	rig_pod(&rig, 1, "a", "100", "");
+	rig_settle(&rig);
+	queue = rig.sched->queue;
+	configure((struct sched_settings){
+		.batch = 3, .inflight = 1, .cache_bytes = 1 << 20});
+	T_TRUE(rig.sched->queue == queue);
+	T_EQ(rig.sched->opts.batch, 3);
+	T_EQ(rig.sched->batch, 3);
+	T_EQ(rig.sched->opts.inflight, 1);
+	T_EQ(queued(QUEUE_WAITING), 1);
+	configure((struct sched_settings){0});
+	T_EQ(rig.sched->opts.batch, 8);
+	T_EQ(rig.sched->opts.inflight, 2);
+	T_TRUE(rig.sched->queue == queue);
+	rig_close(&rig);
+}
+
+T_CASE(what_is_wrong_changes_nothing)
+{
+	struct sched_settings settings = {.profiles = PL_SPAN_LIT("{\"profiles\":3}"),
+	                                  .batch = 5};
+	struct queue *queue;
+
+	up(8, 2);
+	queue = rig.sched->queue;
+	T_CODE(sched_configure(rig.sched, &settings, &rig.err), PL_INVALID, &rig.err);
+	T_TRUE(rig.sched->queue == queue);
+	T_EQ(rig.sched->opts.batch, 8);
+	sched_check(rig.sched);
+	rig_close(&rig);
+}
+
+/* Whichever allocation fails: it is so or it is not, and every pod finds its place. */
+T_CASE_SECONDS(any_allocation_may_fail, 60)
+{
+	const struct settings_weight weight = {PL_SPAN_LIT("web"), 2};
+	const struct sched_settings settings = {.profiles = pl_span_str(most),
+	                                        .fair = true,
+	                                        .weight = &weight,
+	                                        .weights = 1};
+	bool failed = false, passed = false;
+
+	for (uint64_t nth = 1;; nth++) {
+		struct queue *queue;
+		bool fired;
+		enum pl_code code;
+
+		up(1, 1);
+		for (int i = 0; i < 3; i++) {
+			char name[8];
+
+			(void)snprintf(name, sizeof name, "p-%d", i);
+			rig_pod(&rig, 1, name, "1", "");
+			rig_deliver_all(&rig);
+		}
+		rig_run(&rig);
+		queue = rig.sched->queue;
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		code = sched_configure(rig.sched, &settings, &rig.err);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		T_TRUE((code == PL_OK) == (rig.sched->queue != queue));
+		T_TRUE(code == PL_OK || code == PL_NOMEM);
+		failed = failed || code != PL_OK;
+		passed = passed || (fired && code == PL_OK);
+		sched_check(rig.sched);
+		rig_settle(&rig);
+		rig.now_ms += 20000;
+		rig_settle(&rig);
+		T_STR(where("p-0"), "n-2");
+		T_STR(where("p-2"), code == PL_OK ? "n-1" : "n-2");
+		rig_close(&rig);
+		if (!fired)
+			break;
+	}
+	T_TRUE(failed && passed);
+}

@@ -1,0 +1,628 @@
+/*
+ * What a node lists: the pods of its alloc, and those that are on their way into it, in
+ * the alloc's order; and what all of them use.
+ */
+#include <stdlib.h>
+
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+/* -- sums ------------------------------------------------------------ */
+
+static void add_up(const struct sched *sched, struct sched_sums *used,
+                   const struct spec *spec, uint64_t sign)
+{
+	const struct resources *requests = spec->requests;
+
+	used->cpu_milli += sign * (uint64_t)requests->cpu_milli;
+	used->memory += sign * (uint64_t)requests->memory;
+	used->storage += sign * (uint64_t)requests->storage;
+	used->nonzero_cpu_milli += sign * (uint64_t)spec->nonzero_cpu_milli;
+	used->nonzero_memory += sign * (uint64_t)spec->nonzero_memory;
+	for (uint64_t i = 0; i < requests->count; i++)
+		used->scalars += sign * (uint64_t)requests->row[i].amount *
+		                 pl_hash(sched_text(sched, requests->row[i].name));
+}
+
+static void sum(const struct sched *sched, struct sched_node *node,
+                const struct spec *spec, bool add)
+{
+	uint64_t sign = add ? 1 : UINT64_MAX;
+
+	add_up(sched, &node->used, spec, sign);
+	node->with_scalars += (uint32_t)sign * (spec->requests->count > 0);
+	node->with_ports += (uint32_t)sign * (spec->ports.count > 0);
+}
+
+bool listed_agrees(const struct sched_node *node)
+{
+	return memcmp(&node->used, &node->said, sizeof node->used) == 0;
+}
+
+static struct sched_sums said_by(const struct alloc *alloc)
+{
+	const struct alloc_amounts *used = &alloc->used;
+	struct sched_sums sums = {.cpu_milli = (uint64_t)used->cpu_milli,
+	                          .memory = (uint64_t)used->memory,
+	                          .storage = (uint64_t)used->storage,
+	                          .pods = (uint64_t)used->pods,
+	                          .nonzero_cpu_milli = (uint64_t)used->nonzero_cpu_milli,
+	                          .nonzero_memory = (uint64_t)used->nonzero_memory};
+
+	for (uint32_t i = 0; i < used->scalars; i++)
+		sums.scalars +=
+			(uint64_t)used->scalar[i].amount * pl_hash(used->scalar[i].name);
+	return sums;
+}
+
+/* -- pods ------------------------------------------------------------ */
+
+static struct alloc_pod name_of(const struct sched *sched, const struct sched_pod *pod)
+{
+	return (struct alloc_pod){.partition = pod->key[0],
+	                          .space = sched_text(sched, pod->key[1]),
+	                          .name = sched_text(sched, pod->key[2])};
+}
+
+enum pl_code listed_room(struct sched_node *node, uint32_t count)
+{
+	uint32_t want = node->count + count, cap = node->cap < 8 ? 8 : node->cap;
+	struct listed *grown;
+
+	if (want <= node->cap)
+		return PL_OK;
+	while (cap < want)
+		cap += cap / 2;
+	grown = pl_realloc(node->listed, cap * sizeof *grown);
+	if (grown == NULL)
+		return PL_NOMEM;
+	node->listed = grown;
+	node->cap = cap;
+	return PL_OK;
+}
+
+uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod)
+{
+	for (uint32_t i = 0; i < node->count; i++)
+		if (node->listed[i].pod == pod)
+			return i;
+	return UINT32_MAX;
+}
+
+/* Where it belongs. */
+static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *node,
+                            const struct sched_pod *pod)
+{
+	struct alloc_pod name = name_of(sched, pod);
+	uint32_t low = 0, high = node->count;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+		struct alloc_pod other = name_of(sched, node->listed[mid].pod);
+
+		if (alloc_pod_cmp(&other, &name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool terminates(const struct listed *listed)
+{
+	return listed->leaving || listed->pod->phase == STATE_TERMINATING ||
+	       pod_is_doomed(listed->pod);
+}
+
+/* To make room. Of pods of others nobody knows. */
+static uint32_t flags_of(const struct sched *sched, const struct listed *listed)
+{
+	const struct sched_pod *pod = listed->pod;
+
+	if (!terminates(listed))
+		return 0;
+	if (pod_is_doomed(pod) || pod->why == sched->preempted ||
+	    !pod_is_owned(sched, pod))
+		return PLACED_TERMINATING | PLACED_PREEMPTED;
+	return PLACED_TERMINATING;
+}
+
+struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed)
+{
+	const struct sched_pod *pod = listed->pod;
+
+	return (struct pod_on_node){.spec = pod->spec,
+	                            .name = pod->key[2],
+	                            .uid = pod->uid,
+	                            .flags = flags_of(sched, listed)};
+}
+
+static void place(struct sched *sched, struct sched_node *node, struct listed *listed)
+{
+	const struct pod_on_node on = listed_as(sched, listed);
+	struct pl_err err = {0};
+
+	PL_ASSERT(listed->placed == SNAPSHOT_NONE && on.spec != NULL);
+	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &listed->placed, &err) ==
+	    PL_OK)
+		return;
+	listed->placed = SNAPSHOT_NONE;
+	node_leave(sched, node); /* it would seem emptier than it is */
+	tell_repair(sched, &err);
+}
+
+/* To spreading it is gone; or it is not, after all. */
+void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	struct listed *listed = &node->listed[i];
+	bool is;
+
+	if (listed->placed == SNAPSHOT_NONE)
+		return;
+	is = (sched->snapshot.placed[listed->placed].flags & PLACED_TERMINATING) != 0;
+	if (is == terminates(listed))
+		return;
+	if (is) {
+		snapshot_pod_remove(&sched->snapshot, listed->placed);
+		listed->placed = SNAPSHOT_NONE;
+		place(sched, node, listed);
+	} else {
+		snapshot_pod_terminate(&sched->snapshot, listed->placed);
+		sched->snapshot.placed[listed->placed].flags |= flags_of(sched, listed);
+	}
+	if (node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
+}
+
+static void lacks_more(struct sched *sched, struct sched_node *node)
+{
+	if (node->unknown++ == 0)
+		pl_list_add_tail(&sched->lacking, &node->lacking);
+}
+
+static void lacks_less(struct sched_node *node)
+{
+	PL_ASSERT(node->unknown > 0);
+	if (--node->unknown == 0)
+		pl_list_del(&node->lacking);
+}
+
+void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
+                uint32_t placed, bool sent)
+{
+	uint32_t i = rank_of_pod(sched, node, pod);
+	struct listed *listed = &node->listed[i];
+
+	PL_ASSERT(node->count < node->cap);
+	memmove(listed + 1, listed, (node->count - i) * sizeof *listed);
+	*listed = (struct listed){.pod = pod, .placed = placed, .sent = sent};
+	node->count++;
+	node->used.pods++;
+	pod->listed++;
+	if (pod->spec == NULL)
+		lacks_more(sched, node);
+	else
+		sum(sched, node, pod->spec, true);
+	if (placed == SNAPSHOT_NONE && node->slot != SNAPSHOT_NONE && pod->spec != NULL)
+		place(sched, node, listed);
+}
+
+uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	struct listed *listed = &node->listed[i];
+	struct sched_pod *pod = listed->pod;
+	uint32_t placed = listed->placed;
+
+	PL_ASSERT(i < node->count && pod->listed > 0);
+	if (pod->linked == LINKED_ENDING)
+		pod_unlink(sched, pod);
+	if (pod->spec == NULL)
+		lacks_less(node);
+	else
+		sum(sched, node, pod->spec, false);
+	node->count--;
+	node->used.pods--;
+	pod->listed--;
+	memmove(listed, listed + 1, (node->count - i) * sizeof *listed);
+	if (pod->node == node && pod->place == POD_IDLE)
+		pod->node = NULL;
+	return placed;
+}
+
+static void drop(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	struct sched_pod *pod = node->listed[i].pod;
+	uint32_t placed = listed_del(sched, node, i);
+
+	if (placed != SNAPSHOT_NONE) {
+		snapshot_pod_remove(&sched->snapshot, placed);
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+		holds_have_room(sched, node);
+	}
+	pod_settle(sched, pod);
+}
+
+void listed_clear(struct sched *sched, struct sched_node *node)
+{
+	while (node->count > 0)
+		drop(sched, node, node->count - 1);
+}
+
+/* -- specs ----------------------------------------------------------- */
+
+/* For each node that lists it. */
+static void each_lister(struct sched *sched, struct sched_pod *pod,
+                        void (*fn)(struct sched *sched, struct sched_node *node,
+                                   uint32_t i))
+{
+	uint32_t left = pod->listed;
+
+	if (left == 1 && pod->node != NULL) {
+		uint32_t i = listed_find(pod->node, pod);
+
+		if (i != UINT32_MAX) {
+			fn(sched, pod->node, i);
+			return;
+		}
+	}
+	for (struct pl_map_node *at = pl_map_first(&sched->nodes); left > 0;
+	     at = pl_map_next(&sched->nodes, at)) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+		uint32_t i = listed_find(node, pod);
+
+		if (i == UINT32_MAX)
+			continue;
+		fn(sched, node, i);
+		left--;
+	}
+}
+
+static void forget_at(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	struct listed *listed = &node->listed[i];
+
+	sum(sched, node, listed->pod->spec, false);
+	lacks_more(sched, node);
+	if (listed->placed != SNAPSHOT_NONE)
+		snapshot_pod_remove(&sched->snapshot, listed->placed);
+	listed->placed = SNAPSHOT_NONE;
+}
+
+static void learn_at(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	struct listed *listed = &node->listed[i];
+
+	sum(sched, node, listed->pod->spec, true);
+	lacks_less(node);
+	if (node->slot != SNAPSHOT_NONE)
+		place(sched, node, listed);
+	node_settle(sched, node);
+}
+
+void listed_forget_spec(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->listed > 0 && pod->spec != NULL)
+		each_lister(sched, pod, forget_at);
+}
+
+void listed_learn_spec(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->listed > 0 && pod->spec != NULL)
+		each_lister(sched, pod, learn_at);
+}
+
+static void settle_at(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	(void)i;
+	node_settle(sched, node);
+}
+
+void listed_settle(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->listed > 0)
+		each_lister(sched, pod, settle_at);
+}
+
+/* -- from the alloc and into it --------------------------------------- */
+
+/* Pods of the alloc, found or made, so that nothing fails later. */
+static enum pl_code find_all(struct sched *sched, const struct alloc *alloc,
+                             struct sched_pod ***out)
+{
+	struct sched_pod **pods = pl_arena_zalloc(
+		&sched->arena, alloc->pods == 0 ? 1 : alloc->pods, sizeof(void *));
+
+	if (pods == NULL)
+		return PL_NOMEM;
+	*out = pods;
+	for (uint32_t i = 0; i < alloc->pods; i++) {
+		const struct alloc_pod *pod = &alloc->pod[i];
+
+		if (pod->partition >= sched->opts.partitions)
+			return PL_INVALID;
+		pods[i] = pod_get(sched, pod->partition, pod->space, pod->name);
+		if (pods[i] == NULL)
+			return PL_NOMEM;
+	}
+	return PL_OK;
+}
+
+/* Those that were made for it. */
+static void unfind(struct sched *sched, struct sched_pod *const *pods, uint32_t count)
+{
+	for (uint32_t i = 0; pods != NULL && i < count && pods[i] != NULL; i++)
+		pod_tidy(sched, pods[i]);
+}
+
+static bool is_in(struct sched_pod *const *pods, uint32_t count,
+                  const struct sched_pod *pod)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (pods[i] == pod)
+			return true;
+	return false;
+}
+
+static bool is_same(const struct sched_node *node, struct sched_pod *const *pods,
+                    uint32_t count)
+{
+	bool same = node->count == count;
+
+	for (uint32_t i = 0; same && i < count; i++)
+		same = node->listed[i].pod == pods[i];
+	return same;
+}
+
+/* It came at some time after the alloc that was known before, be it long ago; and after
+ * what the view has brought, unless this has waited for a call. */
+static void note_unknown(const struct sched *sched, const struct sched_node *node,
+                         struct sched_pod *pod)
+{
+	int64_t known = node->rev[FACT_ALLOC], viewed = sched->whole.revision;
+	bool follows = viewed > known && viewed < sched->taken_rev;
+	int64_t since = (follows ? viewed : known) + 1;
+
+	if (pod->spec == NULL && (pod->unknown_rev == 0 || since < pod->unknown_rev))
+		pod->unknown_rev = since;
+}
+
+static void take(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
+{
+	note_unknown(sched, node, pod);
+	listed_add(sched, node, pod, SNAPSHOT_NONE, false);
+	if (pod->place != POD_SENT) {
+		if (pod->place == POD_WAITS)
+			pod_withdraw(sched, pod);
+		pod->node = node;
+	}
+	if (node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
+	pod_settle(sched, pod);
+}
+
+/* Afterwards it lists these, in their order. */
+static void change(struct sched *sched, struct sched_node *node,
+                   struct sched_pod *const *pods, uint32_t count)
+{
+	node_give_back(sched, node);
+	for (uint32_t i = node->count; i > 0; i--)
+		if (!is_in(pods, count, node->listed[i - 1].pod))
+			drop(sched, node, i - 1);
+	for (uint32_t i = 0; i < count; i++)
+		if (listed_find(node, pods[i]) == UINT32_MAX)
+			take(sched, node, pods[i]);
+	PL_ASSERT(node->count == count);
+}
+
+enum pl_code listed_set(struct sched *sched, struct sched_node *node,
+                        const struct alloc *alloc, struct pl_err *err)
+{
+	struct sched_pod **pods = NULL;
+	struct sched_holds holds = {0};
+	enum pl_code code = listed_room(node, alloc->pods);
+
+	if (code == PL_OK)
+		code = find_all(sched, alloc, &pods);
+	if (code == PL_OK)
+		code = holds_read(sched, alloc, &holds);
+	if (code != PL_OK) {
+		unfind(sched, pods, alloc->pods);
+		return pl_err_set(err, code, "%s",
+		                  code == PL_INVALID ? "pods, holds: no such partition"
+		                                     : "take an alloc's pods");
+	}
+	node->said = said_by(alloc);
+	node->generation = alloc->generation;
+	preempts_cancel(sched, node->plan);
+	if (!holds_are(node, &holds)) /* what waits there was decided for others */
+		node_give_back(sched, node);
+	if (!is_same(node, pods, alloc->pods))
+		change(sched, node, pods, alloc->pods);
+	for (uint32_t i = 0; i < node->count; i++) {
+		node->listed[i].leaving = alloc->pod[i].leaving;
+		listed_mark(sched, node, i);
+	}
+	holds_take(sched, node, &holds);
+	return PL_OK;
+}
+
+static int scalar_cmp(const void *a, const void *b)
+{
+	const struct alloc_scalar *x = a, *y = b;
+
+	return pl_span_cmp(x->name, y->name);
+}
+
+/* A call that is being made takes its place away. */
+static bool goes(const struct listed *listed)
+{
+	return listed->end != STATE_END_NONE && listed->end != STATE_END_TERMINATE;
+}
+
+/* What all use that do not go. */
+static struct sched_sums sums_of_stayers(const struct sched *sched,
+                                         const struct sched_node *node)
+{
+	struct sched_sums used = node->used;
+
+	for (uint32_t i = 0; i < node->count; i++) {
+		if (!goes(&node->listed[i]))
+			continue;
+		add_up(sched, &used, node->listed[i].pod->spec, UINT64_MAX);
+		used.pods--;
+	}
+	return used;
+}
+
+/* PL_LIMIT: too many kinds. */
+static enum pl_code scalars_add(const struct sched *sched,
+                                const struct resources *requests,
+                                struct alloc_scalar *scalar, uint32_t *count)
+{
+	for (uint64_t r = 0; r < requests->count; r++) {
+		struct pl_span name = sched_text(sched, requests->row[r].name);
+		uint32_t i = 0;
+
+		while (i < *count && !pl_span_eq(scalar[i].name, name))
+			i++;
+		if (i == ALLOC_SCALARS_MAX)
+			return PL_LIMIT;
+		*count += i == *count;
+		scalar[i].name = name;
+		scalar[i].amount += requests->row[r].amount;
+	}
+	return PL_OK;
+}
+
+/* Few nodes have pods with scalars, and few kinds there are. */
+static enum pl_code scalars_of(struct sched *sched, const struct sched_node *node,
+                               struct alloc_amounts *out)
+{
+	struct alloc_scalar *scalar =
+		pl_arena_zalloc(&sched->arena, ALLOC_SCALARS_MAX, sizeof *scalar);
+	uint32_t count = 0;
+	enum pl_code code = scalar == NULL ? PL_NOMEM : PL_OK;
+
+	for (uint32_t n = 0; n < node->count && code == PL_OK; n++)
+		if (!goes(&node->listed[n]))
+			code = scalars_add(sched, node->listed[n].pod->spec->requests,
+			                   scalar, &count);
+	for (uint32_t n = 0; n < node->holds && code == PL_OK; n++)
+		if (hold_counts(&node->hold[n]))
+			code = scalars_add(sched, node->hold[n].is.amounts, scalar,
+			                   &count);
+	if (code != PL_OK)
+		return code;
+	qsort(scalar, count, sizeof *scalar, scalar_cmp);
+	out->scalar = scalar;
+	out->scalars = count;
+	return PL_OK;
+}
+
+static const char *protocol_of(const struct spec_port *port)
+{
+	switch ((enum spec_protocol)port->protocol) {
+	case SPEC_UDP:
+		return "UDP";
+	case SPEC_SCTP:
+		return "SCTP";
+	case SPEC_TCP:
+	case SPEC_PROTOCOL_OTHER:
+		break;
+	}
+	return "TCP";
+}
+
+static int port_cmp(const void *a, const void *b)
+{
+	return alloc_port_cmp(a, b);
+}
+
+static enum pl_code ports_of(struct sched *sched, const struct sched_node *node,
+                             struct alloc *out)
+{
+	uint32_t count = 0, kept = 0;
+	struct alloc_port *port;
+
+	for (uint32_t n = 0; n < node->count; n++)
+		count += node->listed[n].pod->spec->ports.count;
+	port = pl_arena_zalloc(&sched->arena, count, sizeof *port);
+	if (port == NULL)
+		return PL_NOMEM;
+	count = 0;
+	for (uint32_t n = 0; n < node->count; n++) {
+		const struct spec *spec = node->listed[n].pod->spec;
+		const struct spec_port *row = spec_ports(spec);
+
+		if (goes(&node->listed[n]))
+			continue;
+		for (uint32_t i = 0; i < spec->ports.count; i++)
+			port[count++] = (struct alloc_port){
+				.protocol = pl_span_str(protocol_of(&row[i])),
+				.ip = sched_text(sched, row[i].ip),
+				.port = row[i].port};
+	}
+	qsort(port, count, sizeof *port, port_cmp);
+	for (uint32_t i = 0; i < count; i++)
+		if (kept == 0 || alloc_port_cmp(&port[kept - 1], &port[i]) != 0)
+			port[kept++] = port[i];
+	out->port = port;
+	out->ports = kept;
+	return PL_OK;
+}
+
+/* Those that stay. */
+static enum pl_code pods_of(struct sched *sched, const struct sched_node *node,
+                            struct alloc *out)
+{
+	if (sched->alloc_pod_cap < node->count) {
+		uint32_t cap = node->count * 2;
+		struct alloc_pod *grown =
+			pl_realloc(sched->alloc_pod, cap * sizeof *grown);
+
+		if (grown == NULL)
+			return PL_NOMEM;
+		sched->alloc_pod = grown;
+		sched->alloc_pod_cap = cap;
+	}
+	for (uint32_t i = 0; i < node->count; i++) {
+		const struct listed *listed = &node->listed[i];
+		struct alloc_pod *pod = &sched->alloc_pod[out->pods];
+
+		if (goes(listed))
+			continue;
+		*pod = name_of(sched, listed->pod);
+		pod->leaving = listed->leaving || listed->end == STATE_END_TERMINATE;
+		out->pods++;
+	}
+	out->pod = sched->alloc_pod;
+	return PL_OK;
+}
+
+enum pl_code listed_print(struct sched *sched, struct sched_node *node,
+                          struct pl_buf *out, struct pl_err *err)
+{
+	const struct sched_sums sums = sums_of_stayers(sched, node), *used = &sums;
+	struct alloc alloc = {
+		.generation = node->generation + 1,
+		.used = {.cpu_milli = (int64_t)used->cpu_milli,
+	                 .memory = (int64_t)used->memory,
+	                 .storage = (int64_t)used->storage,
+	                 .pods = (int64_t)used->pods,
+	                 .nonzero_cpu_milli = (int64_t)used->nonzero_cpu_milli,
+	                 .nonzero_memory = (int64_t)used->nonzero_memory},
+	};
+	enum pl_code code = pods_of(sched, node, &alloc);
+
+	pl_arena_reset(&sched->arena);
+	if (code == PL_OK && node->with_scalars > 0)
+		code = scalars_of(sched, node, &alloc.used);
+	if (code == PL_OK && node->with_ports > 0)
+		code = ports_of(sched, node, &alloc);
+	if (code == PL_OK)
+		code = holds_print(sched, node, &alloc);
+	if (code != PL_OK)
+		return pl_err_set(err, code, "say what is taken on a node");
+	return alloc_print(&alloc, out, err);
+}

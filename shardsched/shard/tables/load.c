@@ -1,0 +1,223 @@
+/*
+ * Lists and events of what is owned. A partition opens when all its parts were listed
+ * once; from then on what follows from news follows at once.
+ */
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
+
+static bool is_of(enum sched_part part, enum keys_kind kind)
+{
+	switch (part) {
+	case SCHED_NODES:
+		return kind == KEYS_NODE;
+	case SCHED_ALLOCS:
+		return kind == KEYS_ALLOC;
+	case SCHED_SCHEDULES:
+		return kind == KEYS_SPEC || kind == KEYS_STATE;
+	case SCHED_PARTS:
+		break;
+	}
+	return false;
+}
+
+static void garbled_key(struct sched *sched, struct pl_span key)
+{
+	struct pl_err err;
+
+	pl_err_set(&err, PL_INVALID, "no key of ours: %.*s", PL_SPAN_ARG(key));
+	tell_garbled(sched, NULL, &err);
+}
+
+static void take(struct sched *sched, uint32_t partition, enum sched_part part,
+                 const struct kv_record *record, bool gone)
+{
+	struct keys_id id;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK || id.partition != partition ||
+	    !is_of(part, id.kind)) {
+		garbled_key(sched, record->key);
+		return;
+	}
+	if (!news_take(sched, &id, record, gone))
+		tell_relist(sched, partition, part);
+}
+
+static struct sched_partition *owned(struct sched *sched, uint32_t partition)
+{
+	PL_ASSERT(partition < sched->opts.partitions);
+	return sched->partition[partition].owned ? &sched->partition[partition] : NULL;
+}
+
+void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part part)
+{
+	struct sched_partition *of = owned(sched, partition);
+
+	if (of != NULL)
+		of->generation[part]++;
+}
+
+void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
+                        const struct kv_record *records, size_t count)
+{
+	if (owned(sched, partition) == NULL)
+		return;
+	for (size_t i = 0; i < count; i++)
+		take(sched, partition, part, &records[i], false);
+}
+
+static void sweep_nodes(struct sched *sched, struct sched_partition *of,
+                        enum sched_part part)
+{
+	enum fact fact = part == SCHED_NODES ? FACT_NODE : FACT_ALLOC;
+
+	PL_LIST_EACH (link, &of->nodes) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, of_partition);
+
+		if (node->seen[fact] != of->generation[part])
+			news_sweep_node(sched, node, fact);
+	}
+}
+
+static void sweep_pods(struct sched *sched, struct sched_partition *of)
+{
+	uint8_t generation = of->generation[SCHED_SCHEDULES];
+
+	PL_LIST_EACH (link, &of->pods) {
+		struct sched_pod *pod =
+			PL_LIST_ITEM(link, struct sched_pod, of_partition);
+		bool spec = pod->seen[FACT_SPEC] == generation;
+
+		/* The second may be the end of it. */
+		if (pod->seen[FACT_STATE] != generation) {
+			bool state_only = spec || pod->rev[FACT_SPEC] == 0;
+
+			news_sweep_pod(sched, pod, FACT_STATE);
+			if (state_only)
+				continue;
+		}
+		if (!spec)
+			news_sweep_pod(sched, pod, FACT_SPEC);
+	}
+}
+
+static void open(struct sched *sched, struct sched_partition *of)
+{
+	of->open = true;
+	sched->astray_due = true;
+	digests_dirty(sched, (uint32_t)(of - sched->partition));
+	PL_LIST_EACH (link, &of->pods)
+		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	PL_LIST_EACH (link, &of->nodes)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+}
+
+/* Other nodes wait for what was not listed yet here, or hold room for it. */
+static void open_others(struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->lacking)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
+	PL_LIST_EACH (link, &sched->holding)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, holding));
+}
+
+void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part)
+{
+	struct sched_partition *of = owned(sched, partition);
+
+	if (of == NULL)
+		return;
+	if (part == SCHED_SCHEDULES)
+		sweep_pods(sched, of);
+	else
+		sweep_nodes(sched, of, part);
+	of->ended[part] = true;
+	for (unsigned i = 0; i < SCHED_PARTS; i++)
+		if (!of->ended[i])
+			return;
+	if (!of->open) {
+		open(sched, of);
+		open_others(sched);
+	}
+}
+
+void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
+                  const struct kv_event *events, size_t count)
+{
+	if (owned(sched, partition) == NULL)
+		return;
+	for (size_t i = 0; i < count; i++)
+		take(sched, partition, part, &events[i].record, events[i].is_delete);
+}
+
+/* -- views ------------------------------------------------------------- */
+
+/* Others are there, and something is to be placed. */
+static bool has_others(const struct sched *sched)
+{
+	bool own = false, others = false;
+
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		own = own || sched->partition[i].owned;
+		others = others || !sched->partition[i].owned;
+	}
+	return own && others;
+}
+
+bool sched_view_wanted(const struct sched *sched, enum sched_view view)
+{
+	return view == SCHED_WHOLE ? whole_is_wanted(sched) : has_others(sched);
+}
+
+void sched_view_begin(struct sched *sched, enum sched_view view)
+{
+	if (view == SCHED_WHOLE)
+		whole_begin(sched);
+	else
+		digests_begin(sched);
+}
+
+void sched_view_records(struct sched *sched, enum sched_view view,
+                        const struct kv_record *records, size_t count)
+{
+	if (view == SCHED_WHOLE)
+		whole_records(sched, records, count);
+	else
+		digests_records(sched, records, count);
+}
+
+void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
+{
+	if (view == SCHED_WHOLE)
+		whole_end(sched, revision);
+	else
+		digests_end(sched);
+}
+
+void sched_view_events(struct sched *sched, enum sched_view view,
+                       const struct kv_event *events, size_t count, int64_t revision)
+{
+	if (view == SCHED_WHOLE)
+		whole_events(sched, events, count, revision);
+	else
+		digests_events(sched, events, count);
+}
+
+void sched_view_lost(struct sched *sched, enum sched_view view)
+{
+	if (view == SCHED_WHOLE)
+		whole_lost(sched);
+}
+
+void sched_view_closed(struct sched *sched, enum sched_view view)
+{
+	if (view == SCHED_WHOLE)
+		whole_forget(sched);
+	else
+		digests_forget(sched);
+}
+
+void sched_set_shards(struct sched *sched, uint32_t shards)
+{
+	sched->digests.shards = shards;
+}

@@ -1,0 +1,376 @@
+/*
+ * News: what stands at a key now. Applied by mod_revision, so it does not matter from
+ * where it comes, a list, a watch or an answer, or how often. What makes no sense is
+ * told, and its node or pod is left out.
+ */
+#include "shardsched/ledger/home.h"
+#include "shardsched/model/parse.h"
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
+
+/* What could not be kept is listed again. */
+static bool kept(struct sched *sched, enum pl_code code, const struct pl_err *err)
+{
+	if (code == PL_OK)
+		return true;
+	tell_trouble(sched, err);
+	return false;
+}
+
+static bool is_garbled(enum pl_code code)
+{
+	return code == PL_INVALID || code == PL_LIMIT || code == PL_PROTO;
+}
+
+/* -- nodes ------------------------------------------------------------- */
+
+static void tell_changes(struct sched *sched, uint32_t slot, const struct node *a,
+                         const struct node *b)
+{
+	if (a->allocatable != b->allocatable)
+		tell_event(sched, QUEUE_EV_NODE_ALLOCATABLE, slot);
+	if (a->labels != b->labels)
+		tell_event(sched, QUEUE_EV_NODE_LABELS, slot);
+	if (a->taints != b->taints || a->unschedulable != b->unschedulable)
+		tell_event(sched, QUEUE_EV_NODE_TAINTS, slot);
+	if (a->images != b->images)
+		tell_event(sched, QUEUE_EV_NODE_IMAGES, slot);
+}
+
+static bool is_same_node(const struct node *a, const struct node *b)
+{
+	return a->allocatable == b->allocatable && a->labels == b->labels &&
+	       a->taints == b->taints && a->images == b->images &&
+	       a->unschedulable == b->unschedulable && a->name == b->name &&
+	       a->uid == b->uid;
+}
+
+/* Takes it over; name 0: there is none. What waits there was decided for the old one. */
+static void node_is(struct sched *sched, struct sched_node *node, struct node *is)
+{
+	struct node was = node->node;
+	struct pl_err err = {0};
+
+	node->node = *is;
+	if (!is_same_node(&was, is)) {
+		node_give_back(sched, node);
+		if (node->slot != SNAPSHOT_NONE && is->name != 0) {
+			if (snapshot_node_change(&sched->snapshot, node->slot, is,
+			                         &err) == PL_OK) {
+				tell_changes(sched, node->slot, &was, is);
+				holds_have_room(sched, node);
+			} else {
+				node_leave(sched, node);
+				tell_repair(sched, &err);
+			}
+		}
+	}
+	node_settle(sched, node);
+	node_drop(&sched->model, &was);
+}
+
+static bool take_node(struct sched *sched, struct sched_node *node,
+                      const struct keys_id *id, const struct kv_record *record, bool gone)
+{
+	struct parse parse = {.model = &sched->model, .arena = &sched->arena};
+	struct node is = {0};
+	struct pl_err err = {0};
+	enum pl_code code = PL_OK;
+
+	if (!gone) {
+		code = node_parse(&parse, record->value, &is, &err);
+		if (code == PL_OK && is.name != node->key[1])
+			code = pl_err_set(&err, PL_INVALID,
+			                  "metadata.name: not what the key says");
+	}
+	if (code != PL_OK && !is_garbled(code))
+		return kept(sched, code, &err);
+	node->rev[FACT_NODE] = gone ? 0 : record->mod_revision;
+	if (code != PL_OK) {
+		tell_garbled(sched, id, &err);
+		node_drop(&sched->model, &is);
+		is = (struct node){0};
+	}
+	node_is(sched, node, &is);
+	return true;
+}
+
+static bool take_alloc(struct sched *sched, struct sched_node *node,
+                       const struct keys_id *id, const struct kv_record *record,
+                       bool gone)
+{
+	struct alloc alloc = {0};
+	struct pl_err err = {0};
+	enum pl_code code =
+		gone ? PL_OK : alloc_parse(record->value, &sched->arena, &alloc, &err);
+
+	sched->taken_rev = record->mod_revision;
+	if (code == PL_OK && !gone)
+		code = listed_set(sched, node, &alloc, &err);
+	if (code != PL_OK && !is_garbled(code))
+		return kept(sched, code, &err);
+	node->rev[FACT_ALLOC] = gone ? 0 : record->mod_revision;
+	node->bad = code != PL_OK;
+	node->sure = node->asked = node->told = false;
+	if (code != PL_OK)
+		tell_garbled(sched, id, &err);
+	if (gone || code != PL_OK) {
+		node_leave(sched, node);
+		node->said = (struct sched_sums){0};
+		listed_clear(sched, node);
+	}
+	for (uint32_t i = 0; i < node->count; i++) /* it may be there by now */
+		node->listed[i].pod->flags &= (uint16_t)~POD_MISSING;
+	node_settle(sched, node);
+	return true;
+}
+
+/* -- pods -------------------------------------------------------------- */
+
+static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
+                              struct pl_span value, struct pod *out, struct pl_err *err)
+{
+	struct parse parse = {.model = &sched->model, .arena = &sched->arena};
+	enum pl_code code = PL_OK;
+
+	if (!likeness_find(&sched->likeness, &sched->model, value, out)) {
+		code = pod_parse(&parse, value, out, err);
+		if (code != PL_OK)
+			return code;
+		likeness_keep(&sched->likeness, &sched->model, value, out);
+	}
+	if (out->name == pod->key[2] && out->spec->namespace == pod->key[1])
+		return PL_OK;
+	pod_drop(&sched->model, out);
+	return pl_err_set(err, PL_INVALID,
+	                  "metadata: name and namespace are not what the key says");
+}
+
+static bool take_spec(struct sched *sched, struct sched_pod *pod,
+                      const struct keys_id *id, const struct kv_record *record, bool gone)
+{
+	struct pod is = {0};
+	struct pl_err err = {0};
+	enum pl_code code =
+		gone ? PL_OK : read_spec(sched, pod, record->value, &is, &err);
+
+	if (code != PL_OK && !is_garbled(code))
+		return kept(sched, code, &err);
+	if (pod->place == POD_WAITS) /* what was decided was for the old one */
+		pod_again(sched, pod);
+	pod->rev[FACT_SPEC] = gone ? 0 : record->mod_revision;
+	if (code != PL_OK) {
+		pod->flags |= POD_BAD_SPEC;
+		tell_garbled(sched, id, &err);
+	} else if (!gone) {
+		pod_set_spec(sched, pod, &is);
+	}
+	pod_settle(sched, pod);
+	return true;
+}
+
+static enum pl_code phase_is(struct sched *sched, struct sched_pod *pod,
+                             const struct pod_state *state, struct pl_err *err)
+{
+	struct strings *strings = &sched->model.strings;
+	uint32_t at[2] = {0}, why = 0;
+	enum pl_code code = PL_OK;
+
+	if (state_has_place(state)) {
+		code = strings_add(strings, state->cluster, &at[0]);
+		if (code == PL_OK)
+			code = strings_add(strings, state->node, &at[1]);
+	}
+	if (code == PL_OK && state->reason.len > 0 &&
+	    (state_has_place(state) || state->ask != STATE_ASK_NONE))
+		code = strings_add(strings, state->reason, &why);
+	if (code == PL_OK) {
+		pod_set_at(sched, pod, at[0], at[1]);
+		pod_set_why(sched, pod, why);
+	}
+	strings_unref(strings, at[0]);
+	strings_unref(strings, at[1]);
+	strings_unref(strings, why);
+	if (code != PL_OK)
+		return pl_err_set(err, code, "keep where a pod is");
+	pod->phase = (uint8_t)state->phase;
+	pod->since_ms = state->since_ms;
+	pod->attempts = state->attempts;
+	pod->ask = (uint8_t)state->ask;
+	pod->ended = (uint8_t)state->ended;
+	pod->next_pending = state->next_pending;
+	return PL_OK;
+}
+
+static void mark(struct sched *sched, struct sched_pod *pod)
+{
+	uint32_t i = pod->node == NULL || pod->listed == 0 ? UINT32_MAX
+	                                                   : listed_find(pod->node, pod);
+
+	if (i != UINT32_MAX)
+		listed_mark(sched, pod->node, i);
+}
+
+static bool take_state(struct sched *sched, struct sched_pod *pod,
+                       const struct keys_id *id, const struct kv_record *record,
+                       bool gone)
+{
+	struct pod_state state = {0};
+	struct pl_err err = {0};
+	enum pl_code code =
+		gone ? PL_OK : state_parse(record->value, &sched->arena, &state, &err);
+
+	if (code == PL_OK && !gone)
+		code = phase_is(sched, pod, &state, &err);
+	if (code != PL_OK && !is_garbled(code))
+		return kept(sched, code, &err);
+	pod->rev[FACT_STATE] = gone ? 0 : record->mod_revision;
+	pod->flags &= (uint16_t)~POD_BAD_STATE;
+	if (gone) {
+		pod->phase = PHASE_NONE;
+		pod->ask = pod->ended = pod->next_pending = 0;
+		pod_set_at(sched, pod, 0, 0);
+		pod_set_why(sched, pod, 0);
+		/* Nothing says why it waits any more: it is tried anew, and told. */
+		if (pod->place == POD_QUEUED)
+			pod_withdraw(sched, pod);
+	}
+	if (code != PL_OK) {
+		pod->flags |= POD_BAD_STATE;
+		tell_garbled(sched, id, &err);
+	}
+	mark(sched, pod);
+	pod_settle(sched, pod);
+	return true;
+}
+
+/* -- by key ------------------------------------------------------------ */
+
+/* Whether it is newer than what is known of that key; counts our own. */
+static bool is_news(struct sched *sched, int64_t known, const struct kv_record *record)
+{
+	sched->figures.echoes += record->mod_revision == known;
+	return record->mod_revision > known;
+}
+
+static bool of_node(struct sched *sched, const struct keys_id *id,
+                    const struct kv_record *record, bool gone)
+{
+	const struct sched_partition *part = &sched->partition[id->partition];
+	enum fact fact = id->kind == KEYS_NODE ? FACT_NODE : FACT_ALLOC;
+	struct sched_node *node =
+		gone ? node_find(sched, id->scope, id->name)
+		     : node_get(sched, id->partition, id->scope, id->name);
+
+	if (node == NULL)
+		return gone;
+	if (sched->viewing)
+		node->viewed[fact] = sched->whole.generation;
+	else
+		node->seen[fact] =
+			part->generation[fact == FACT_NODE ? SCHED_NODES : SCHED_ALLOCS];
+	if (!is_news(sched, node->rev[fact], record))
+		return true;
+	if (node->call != 0)
+		return call_hold(sched, node->call, record, gone);
+	if (fact == FACT_NODE ? !take_node(sched, node, id, record, gone)
+	                      : !take_alloc(sched, node, id, record, gone))
+		return false;
+	node_tidy(sched, node);
+	return true;
+}
+
+/* Pointers are for those who look for a name. */
+static bool is_pointer(const struct keys_id *id, const struct kv_record *record)
+{
+	bool is = false;
+	uint32_t at;
+
+	return id->kind == KEYS_SPEC &&
+	       pointer_parse(record->value, &is, &at, NULL) == PL_OK && is;
+}
+
+static bool of_pod(struct sched *sched, const struct keys_id *id,
+                   const struct kv_record *record, bool gone)
+{
+	const struct sched_partition *part = &sched->partition[id->partition];
+	enum fact fact = id->kind == KEYS_SPEC ? FACT_SPEC : FACT_STATE;
+	bool away = gone || is_pointer(id, record);
+	struct sched_pod *pod = away ? pod_find(sched, id->partition, id->scope, id->name)
+	                             : pod_get(sched, id->partition, id->scope, id->name);
+
+	if (pod == NULL)
+		return away;
+	pod->seen[fact] = part->generation[SCHED_SCHEDULES];
+	if (!is_news(sched, pod->rev[fact], record) &&
+	    (!gone || record->mod_revision != pod->rev[fact])) /* by ourselves */
+		return true;
+	if (pod->call != 0)
+		return call_hold(sched, pod->call, record, away);
+	return fact == FACT_SPEC ? take_spec(sched, pod, id, record, away)
+	                         : take_state(sched, pod, id, record, away);
+}
+
+bool news_concern(const struct sched *sched, const struct keys_id *id)
+{
+	if (sched->partition[id->partition].owned)
+		return true;
+	return (id->kind == KEYS_NODE || id->kind == KEYS_ALLOC) &&
+	       node_find(sched, id->scope, id->name) != NULL;
+}
+
+static enum sched_part part_of(enum keys_kind kind)
+{
+	if (kind == KEYS_ALLOC)
+		return SCHED_ALLOCS;
+	return kind == KEYS_NODE ? SCHED_NODES : SCHED_SCHEDULES;
+}
+
+void news_lost(struct sched *sched, const struct keys_id *id)
+{
+	if (sched->partition[id->partition].owned)
+		tell_relist(sched, id->partition, part_of(id->kind));
+	else if (sched->whole.begun)
+		tell_anew(sched, SCHED_WHOLE);
+	else
+		visit_want(sched, id->partition);
+}
+
+bool news_take(struct sched *sched, const struct keys_id *id,
+               const struct kv_record *record, bool gone)
+{
+	pl_arena_reset(&sched->arena);
+	if (id->kind == KEYS_NODE || id->kind == KEYS_ALLOC)
+		return of_node(sched, id, record, gone);
+	PL_ASSERT(id->kind == KEYS_SPEC || id->kind == KEYS_STATE);
+	return of_pod(sched, id, record, gone);
+}
+
+/* -- what a list does not have ------------------------------------------ */
+
+/* What is in a call is left to the answer. */
+void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact)
+{
+	const struct kv_record none = {.mod_revision = INT64_MAX};
+
+	if (node->rev[fact] == 0 || node->call != 0)
+		return;
+	if (fact == FACT_NODE)
+		(void)take_node(sched, node, NULL, &none, true);
+	else
+		(void)take_alloc(sched, node, NULL, &none, true);
+	node_tidy(sched, node);
+}
+
+void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact)
+{
+	const struct kv_record none = {.mod_revision = INT64_MAX};
+
+	if (pod->rev[fact] == 0 || pod->call != 0)
+		return;
+	if (fact == FACT_SPEC)
+		(void)take_spec(sched, pod, NULL, &none, true);
+	else
+		(void)take_state(sched, pod, NULL, &none, true);
+}

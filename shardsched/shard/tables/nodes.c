@@ -1,0 +1,370 @@
+/*
+ * Nodes: the table, and which of them are in the snapshot.
+ *
+ * A node is there when its Node and its alloc are known, and its partition is open, or,
+ * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
+ * every pod that the alloc lists is known, too, and what the alloc says is used is
+ * what these and its holds use: nothing is put on a node of which something is not
+ * understood. Else it is aside: what is known of its pods counts all the same.
+ */
+#include <stdlib.h>
+
+#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+/* -- the table ------------------------------------------------------- */
+
+static struct pl_span key_of(const uint32_t key[2])
+{
+	return pl_span(key, 2 * sizeof key[0]);
+}
+
+struct sched_node *node_at(const struct sched *sched, const uint32_t key[2])
+{
+	struct pl_map_node *at = pl_map_get(&sched->nodes, key_of(key));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_node, by_name);
+}
+
+struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
+                             struct pl_span name)
+{
+	const uint32_t key[2] = {strings_find(&sched->model.strings, cluster),
+	                         strings_find(&sched->model.strings, name)};
+
+	return key[0] == 0 || key[1] == 0 ? NULL : node_at(sched, key);
+}
+
+static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
+                                     const uint32_t key[2])
+{
+	struct sched_node *node = pl_calloc(1, sizeof *node);
+
+	if (node == NULL)
+		return NULL;
+	node->key[0] = strings_ref(&sched->model.strings, key[0]);
+	node->key[1] = strings_ref(&sched->model.strings, key[1]);
+	node->partition = partition;
+	node->slot = SNAPSHOT_NONE;
+	pl_list_init(&node->ready);
+	pl_list_init(&node->waiting);
+	pl_list_init(&node->odd);
+	pl_list_init(&node->lacking);
+	pl_list_init(&node->holding);
+	pl_list_init(&node->bundle);
+	pl_list_init(&node->ending);
+	pl_list_init(&node->tainted);
+	pl_list_init(&node->of_partition);
+	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
+	return node;
+}
+
+struct sched_node *node_get(struct sched *sched, uint32_t partition,
+                            struct pl_span cluster, struct pl_span name)
+{
+	struct strings *strings = &sched->model.strings;
+	struct sched_partition *part = &sched->partition[partition];
+	struct sched_node *node = NULL;
+	uint32_t key[2] = {0};
+
+	if (strings_add(strings, cluster, &key[0]) == PL_OK &&
+	    strings_add(strings, name, &key[1]) == PL_OK) {
+		node = node_at(sched, key);
+		if (node == NULL)
+			node = entry_make(sched, partition, key);
+	}
+	strings_unref(strings, key[0]);
+	strings_unref(strings, key[1]);
+	if (node != NULL && pl_list_empty(&node->of_partition)) {
+		node->partition = partition;
+		pl_list_add_tail(&part->nodes, &node->of_partition);
+	}
+	return node;
+}
+
+static void node_free(struct sched *sched, struct sched_node *node)
+{
+	PL_ASSERT(node->slot == SNAPSHOT_NONE && node->waiting_count == 0);
+	PL_ASSERT(pl_list_empty(&node->ending));
+	sched->astray_due = true;
+	pl_list_del(&node->tainted);
+	pl_list_del(&node->of_partition);
+	pl_list_del(&node->ready);
+	pl_list_del(&node->odd);
+	pl_list_del(&node->lacking);
+	pl_list_del(&node->holding);
+	pl_map_del(&sched->nodes, &node->by_name);
+	node_drop(&sched->model, &node->node);
+	strings_unref(&sched->model.strings, node->key[0]);
+	strings_unref(&sched->model.strings, node->key[1]);
+	free(node->listed);
+	free(node->hold);
+	free(node);
+}
+
+void node_tidy(struct sched *sched, struct sched_node *node)
+{
+	if (node->rev[FACT_NODE] == 0 && node->rev[FACT_ALLOC] == 0 && node->call == 0 &&
+	    node->count == 0 && node->holds == 0 && node->waiting_count == 0)
+		node_free(sched, node);
+}
+
+/* -- the snapshot ----------------------------------------------------- */
+
+static enum pl_code slot_room(struct sched *sched)
+{
+	const size_t each = sizeof(void *);
+	uint32_t cap = sched->snapshot.capacity;
+	struct sched_node **grown;
+
+	if (cap <= sched->by_slot_cap)
+		return PL_OK;
+	grown = pl_realloc(sched->by_slot, cap * each);
+	if (grown == NULL)
+		return PL_NOMEM;
+	memset(grown + sched->by_slot_cap, 0, (cap - sched->by_slot_cap) * each);
+	sched->by_slot = grown;
+	sched->by_slot_cap = cap;
+	return PL_OK;
+}
+
+static enum pl_code place_all(struct sched *sched, struct sched_node *node,
+                              struct pl_err *err)
+{
+	for (uint32_t i = 0; i < node->count; i++) {
+		struct listed *listed = &node->listed[i];
+		struct pod_on_node on;
+		enum pl_code code;
+
+		if (listed->pod->spec == NULL)
+			continue;
+		on = listed_as(sched, listed);
+		code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
+		                        &listed->placed, err);
+		if (code != PL_OK) {
+			listed->placed = SNAPSHOT_NONE;
+			return code;
+		}
+	}
+	return PL_OK;
+}
+
+/* Aside, at first. */
+static bool enter(struct sched *sched, struct sched_node *node)
+{
+	struct pl_err err = {0};
+	enum pl_code code = snapshot_node_add(&sched->snapshot, node->key[0], &node->node,
+	                                      &node->slot, &err);
+
+	if (code == PL_OK) {
+		node->scope = NODE_ASIDE;
+		snapshot_node_set_scope(&sched->snapshot, node->slot, NODE_ASIDE);
+		code = slot_room(sched);
+		if (code == PL_OK) {
+			sched->by_slot[node->slot] = node;
+			code = place_all(sched, node, &err);
+			if (code == PL_OK)
+				code = holds_show(sched, node, &err);
+		} else {
+			pl_err_set(&err, code, "keep a node");
+		}
+		if (code == PL_OK)
+			return true;
+		node_leave(sched, node);
+	}
+	node->slot = SNAPSHOT_NONE;
+	tell_repair(sched, &err);
+	return false;
+}
+
+void node_leave(struct sched *sched, struct sched_node *node)
+{
+	if (node->slot == SNAPSHOT_NONE)
+		return;
+	node_give_back(sched, node);
+	for (uint32_t i = 0; i < node->count; i++) {
+		struct listed *listed = &node->listed[i];
+
+		if (listed->placed != SNAPSHOT_NONE)
+			snapshot_pod_remove(&sched->snapshot, listed->placed);
+		listed->placed = SNAPSHOT_NONE;
+	}
+	holds_hide(sched, node);
+	snapshot_node_remove(&sched->snapshot, node->slot);
+	if (node->slot < sched->by_slot_cap)
+		sched->by_slot[node->slot] = NULL;
+	tell_event(sched, QUEUE_EV_NODE_REMOVED, node->slot);
+	node->slot = SNAPSHOT_NONE;
+}
+
+static void want_specs(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->count; i++)
+		if (node->listed[i].pod->spec == NULL)
+			specs_want(sched, node->listed[i].pod, node->rev[FACT_ALLOC]);
+}
+
+/* It does not add up: specs of others may have changed since they were read. */
+static void want_again(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; !node->asked && i < node->count; i++)
+		if (!pod_is_owned(sched, node->listed[i].pod))
+			specs_want(sched, node->listed[i].pod, node->rev[FACT_ALLOC]);
+	node->asked = true;
+}
+
+bool node_is_home(const struct sched *sched, const struct sched_node *node)
+{
+	const struct sched_partition *part = &sched->partition[node->partition];
+
+	return part->owned && part->open && !part->quiet;
+}
+
+static bool is_there(const struct sched *sched, const struct sched_node *node)
+{
+	return node->node.name != 0 && node->rev[FACT_ALLOC] != 0 && !node->bad &&
+	       (node_is_home(sched, node) || abroad_knows(sched, node->partition));
+}
+
+/* What is being sent is not in the store's alloc yet. */
+static bool adds_up(const struct sched_node *node)
+{
+	return node->unknown > 0 || node->call != 0 || listed_agrees(node);
+}
+
+static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
+{
+	if (node->unknown > 0 || !adds_up(node))
+		return NODE_ASIDE;
+	if (node_is_home(sched, node))
+		return NODE_HOME;
+	return node->aside_ms > sched->now_ms ? NODE_ASIDE : NODE_ABROAD;
+}
+
+/* Whoever waits there was decided for the other scope. */
+static void set_scope(struct sched *sched, struct sched_node *node, enum node_scope scope)
+{
+	bool opens = node->scope == NODE_ASIDE && scope != NODE_ASIDE;
+
+	if (node->scope != scope || scope == NODE_ASIDE) {
+		node->moving = node->scope == NODE_HOME && scope == NODE_ABROAD;
+		node_give_back(sched, node);
+		node->moving = false;
+	}
+	node->scope = (uint8_t)scope;
+	snapshot_node_set_scope(&sched->snapshot, node->slot, scope);
+	if (!opens)
+		return;
+	tell_event(sched, QUEUE_EV_NODE_ADDED, node->slot);
+	holds_have_room(sched, node);
+}
+
+static void settle(struct sched *sched, struct sched_node *node)
+{
+	pl_list_del(&node->odd);
+	if (!is_there(sched, node)) {
+		node_leave(sched, node);
+		return;
+	}
+	if (node->unknown > 0) {
+		want_specs(sched, node);
+	} else if (!adds_up(node)) {
+		want_again(sched, node);
+		if (node_is_home(sched, node))
+			doubt_node(sched, node);
+	} else {
+		node->told = node->asked = false;
+	}
+	if (node->slot != SNAPSHOT_NONE || enter(sched, node))
+		set_scope(sched, node, scope_of(sched, node));
+	holds_settle_node(sched, node);
+}
+
+void node_settle(struct sched *sched, struct sched_node *node)
+{
+	settle(sched, node);
+	taints_settle(sched, node);
+	node_ready(sched, node);
+}
+
+/* -- pods that wait --------------------------------------------------- */
+
+void node_give_back(struct sched *sched, struct sched_node *node)
+{
+	preempts_cancel(sched, node->plan);
+	while (!pl_list_empty(&node->waiting))
+		pod_again(sched,
+		          PL_LIST_ITEM(node->waiting.next, struct sched_pod, link));
+	PL_ASSERT(node->waiting_count == 0);
+}
+
+uint32_t *node_waiting(struct sched *sched, const struct sched_node *node)
+{
+	return node->scope == NODE_HOME ? &sched->waiting : &sched->abroad.waiting;
+}
+
+void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
+{
+	pod->node = node;
+	pod->place = POD_WAITS;
+	pod->linked = LINKED_WAITING;
+	pl_list_add_tail(&node->waiting, &pod->link);
+	node->waiting_count++;
+	++*node_waiting(sched, node);
+	preempts_cancel(sched, pod->plan);
+	holds_settle_pod(sched, pod);
+}
+
+bool node_may_write(const struct sched *sched, const struct sched_node *node)
+{
+	return node->rev[FACT_ALLOC] != 0 && !node->bad && node->unknown == 0 &&
+	       adds_up(node) &&
+	       (node_is_home(sched, node) || abroad_knows(sched, node->partition));
+}
+
+void node_ready(struct sched *sched, struct sched_node *node)
+{
+	bool alone = (!pl_list_empty(&node->ending) || holds_go(node) ||
+	              preempts_go(sched, node)) &&
+	             node_may_write(sched, node);
+
+	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !alone))
+		pl_list_del(&node->ready);
+	else if (pl_list_empty(&node->ready))
+		pl_list_add_tail(node_is_home(sched, node) ? &sched->ready
+		                                           : &sched->abroad.ready,
+		                 &node->ready);
+}
+
+/* -- the end ---------------------------------------------------------- */
+
+void node_forget(struct sched *sched, struct sched_node *node)
+{
+	node_leave(sched, node);
+	node_give_back(sched, node);
+	listed_clear(sched, node);
+	holds_clear(sched, node);
+	pl_list_del(&node->ready);
+	pl_list_del(&node->odd);
+	pl_list_del(&node->of_partition);
+	node_drop(&sched->model, &node->node);
+	node->node = (struct node){0};
+	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
+	node->bad = node->told = node->sure = node->asked = false;
+	node->said = (struct sched_sums){0};
+	node->reset = node->call != 0;
+	node_tidy(sched, node);
+}
+
+void nodes_done(struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		node->call = 0;
+		node_forget(sched, node);
+	}
+	pl_map_done(&sched->nodes);
+}

@@ -1,0 +1,401 @@
+/*
+ * Pods: the table, and what follows for each from what is known of it.
+ *
+ *	listed by a node's alloc            it is placed there, whatever its state says
+ *	no place, phase Pending or none     in the queue; gated ones as gated
+ *	anything else                       left alone
+ */
+#include <stdlib.h>
+
+#include "shardsched/ledger/home.h"
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+enum { CONFLICTS_AT_ONCE = 4 };
+
+/* -- the table -------------------------------------------------------- */
+
+static struct pl_span key_of(const uint32_t key[3])
+{
+	return pl_span(key, 3 * sizeof key[0]);
+}
+
+static struct sched_pod *find(const struct sched *sched, const uint32_t key[3])
+{
+	struct pl_map_node *at = pl_map_get(&sched->pods, key_of(key));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_pod, by_name);
+}
+
+struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
+                           struct pl_span space, struct pl_span name)
+{
+	const uint32_t key[3] = {partition, strings_find(&sched->model.strings, space),
+	                         strings_find(&sched->model.strings, name)};
+
+	return key[1] == 0 || key[2] == 0 ? NULL : find(sched, key);
+}
+
+static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
+{
+	struct sched_pod *pod = pl_calloc(1, sizeof *pod);
+
+	if (pod == NULL)
+		return NULL;
+	pod->key[0] = key[0];
+	pod->key[1] = strings_ref(&sched->model.strings, key[1]);
+	pod->key[2] = strings_ref(&sched->model.strings, key[2]);
+	pod->placed = SNAPSHOT_NONE;
+	pod->phase = PHASE_NONE;
+	pl_list_init(&pod->link);
+	pl_list_init(&pod->of_gang);
+	pl_list_init(&pod->of_partition);
+	(void)!pl_map_add(&sched->pods, &pod->by_name, key_of(pod->key));
+	pl_list_add_tail(&sched->partition[key[0]].pods, &pod->of_partition);
+	return pod;
+}
+
+struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_span space,
+                          struct pl_span name)
+{
+	struct strings *strings = &sched->model.strings;
+	struct sched_pod *pod = NULL;
+	uint32_t key[3] = {partition, 0, 0};
+
+	if (strings_add(strings, space, &key[1]) == PL_OK &&
+	    strings_add(strings, name, &key[2]) == PL_OK) {
+		pod = find(sched, key);
+		if (pod == NULL)
+			pod = make(sched, key);
+	}
+	strings_unref(strings, key[1]);
+	strings_unref(strings, key[2]);
+	return pod;
+}
+
+void pod_unlink(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->linked == LINKED_WAITING) {
+		pod->node->waiting_count--;
+		--*node_waiting(sched, pod->node);
+	} else if (pod->linked == LINKED_VISIT) {
+		class_more_of(pod->queue.class)->travel.visitors--;
+	}
+	sched->ending -= pod->linked == LINKED_ENDING;
+	pl_list_del(&pod->link);
+	pod->linked = LINKED_NOT;
+}
+
+static void pod_free(struct sched *sched, struct sched_pod *pod)
+{
+	struct strings *strings = &sched->model.strings;
+
+	PL_ASSERT(pod->place == POD_IDLE && pod->listed == 0 && pod->call == 0);
+	PL_ASSERT(pod->held == 0 && pod->plan == NULL);
+	pod_unlink(sched, pod);
+	gangs_leave(sched, pod);
+	unsched_forget(sched, pod);
+	pl_list_del(&pod->of_partition);
+	pl_map_del(&sched->pods, &pod->by_name);
+	model_unref(&sched->model, MODEL_SPECS, pod->spec);
+	strings_unref(strings, pod->key[1]);
+	strings_unref(strings, pod->key[2]);
+	strings_unref(strings, pod->uid);
+	strings_unref(strings, pod->index);
+	sched->beside -= pod->beside != 0;
+	strings_unref(strings, pod->at[0]);
+	strings_unref(strings, pod->at[1]);
+	strings_unref(strings, pod->why);
+	free(pod);
+}
+
+/* Of others' pods nothing is followed: they are known as long as a node lists them. */
+void pod_tidy(struct sched *sched, struct sched_pod *pod)
+{
+	bool known = pod_is_owned(sched, pod) &&
+	             (pod->rev[FACT_SPEC] != 0 || pod->rev[FACT_STATE] != 0);
+
+	if (!known && pod->listed == 0 && pod->held == 0 && pod->plan == NULL &&
+	    pod->call == 0 && pod->place == POD_IDLE)
+		pod_free(sched, pod);
+}
+
+/* -- in the queue and out of it ---------------------------------------- */
+
+static void work_add(struct sched *sched, const struct sched_pod *pod, int count)
+{
+	sched->partition[pod->key[0]].work += (uint32_t)count;
+}
+
+static void enqueue(struct sched *sched, struct sched_pod *pod)
+{
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod->uid,
+	                              .nominated = SNAPSHOT_NONE,
+	                              .created_ms = pod->created_ms};
+	struct pool_class *open;
+	struct pl_err err = {0};
+	struct verdict say;
+	bool gated;
+	enum pl_code code = pool_get(&sched->pool, pod->spec, &open, &err);
+
+	if (code != PL_OK) {
+		pod->flags |= POD_REFUSED;
+		if (code != PL_NOTFOUND) /* else another scheduler's */
+			tell_repair(sched, &err);
+		return;
+	}
+	pod->place = POD_QUEUED;
+	work_add(sched, pod, 1);
+	gated = fw_class_gated(open->class, &sched->snapshot, &self, &say);
+	if (pod->gang != NULL) { /* which is in the queue */
+		pod->queue.class = queue_class_of(open);
+		pod->gated = gated;
+		gang_touch(sched, pod->gang);
+		return;
+	}
+	if (gated)
+		queue_add_gated(sched->queue, &pod->queue, queue_class_of(open),
+		                (uint64_t)pod->created_ms, sched->now_ms);
+	else
+		queue_add(sched->queue, &pod->queue, queue_class_of(open),
+		          (uint64_t)pod->created_ms, sched->now_ms);
+	groups_class_pods(sched, open);
+}
+
+void pod_unassume(struct sched *sched, struct sched_pod *pod)
+{
+	struct sched_node *node = pod->node;
+
+	PL_ASSERT(pod->place == POD_WAITS && pod->linked == LINKED_WAITING);
+	if ((pod->flags & POD_BUNDLED) != 0)
+		bundle_left(sched, pod);
+	pod_unlink(sched, pod);
+	node_ready(sched, node);
+	if (pod->placed != SNAPSHOT_NONE) {
+		snapshot_pod_remove(&sched->snapshot, pod->placed);
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	}
+	pod->placed = SNAPSHOT_NONE;
+	pod->node = NULL;
+	pod->place = POD_QUEUED;
+	holds_settle_pod(sched, pod);
+}
+
+void pod_dequeue(struct sched *sched, struct sched_pod *pod)
+{
+	struct pool_class *open;
+
+	if (pod->queue.class == NULL)
+		return;
+	open = pool_class_of(pod->queue.class);
+	if (pod->linked == LINKED_VISIT)
+		pod_unlink(sched, pod);
+	queue_remove(sched->queue, &pod->queue, sched->now_ms);
+	pod->queue = (struct queue_pod){0};
+	groups_class_pods(sched, open);
+	pool_put(&sched->pool, open);
+	work_add(sched, pod, -1);
+}
+
+void pod_withdraw(struct sched *sched, struct sched_pod *pod)
+{
+	PL_ASSERT(pod->place == POD_QUEUED || pod->place == POD_WAITS);
+	preempts_cancel(sched, pod_plan(pod));
+	if (pod->place == POD_WAITS)
+		pod_unassume(sched, pod);
+	unsched_forget(sched, pod);
+	pod_dequeue(sched, pod);
+	pod->place = POD_IDLE;
+}
+
+static bool is_to_queue(const struct sched *sched, const struct sched_pod *pod)
+{
+	const struct sched_partition *part = &sched->partition[pod->key[0]];
+	const unsigned not_now = POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE |
+	                         POD_REFUSED | POD_REMOVED;
+
+	return part->open && !part->quiet && pod->rev[FACT_SPEC] != 0 &&
+	       pod->spec != NULL && pod->listed == 0 &&
+	       (pod->phase == PHASE_NONE || pod->phase == STATE_PENDING) &&
+	       (pod->flags & not_now) == 0 && !ends_pod(sched, pod);
+}
+
+/* Its partition is handed over or lost: what waits there can not be put there any more,
+ * though nobody else has. */
+static bool is_leaving(const struct sched *sched, const struct sched_node *node)
+{
+	return node->moving ||
+	       (!node_is_home(sched, node) && !abroad_knows(sched, node->partition));
+}
+
+/* What is tried again of a gang is all of it. */
+void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
+               bool after_backoff)
+{
+	if (pod->gang == NULL) {
+		queue_retry(sched->queue, &pod->queue, cause, after_backoff, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
+	pod->gang->pause = pod->gang->pause || after_backoff;
+	gang_touch(sched, pod->gang);
+}
+
+void pod_again(struct sched *sched, struct sched_pod *pod)
+{
+	bool leaving = is_leaving(sched, pod->node);
+
+	pod_unassume(sched, pod);
+	if (!is_to_queue(sched, pod)) {
+		pod_withdraw(sched, pod);
+		return;
+	}
+	sched->figures.conflicts += !leaving;
+	sched->figures.taken_back += leaving;
+	if (!leaving && pod->conflicts < UINT8_MAX)
+		pod->conflicts++;
+	pod_retry(sched, pod, QUEUE_CONFLICT, pod->conflicts > CONFLICTS_AT_ONCE);
+}
+
+void pod_redo(struct sched *sched, struct sched_pod *pod)
+{
+	pod_unassume(sched, pod);
+	if (!is_to_queue(sched, pod)) {
+		pod_withdraw(sched, pod);
+		return;
+	}
+	sched->figures.redone++;
+	pod_retry(sched, pod, QUEUE_CONFLICT, false);
+}
+
+/* -- what follows ------------------------------------------------------ */
+
+void pod_settle(struct sched *sched, struct sched_pod *pod)
+{
+	bool queue;
+
+	if (pod->place == POD_SENT) /* the answer will tell */
+		return;
+	gangs_settle_pod(sched, pod);
+	queue = is_to_queue(sched, pod);
+	if (pod->place != POD_IDLE && !queue)
+		pod_withdraw(sched, pod);
+	if (pod->linked == LINKED_WANTED && pod->listed == 0 && pod->held == 0)
+		pod_unlink(sched, pod);
+	if (pod->place == POD_IDLE && queue && (pod->flags & POD_RESET) == 0)
+		enqueue(sched, pod);
+	holds_settle_pod(sched, pod);
+	if (pod_is_doomed(pod))
+		node_ready(sched, pod->plan->node);
+	doubt_pod(sched, pod);
+	ends_settle(sched, pod);
+	pod_tidy(sched, pod);
+}
+
+static void set_text(struct sched *sched, uint32_t *at, uint32_t id)
+{
+	strings_ref(&sched->model.strings, id);
+	strings_unref(&sched->model.strings, *at);
+	*at = id;
+}
+
+void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
+                uint32_t node)
+{
+	set_text(sched, &pod->at[0], cluster);
+	set_text(sched, &pod->at[1], node);
+}
+
+void pod_set_why(struct sched *sched, struct sched_pod *pod, uint32_t why)
+{
+	set_text(sched, &pod->why, why);
+}
+
+void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
+                    uint32_t keys)
+{
+	sched->beside -= pod->beside != 0;
+	sched->beside += keys != 0;
+	pod->beside = (uint8_t)keys;
+	set_text(sched, &pod->index, index);
+}
+
+/* Whoever it was decided for is no more. In a call, what was decided stays so; when it is
+ * not committed it starts anew. */
+void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec)
+{
+	if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+		pod_withdraw(sched, pod);
+	else if (pod->place == POD_SENT && !pod_is_loose(pod))
+		pod_dequeue(sched, pod);
+	gangs_leave(sched, pod);
+	listed_forget_spec(sched, pod);
+	holds_forget_spec(sched, pod);
+	model_unref(&sched->model, MODEL_SPECS, pod->spec);
+	pod->spec = spec;
+	pod->unknown_rev = 0;
+	groups_see_space(sched, pod->key[1]);
+	listed_learn_spec(sched, pod);
+	holds_learn_spec(sched, pod);
+}
+
+void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
+{
+	set_text(sched, &pod->uid, from->uid);
+	pod_set_beside(sched, pod, from->index, from->beside);
+	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
+	                           POD_REFUSED | POD_REMOVED);
+	pod->created_ms = from->created_ms;
+	if (from->node != 0)
+		pod->flags |= POD_NAMED;
+	if (from->deleted_ms != 0 || pod_is_over(from))
+		pod->flags |= POD_OVER;
+	if (pod->spec != from->spec) {
+		pod_change_spec(sched, pod, from->spec);
+		from->spec = NULL;
+	}
+	pod_drop(&sched->model, from);
+}
+
+/* Its partition is lost. It stays as far as nodes of ours list it. */
+void pod_forget(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+		pod_withdraw(sched, pod);
+	if (pod->place == POD_SENT && (pod->flags & POD_RESET) == 0)
+		pod_dequeue(sched, pod);
+	unsched_forget(sched, pod);
+	gangs_leave(sched, pod);
+	if (pod->call != 0)
+		pod->flags |= POD_RESET;
+	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = 0;
+	pod->flags &= (uint16_t)~POD_BAD_STATE;
+	pod->phase = PHASE_NONE;
+	pod->ask = pod->ended = pod->next_pending = 0;
+	pod->flags &= (uint16_t) ~(POD_REMOVED | POD_TAINTED);
+	pod_set_at(sched, pod, 0, 0);
+	pod_set_why(sched, pod, 0);
+	pod_settle(sched, pod);
+}
+
+void pods_done(struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->pods) {
+		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
+
+		if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
+			pod_withdraw(sched, pod);
+		if (pod->place == POD_SENT && (pod->flags & POD_RESET) == 0)
+			pod_dequeue(sched, pod);
+		pod->place = POD_IDLE;
+		pod->call = 0;
+		pod->listed = 0;
+		pod->held = 0;
+		pod_free(sched, pod);
+	}
+	pl_map_done(&sched->pods);
+}

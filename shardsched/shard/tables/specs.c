@@ -1,0 +1,179 @@
+/*
+ * Specs of pods of other partitions that an alloc of ours lists: read by key, since
+ * nothing else of these partitions is watched.
+ */
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/kv/calls.h"
+
+enum { READ_MOST = 256, READ_AGAIN_MS = 500 };
+
+/* What is owned and not listed yet comes by itself. */
+static bool is_coming(const struct sched *sched, const struct sched_pod *pod)
+{
+	const struct sched_partition *part = &sched->partition[pod->key[0]];
+
+	return part->owned && !part->ended[SCHED_SCHEDULES];
+}
+
+void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
+{
+	const unsigned hopeless = POD_MISSING | POD_BAD_SPEC;
+
+	if (pod->call != 0 || (pod->flags & hopeless) != 0 || is_coming(sched, pod) ||
+	    pod->linked == LINKED_WANTED)
+		return;
+	pod_unlink(sched, pod);
+	pl_list_add_tail(&sched->wanted, &pod->link);
+	pod->linked = LINKED_WANTED;
+	if (pod->spec != NULL || pod->unknown_rev == 0)
+		pod->unknown_rev = pod->spec != NULL ? revision : 1;
+}
+
+static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
+                enum keys_kind kind, struct kv_req *op)
+{
+	const struct keys_id id = {.kind = kind,
+	                           .partition = pod->key[0],
+	                           .scope = sched_text(sched, pod->key[1]),
+	                           .name = sched_text(sched, pod->key[2])};
+	struct keys_text key;
+	struct pl_span at;
+
+	if (keys_build(&id, &key, NULL) != PL_OK)
+		return false;
+	at = pl_arena_dup(&call->arena, keys_span(&key));
+	if (at.at == NULL)
+		return false;
+	*op = kv_op_get(kv_key(at));
+	return true;
+}
+
+static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
+{
+	uint32_t most = READ_MOST;
+
+	if (sched->limits.txn_ops != 0 && sched->limits.txn_ops < most)
+		most = sched->limits.txn_ops;
+	PL_LIST_EACH (link, &sched->wanted) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+
+		if (call->items + pod->asks_state >= most)
+			break;
+		pod_unlink(sched, pod);
+		if (!ask(sched, call, pod, KEYS_SPEC, &op[call->items])) {
+			pod->flags |= POD_MISSING;
+			continue;
+		}
+		pod->call = call_number(sched, call);
+		call->item[call->items++] = (struct call_item){.pod = pod};
+		if (pod->asks_state &&
+		    ask(sched, call, pod, KEYS_STATE, &op[call->items]))
+			call->item[call->items++] = (struct call_item){.pod = pod};
+		pod->asks_state = false;
+	}
+}
+
+static bool run_one(struct sched *sched)
+{
+	struct call *call;
+	struct kv_req *op;
+
+	if (pl_list_empty(&sched->wanted))
+		return false;
+	call = call_begin(sched, CALL_READ);
+	if (call == NULL)
+		return false;
+	call->item = pl_arena_zalloc(&call->arena, READ_MOST, sizeof *call->item);
+	op = pl_arena_zalloc(&call->arena, READ_MOST, sizeof *op);
+	if (call->item != NULL && op != NULL)
+		ask_some(sched, call, op);
+	if (call->items == 0) {
+		call_end(sched, call);
+		return false;
+	}
+	call->req = (struct kv_req){.op = KV_TXN,
+	                            .txn = {.then = op, .then_count = call->items}};
+	call_post(sched, call);
+	return true;
+}
+
+void specs_run(struct sched *sched)
+{
+	while (run_one(sched))
+		;
+}
+
+static void tell_missing(struct sched *sched, const struct keys_id *id)
+{
+	struct pl_err err;
+
+	pl_err_set(&err, PL_NOTFOUND, "an alloc lists it, and there is no such spec");
+	tell_garbled(sched, id, &err);
+}
+
+/* What it brings is kept like news; pods may go while that is done. */
+static void take(struct sched *sched, const struct call *call,
+                 const struct kv_result *result)
+{
+	for (uint32_t i = 0; i < call->items && i < result->txn.count; i++) {
+		const struct kv_get_result *get = &result->txn.results[i].get;
+		struct keys_id id;
+		struct sched_pod *pod;
+
+		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) != PL_OK)
+			continue;
+		pod = pod_find(sched, id.partition, id.scope, id.name);
+		if (pod == NULL)
+			continue;
+		if (get->count > 0) {
+			(void)news_take(sched, &id, &get->records[0], false);
+			continue;
+		}
+		if (id.kind == KEYS_STATE)
+			continue;
+		if (pod->spec == NULL && pod->listed > 0)
+			tell_missing(sched, &id);
+		if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))
+			pod->flags |= POD_MISSING;
+	}
+}
+
+void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result)
+{
+	for (uint32_t i = 0; i < call->items; i++) {
+		struct sched_pod *pod = call->item[i].pod;
+
+		pod->call = 0;
+		pod->flags &= (uint16_t)~POD_RESET;
+	}
+	if (result == NULL) {
+		call->at_ms = sched->now_ms + READ_AGAIN_MS;
+		call->state = CALL_AGAIN;
+		for (uint32_t i = 0; i < call->items; i++)
+			call->item[i].pod->call = call_number(sched, call);
+		return;
+	}
+	take(sched, call, result);
+	for (const struct held *held = call->held; held != NULL; held = held->next) {
+		struct keys_id id;
+
+		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
+		    news_concern(sched, &id) &&
+		    !news_take(sched, &id, &held->record, held->gone))
+			news_lost(sched, &id);
+	}
+	for (uint32_t i = 0; i < call->items; i++) {
+		struct keys_id id;
+		struct sched_pod *pod = NULL;
+
+		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) == PL_OK)
+			pod = pod_find(sched, id.partition, id.scope, id.name);
+		if (pod == NULL)
+			continue;
+		listed_settle(sched, pod);
+		pod_settle(sched, pod);
+	}
+	call_end(sched, call);
+}

@@ -1,0 +1,142 @@
+/*
+ * What is known: facts come in (news.c), and what follows from them for pods (pods.c) and
+ * nodes (nodes.c, listed.c) is worked out.
+ */
+#ifndef SHARDSCHED_SHARD_TABLES_TABLES_H
+#define SHARDSCHED_SHARD_TABLES_TABLES_H
+
+#include "shardsched/shard/inner.h"
+
+/* -- pods.c -------------------------------------------------------------- */
+
+struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
+                           struct pl_span space, struct pl_span name);
+/* Found or made; NULL: no memory. */
+struct sched_pod *pod_get(struct sched *sched, uint32_t partition, struct pl_span space,
+                          struct pl_span name);
+void pod_settle(struct sched *sched, struct sched_pod *pod);
+/* What was assumed is taken back; the pod is QUEUED, and popped. */
+void pod_unassume(struct sched *sched, struct sched_pod *pod);
+/* That, and it is to be decided again, since somebody else was there. */
+void pod_again(struct sched *sched, struct sched_pod *pod);
+/* Likewise, since what it was decided with did not come true. */
+void pod_redo(struct sched *sched, struct sched_pod *pod);
+/* It was unassumed: to be tried again. */
+void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
+               bool after_backoff);
+/* Not in the queue any more, wherever it was; IDLE. */
+void pod_withdraw(struct sched *sched, struct sched_pod *pod);
+/* Not in the queue any more, though it is SENT; it may be out of it already. */
+void pod_dequeue(struct sched *sched, struct sched_pod *pod);
+/* Freed when nothing is known of it and nobody refers to it. */
+void pod_tidy(struct sched *sched, struct sched_pod *pod);
+void pod_unlink(struct sched *sched, struct sched_pod *pod);
+/* Takes the pod over. */
+void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from);
+/* Takes the reference. */
+void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec);
+void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
+                    uint32_t keys);
+void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
+                uint32_t node);
+void pod_set_why(struct sched *sched, struct sched_pod *pod, uint32_t why);
+void pod_forget(struct sched *sched, struct sched_pod *pod);
+void pods_done(struct sched *sched);
+/* -- doubts.c ------------------------------------------------------------ */
+
+/* What does not agree for long is told; when to look again, UINT64_MAX: nothing does. */
+void doubts_run(struct sched *sched);
+uint64_t doubts_deadline_ms(const struct sched *sched);
+void doubt_pod(struct sched *sched, struct sched_pod *pod);
+void doubt_node(struct sched *sched, struct sched_node *node);
+
+/* That found no node, since it is known here. */
+static inline uint32_t pod_attempts(const struct sched_pod *pod)
+{
+	return pod->gang == NULL ? pod->queue.attempts
+	                         : pod->gang->attempts + pod->gang->queue.attempts;
+}
+
+static inline bool pod_is_owned(const struct sched *sched, const struct sched_pod *pod)
+{
+	return sched->partition[pod->key[0]].owned;
+}
+
+/* -- nodes.c ------------------------------------------------------------- */
+
+struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
+                             struct pl_span name);
+struct sched_node *node_get(struct sched *sched, uint32_t partition,
+                            struct pl_span cluster, struct pl_span name);
+/* Its partition is owned, listed, and not to be handed over. */
+bool node_is_home(const struct sched *sched, const struct sched_node *node);
+/* How many wait at nodes like that one. */
+uint32_t *node_waiting(struct sched *sched, const struct sched_node *node);
+/* A decided pod waits there. */
+void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod);
+/* NULL: not in the table. Of a name in two strings. */
+struct sched_node *node_at(const struct sched *sched, const uint32_t key[2]);
+/* Its alloc is understood and is ours to write. */
+bool node_may_write(const struct sched *sched, const struct sched_node *node);
+/* Into the snapshot or out of it. */
+void node_settle(struct sched *sched, struct sched_node *node);
+/* Out of it, whatever is so. */
+void node_leave(struct sched *sched, struct sched_node *node);
+/* All that wait there are decided again. */
+void node_give_back(struct sched *sched, struct sched_node *node);
+/* Into the list of those that can be committed, if it can be. */
+void node_ready(struct sched *sched, struct sched_node *node);
+void node_tidy(struct sched *sched, struct sched_node *node);
+void node_forget(struct sched *sched, struct sched_node *node);
+void nodes_done(struct sched *sched);
+
+/* -- listed.c ------------------------------------------------------------ */
+
+PL_NODISCARD enum pl_code listed_room(struct sched_node *node, uint32_t count);
+/* There is room. The pod is placed as said, or as the node is. */
+void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
+                uint32_t placed, bool sent);
+/* Gives what it was placed as. */
+uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i);
+/* It terminates in the snapshot, too, if it does. */
+void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i);
+/* UINT32_MAX: it is not. */
+uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod);
+/* Before and after the spec of a pod changes. */
+void listed_forget_spec(struct sched *sched, struct sched_pod *pod);
+void listed_learn_spec(struct sched *sched, struct sched_pod *pod);
+/* Settles the nodes that list it. */
+void listed_settle(struct sched *sched, struct sched_pod *pod);
+/* As the alloc says. */
+PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *node,
+                                     const struct alloc *alloc, struct pl_err *err);
+void listed_clear(struct sched *sched, struct sched_node *node);
+bool listed_agrees(const struct sched_node *node);
+/* As what it is, or is to be, in the snapshot. */
+struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed);
+/* The alloc of the node with what it lists now. */
+PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
+                                       struct pl_buf *out, struct pl_err *err);
+
+/* -- news.c -------------------------------------------------------------- */
+
+/* A key of the node or the pod has that value now, or is gone since that revision. False:
+ * it could not be kept. */
+bool news_take(struct sched *sched, const struct keys_id *id,
+               const struct kv_record *record, bool gone);
+/* Is what happens to that key followed here? */
+bool news_concern(const struct sched *sched, const struct keys_id *id);
+/* Some could not be kept: it is to be read again. */
+void news_lost(struct sched *sched, const struct keys_id *id);
+/* A fact that a list does not have. */
+void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact);
+void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
+
+/* -- specs.c ------------------------------------------------------------- */
+
+/* It is to be read, again too, for an alloc of that revision. */
+void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
+void specs_run(struct sched *sched);
+void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
+
+#endif
