@@ -1,0 +1,259 @@
+/* Nodes and allocs that are broken: each code, and mended where it can be. */
+#include "coord/fsck/fsck_kit.h"
+#include "shardsched/ledger/alloc.h"
+
+T_CASE(node_garbled)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_NODE, "n-0"), "{\"metadata\":7}");
+	finds(FSCK_NODE_GARBLED, 1);
+	mends_not();
+}
+
+T_CASE(node_and_alloc_in_another_partition)
+{
+	uint32_t other = (node_partition("n-9") + 1) % PARTITIONS;
+
+	up();
+	(void)kit_put(&kit, key_in(KEYS_NODE, other, "east", "n-9"), "{}");
+	finds(FSCK_NODE_PARTITION, 1);
+	drop(key_in(KEYS_NODE, other, "east", "n-9"));
+	(void)kit_put(&kit, key_in(KEYS_ALLOC, other, "east", "n-9"), "{}");
+	finds(FSCK_ALLOC_PARTITION, 1);
+	mends_not();
+}
+
+T_CASE(node_without_alloc_with_pods)
+{
+	up();
+	drop(node_key(KEYS_ALLOC, "n-0"));
+	finds(FSCK_NODE_NO_ALLOC, 1);
+	mends(1);
+}
+
+T_CASE(nodes_without_alloc)
+{
+	struct alloc alloc;
+
+	up();
+	drop(node_key(KEYS_ALLOC, "n-2"));
+	finds(FSCK_NODE_NO_ALLOC, 1);
+	mend(false);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
+	     PL_OK);
+	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
+	     &kit.err);
+	/* Above any that it may have had. */
+	T_EQ(alloc.generation, r.revision);
+	clean();
+	down();
+}
+
+T_CASE(alloc_garbled)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), "{\"v\":1,\"pods\":[]}");
+	finds(FSCK_ALLOC_GARBLED, 1);
+	mends(1);
+}
+
+T_CASE(alloc_without_node)
+{
+	up();
+	drop(node_key(KEYS_NODE, "n-2"));
+	finds(FSCK_ALLOC_NO_NODE, 1);
+	mends_not();
+}
+
+T_CASE(alloc_sum)
+{
+	static const char *const used[] = {
+		"\"cpu\":\"499m\",\"memory\":\"67108864\",\"pods\":\"1\"",
+		"\"cpu\":\"500m\",\"memory\":\"67108865\",\"pods\":\"1\"",
+		"\"cpu\":\"500m\",\"memory\":\"67108864\",\"pods\":\"2\"",
+		"\"cpu\":\"500m\",\"memory\":\"67108864\",\"pods\":\"1\","
+		"\"ephemeral-storage\":\"1\"",
+		"\"cpu\":\"500m\",\"memory\":\"67108864\",\"pods\":\"1\","
+		"\"example.com/gpu\":\"1\"",
+	};
+	char json[TEXT_SIZE];
+
+	for (unsigned i = 0; i <= sizeof used / sizeof used[0]; i++) {
+		bool ports = i == sizeof used / sizeof used[0];
+
+		up();
+		(void)snprintf(json, sizeof json,
+		               "{\"v\":1,\"generation\":5,\"used\":{%s},%s\"pods\":{%s}}",
+		               ports ? "\"cpu\":\"500m\",\"memory\":\"67108864\","
+		                       "\"pods\":\"1\""
+		                     : used[i],
+		               ports ? "\"ports\":[\"TCP/0.0.0.0/80\"]," : "",
+		               leaving(listed("db", gang_pod(), gang_home())));
+		(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"), json);
+		finds(FSCK_ALLOC_SUM, 1);
+		mends(1);
+	}
+}
+
+T_CASE(holds_count_and_stay)
+{
+	struct alloc alloc;
+
+	up();
+	(void)kit_put(
+		&kit, node_key(KEYS_ALLOC, "n-2"),
+		"{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"1000m\"},\"holds\":[{"
+		"\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"t\",\"used\":{"
+		"\"cpu\":\"1000m\"},\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
+	clean();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+	              "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"900m\"},\"holds\":[{"
+	              "\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"t\",\"used\":{"
+	              "\"cpu\":\"1000m\"},\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
+	finds(FSCK_ALLOC_SUM, 1);
+	mend(false);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
+	     PL_OK);
+	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
+	     &kit.err);
+	T_EQ(alloc.holds, 1);
+	T_EQ(alloc.generation, 6);
+	T_EQ(alloc.used.cpu_milli, 1000);
+	clean();
+	down();
+}
+
+T_CASE(alloc_lists_a_pod_that_is_not_there)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+	              alloc_of(1, listed("web", "x", pod_partition("web", "x"))));
+	finds(FSCK_ALLOC_POD_UNKNOWN, 1);
+	mends(1);
+}
+
+T_CASE(alloc_lists_a_pod_that_is_not_bound)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+	              alloc_of(1, listed("web", "c", pod_partition("web", "c"))));
+	finds(FSCK_ALLOC_POD_NOT_BOUND, 1);
+	put_state("web", "c", state_of("Pending", NULL, "1"));
+	finds(FSCK_ALLOC_POD_NOT_BOUND, 1);
+	put_state("web", "c", state_of("Succeeded", "n-2", "1"));
+	finds(FSCK_ALLOC_POD_NOT_BOUND, 1);
+	mends(1);
+}
+
+T_CASE(a_pod_is_listed_twice)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+	              alloc_of(1, listed("web", "a", pod_partition("web", "a"))));
+	check();
+	T_EQ(r.found[FSCK_ALLOC_POD_TWICE], 1);
+	T_EQ(r.found[FSCK_ALLOC_POD_NOT_BOUND], 1);
+	T_EQ(r.total, 2);
+	mends(1);
+}
+
+T_CASE(who_terminates_is_marked_and_nobody_else)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
+	              alloc_of(1, listed("db", gang_pod(), gang_home())));
+	finds(FSCK_ALLOC_LEAVING, 1);
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
+	              alloc_of(1, leaving(listed("db", gang_pod(), gang_home()))));
+	clean();
+	(void)kit_put(&kit, key_in(KEYS_STATE, gang_home(), "db", gang_pod()),
+	              state_of("Bound", "n-1", "1"));
+	finds(FSCK_ALLOC_LEAVING, 1);
+	mends(1);
+}
+
+T_CASE(a_node_became_smaller)
+{
+	up();
+	put_node("n-0", 0);
+	finds(FSCK_NODE_OVER, 1);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->conditions, 1);
+	/* One that is there is asked to move. */
+	put_state(
+		"web", "b",
+		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"ask\":\"evict\",\"cluster\":"
+		"\"east\",\"node\":\"n-0\",\"shard\":\"east-0\",\"epoch\":\"1\","
+		"\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	finds(FSCK_NODE_OVER, 1);
+	/* And then a shard placed there. */
+	put_state("web", "b", state_of("Bound", "n-0", "1"));
+	finds(FSCK_ALLOC_OVER, 1);
+	mends_not();
+}
+
+T_CASE(other_resources_are_not_over_either)
+{
+	up();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+	              "{\"v\":1,\"generation\":5,\"used\":{\"example.com/gpu\":\"2\"},"
+	              "\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"t\","
+	              "\"used\":{\"example.com/gpu\":\"2\"},"
+	              "\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
+	clean();
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+	              "{\"v\":1,\"generation\":5,\"used\":{\"example.com/gpu\":\"3\"},"
+	              "\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"t\","
+	              "\"used\":{\"example.com/gpu\":\"3\"},"
+	              "\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
+	finds(FSCK_NODE_OVER, 1);
+	down();
+}
+
+/* On n-1: more than it has, together with who terminates there. */
+static void put_hold(bool leaving, const char *kind)
+{
+	const char *pod = listed("db", gang_pod(), gang_home());
+	char json[TEXT_SIZE], leaves[200] = "";
+
+	if (leaving)
+		(void)snprintf(leaves, sizeof leaves, "\"leaving\":{%s},", pod);
+	(void)snprintf(json, sizeof json,
+	               "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"4500m\","
+	               "\"memory\":\"67108864\",\"pods\":\"2\",\"example.com/gpu\":"
+	               "\"3\"},\"pods\":{%s},%s\"holds\":[{\"kind\":%s,\"namespace\":"
+	               "\"web\",\"name\":\"c\",\"used\":{\"cpu\":\"4000m\",\"pods\":"
+	               "\"1\",\"example.com/gpu\":\"3\"},"
+	               "\"until\":\"2026-11-21T09:00:00.000Z\"}]}",
+	               pod, leaves, kind);
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"), json);
+}
+
+T_CASE(what_is_nominated_may_wait_for_pods_that_leave)
+{
+	up();
+	put_hold(true, "\"nominated\",\"at\":1");
+	clean();
+	put_hold(true, "\"gang\"");
+	finds(FSCK_NODE_OVER, 1);
+	put_hold(false, "\"nominated\",\"at\":1");
+	check();
+	T_EQ(r.found[FSCK_NODE_OVER], 1);
+	T_EQ(r.found[FSCK_ALLOC_LEAVING], 1);
+	T_EQ(r.total, 2);
+	down();
+}
+
+/* What can not be derived is not guessed. */
+T_CASE(an_alloc_of_a_pod_that_makes_no_sense_is_left)
+{
+	up();
+	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), "{\"metadata\":[]}");
+	drop(node_key(KEYS_ALLOC, "n-0"));
+	check();
+	T_EQ(r.total, 2);
+	mend(false);
+	T_EQ(m.count[MEND_REFUSED], 1);
+	T_TRUE(strstr(m.why, "spec of web/a") != NULL);
+	down();
+}
