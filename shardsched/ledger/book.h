@@ -104,6 +104,11 @@ bool book_expect(struct book *book, struct pl_span key, int64_t mod_revision);
 /* A key of another kind (a group, a registry), compared and put. */
 bool book_put(struct book *book, struct pl_span key, int64_t mod_revision,
               struct pl_span value);
+/* Such a key goes. */
+bool book_delete(struct book *book, struct pl_span key, int64_t mod_revision);
+/* No key with that prefix was made after the revision, 1 or more; those that are there
+ * may have changed. Its verdict is BOOK_SAME, or BOOK_NEWER. */
+bool book_expect_none_since(struct book *book, struct pl_span prefix, int64_t revision);
 /* Such a key, put without a compare: all that counts of it is that its mod_revision is
  * another. Once a key; its verdict is always BOOK_SAME, and it never stands alone. */
 bool book_bump(struct book *book, struct pl_span key, struct pl_span value);
@@ -129,7 +134,7 @@ struct book_found {
 	const struct kv_record *node; /* of book_put_alloc without its value, which is
 	                               * large; its mod_revision says if it is newer */
 	const struct kv_record *alloc;
-	const struct kv_record *record; /* book_expect, book_put */
+	const struct kv_record *record; /* book_expect, book_put, book_delete */
 };
 
 /* False: this can not be the answer to that book. Borrows from result. */

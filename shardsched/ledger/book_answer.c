@@ -75,11 +75,27 @@ static bool is_ours(const struct book *book, const struct book_entry *entry,
 	return !marked;
 }
 
+/* Of the one entry that compares all keys with a prefix. */
+static enum book_verdict judge_since(const struct book *book,
+                                     const struct book_entry *entry,
+                                     const struct kv_txn_result *txn)
+{
+	const struct kv_get_result *get = &txn->results[entry->otherwise].get;
+
+	for (size_t i = 0; i < get->count; i++)
+		if (get->records[i].create_revision >=
+		    book->compare[entry->compare].number)
+			return BOOK_NEWER;
+	return BOOK_SAME;
+}
+
 static enum book_verdict judge(const struct book *book, const struct book_entry *entry,
                                const struct kv_txn_result *txn)
 {
 	bool same = true, gone = true;
 
+	if (entry->kind == BOOK_SINCE)
+		return judge_since(book, entry, txn);
 	for (unsigned i = 0; i < entry->compares; i++) {
 		const struct kv_compare *compare = &book->compare[entry->compare + i];
 		const struct kv_record *record = find(entry, txn, compare->keys.from);
@@ -134,6 +150,7 @@ static void place(const struct book_entry *entry, const struct kv_txn_result *tx
 	case BOOK_KEY:
 		out->record = only(&got[0]);
 		return;
+	case BOOK_SINCE:
 	case BOOK_BUMP:
 		return;
 	}

@@ -540,6 +540,59 @@ T_CASE(other_keys_are_expected_and_put)
 	down();
 }
 
+T_CASE(another_key_goes_as_it_was_seen)
+{
+	int64_t rev;
+
+	up();
+	rev = kit_put(&kit, "/budgets/web/b", "1");
+	T_TRUE(book_delete(&book, L("/budgets/web/b"), rev));
+	(void)kit_put(&kit, "/budgets/web/b", "2");
+	T_TRUE(!commit());
+	T_EQ(found(0).verdict, BOOK_NEWER);
+	rev = found(0).record->mod_revision;
+	begin();
+	T_TRUE(book_delete(&book, L("/budgets/web/b"), rev));
+	T_TRUE(commit());
+	T_TRUE(value_at("/budgets/web/b") == NULL);
+	T_TRUE(!commit()); /* sent again, it did not go by us */
+	T_EQ(found(0).verdict, BOOK_GONE);
+	down();
+}
+
+T_CASE(what_was_made_since_is_seen_and_what_changed_is_not)
+{
+	int64_t rev;
+
+	up();
+	T_TRUE(book_expect_none_since(&book, L("/budgets/web/"), 1));
+	T_TRUE(book_put(&book, L("/groups/web/t"), 0, L("1")));
+	T_TRUE(commit());
+	(void)kit_put(&kit, "/budgets/web/a", "1");
+	rev = kit_put(&kit, "/budgets/web/b", "1");
+	(void)kit_put(&kit, "/budgets/web/a", "2");
+	(void)kit_put(&kit, "/budgets/webs/b", "1");
+	begin();
+	T_TRUE(book_expect_none_since(&book, L("/budgets/web/"), rev));
+	T_TRUE(book_put(&book, L("/groups/web/u"), 0, L("1")));
+	T_TRUE(commit());
+	begin();
+	T_TRUE(book_expect_none_since(&book, L("/budgets/web/"), rev - 1));
+	T_TRUE(book_put(&book, L("/groups/web/w"), 0, L("1")));
+	T_TRUE(!commit());
+	T_EQ(found(0).verdict, BOOK_NEWER);
+	T_TRUE(found(0).record == NULL);
+	T_EQ(found(1).verdict, BOOK_SAME);
+	T_TRUE(value_at("/groups/web/w") == NULL);
+	begin();
+	T_TRUE(book_expect_none_since(&book, L("/budgets/web/"), rev));
+	T_TRUE(book_put(&book, L("/groups/web/u"), 0, L("1")));
+	T_TRUE(!commit());
+	T_EQ(found(0).verdict, BOOK_SAME);
+	T_EQ(found(1).verdict, BOOK_OURS);
+	down();
+}
+
 T_CASE(an_answer_to_something_else_is_no_answer)
 {
 	struct book_pod pod = app();
@@ -588,7 +641,7 @@ static bool add_any(unsigned i, struct pl_span value)
 	node.name = pod.name;
 	old.pod = pod;
 	old.state_rev = i % 2 == 0 ? 0 : INT64_MAX;
-	switch (i % 8) {
+	switch (i % 10) {
 	case 0:
 		return book_submit(&book, &pod, 7, value);
 	case 1:
@@ -602,6 +655,10 @@ static bool add_any(unsigned i, struct pl_span value)
 		return book_put_node(&book, &node, INT64_MAX, INT64_MAX, value, value);
 	case 6:
 		return book_delete_node(&book, &node, INT64_MAX, INT64_MAX);
+	case 7:
+		return book_delete(&book, pod.name, INT64_MAX);
+	case 8:
+		return book_expect_none_since(&book, pod.name, INT64_MAX - 1);
 	default:
 		return book_put(&book, pod.name, INT64_MAX, value);
 	}
@@ -620,7 +677,7 @@ static void check_counts(const struct book *before)
 static void fill(unsigned kind, unsigned want)
 {
 	book_begin(&book, &arena, no_limits);
-	for (unsigned i = 0; add_any(8 * i + kind, L("v")); i++)
+	for (unsigned i = 0; add_any(10 * i + kind, L("v")); i++)
 		T_TRUE(i < want);
 	T_EQ(book.entries, want);
 	T_EQ(book.code, PL_OK);

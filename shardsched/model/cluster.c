@@ -109,22 +109,26 @@ enum pl_code budget_parse(struct parse *parse, struct pl_span json, struct budge
 {
 	struct budget made = {0};
 	struct draft_selector selector;
-	struct pl_json status, names;
+	struct draft_budget_rule rule;
+	struct pl_json spec, status, names;
 	uint32_t count = 0;
 	enum pl_code code;
 
 	parse_begin(parse, json, err);
-	selector = reader_selector(&parse->reader,
-	                           reader_object(&parse->reader, parse->root, "spec"),
-	                           "selector");
+	spec = reader_object(&parse->reader, parse->root, "spec");
+	selector = reader_selector(&parse->reader, spec, "selector");
+	rule = reader_budget_rule(&parse->reader, spec);
+	made.rule = budget_rule_of(&rule);
 	status = reader_object(&parse->reader, parse->root, "status");
 	made.allowed = reader_int32(&parse->reader, status, "disruptionsAllowed");
 	made.healthy = reader_int32(&parse->reader, status, "currentHealthy");
 	made.desired = reader_int32(&parse->reader, status, "desiredHealthy");
 	made.expected = reader_int32(&parse->reader, status, "expectedPods");
 	names = disrupted_of(parse, status, &count);
-	if (parse_checks(parse, VALIDATE_SUBDOMAIN, true))
+	if (parse_checks(parse, VALIDATE_SUBDOMAIN, true)) {
 		validate_selector(&parse->check, "spec.selector", &selector);
+		validate_budget_rule(&parse->check, &rule);
+	}
 	if (parse_makes(parse)) {
 		made.namespace = maker_text(&parse->maker, parse->meta.namespace);
 		made.name = maker_text(&parse->maker, parse->meta.name);
@@ -160,6 +164,12 @@ bool budget_protects(const struct strings *strings, const struct budget *budget,
 		if (budget->disrupted[i] == pod)
 			return false;
 	return true;
+}
+
+bool budget_covers(const struct strings *strings, const struct budget *budget,
+                   const struct labels *labels)
+{
+	return selector_matches(strings, budget->selector, labels);
 }
 
 /* Services and replication controllers select by a plain map, and an empty one

@@ -5,6 +5,7 @@
 #ifndef SHARDSCHED_MODEL_CLUSTER_H
 #define SHARDSCHED_MODEL_CLUSTER_H
 
+#include "shardsched/model/budget_rule.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/model/selector.h"
 
@@ -25,7 +26,8 @@ struct budget {
 	uint32_t namespace;
 	uint32_t name;
 	const struct selector *selector; /* null and empty ones protect nobody */
-	int32_t allowed;                 /* disruptions */
+	struct budget_rule rule;
+	int32_t allowed; /* disruptions */
 	int32_t healthy;
 	int32_t desired;
 	int32_t expected;
@@ -61,9 +63,15 @@ void priority_class_drop(struct model *model, struct priority_class *priority);
 PL_NODISCARD enum pl_code budget_parse(struct parse *parse, struct pl_span json,
                                        struct budget *out, struct pl_err *err);
 void budget_drop(struct model *model, struct budget *budget);
-/* A pod of that name, with those labels, in the budget's namespace. */
+/* A pod of that name, with those labels, in the budget's namespace: as kube-scheduler's
+ * preemption asks, to which an empty selector is none, and who was granted already does
+ * not count. */
 bool budget_protects(const struct strings *strings, const struct budget *budget,
                      uint32_t pod, const struct labels *labels);
+/* Pods with these labels, in its namespace, are counted: as the eviction API has it, to
+ * which an empty selector is every pod. */
+bool budget_covers(const struct strings *strings, const struct budget *budget,
+                   const struct labels *labels);
 
 PL_NODISCARD enum pl_code workload_parse(struct parse *parse, enum workload_kind kind,
                                          struct pl_span json, struct workload *out,
