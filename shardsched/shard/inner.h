@@ -95,7 +95,9 @@ struct sched_node {
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	struct pl_list ending;  /* pods that are to leave, by link */
 	struct pl_list tainted; /* it has NoExecute among its taints */
-	int64_t tainted_ms;     /* since when, on the wall's clock */
+	int64_t tainted_ms;     /* since when, on the wall's clock; 0: to be looked at */
+	int64_t tainted_said;   /* what its taints said of that */
+	int64_t tainted_from;   /* the same moment, on the clock of now_ms */
 	uint32_t waiting_count;
 	uint32_t bundled; /* of these */
 	uint8_t call;     /* its number and one; 0: in none */

@@ -42,6 +42,7 @@ struct rig {
 	struct sched *sched;
 	struct pl_err err;
 	uint64_t now_ms;
+	int64_t wall_off_ms; /* its wall clock is set wrong by so much */
 	int64_t epoch;
 	bool owned[RIG_PARTITIONS];
 	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
@@ -488,7 +489,8 @@ static inline void rig_run(struct rig *rig)
 {
 	struct sched_action action;
 
-	sched_run(rig->sched, rig->now_ms, 1763715600000 + (int64_t)rig->now_ms, 64);
+	sched_run(rig->sched, rig->now_ms,
+	          1763715600000 + (int64_t)rig->now_ms + rig->wall_off_ms, 64);
 	while (sched_next(rig->sched, &action)) {
 		unsigned i = 0;
 

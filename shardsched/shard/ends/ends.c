@@ -87,11 +87,14 @@ enum state_end ends_of(const struct sched *sched, const struct sched_pod *pod)
 	                                                            : end;
 }
 
+/* Or it is others', and our node's taints drive it away. */
 static bool is_ours(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
+	bool may = part->owned ? part->open && !part->quiet
+	                       : (pod->flags & POD_TAINTED) != 0;
 
-	return part->owned && part->open && !part->quiet && pod->rev[FACT_STATE] != 0 &&
+	return may && pod->rev[FACT_STATE] != 0 &&
 	       (pod->flags & (POD_BAD_STATE | POD_REMOVED | POD_RESET)) == 0 &&
 	       pod->call == 0 && pod->place == POD_IDLE;
 }

@@ -377,7 +377,13 @@ void ends_stand(struct sched *sched, const struct call_item *item, int64_t revis
 
 void ends_unsend(const struct call_item *item)
 {
-	item->pod->call = 0;
-	item->pod->flags &= (uint16_t)~POD_RESET;
+	struct sched_pod *pod = item->pod;
+
+	pod->call = 0;
+	pod->flags &= (uint16_t)~POD_RESET;
+	if (item->epoch == 0) { /* others', and perhaps old: it is read again */
+		pod->flags &= (uint16_t)~POD_TAINTED;
+		pod->rev[FACT_STATE] = 0;
+	}
 	unmark(item);
 }

@@ -523,6 +523,85 @@ T_CASE(taints_that_go_in_time_move_nobody)
 	down();
 }
 
+#define GONE "{\"key\":\"gone\",\"effect\":\"NoExecute\""
+
+/* Who wrote when it was tainted is hours ahead, or we are behind. */
+T_CASE(a_taint_from_the_future_counts_from_now)
+{
+	up_tainted();
+	tainted_node(GONE ",\"timeAdded\":\"2031-01-01T00:00:00Z\"}");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+T_CASE(a_clock_that_is_set_moves_nobody_early)
+{
+	up_tainted();
+	tainted_node(GONE "}");
+	seconds(1);
+	rig.wall_off_ms = 3600 * 1000;
+	seconds(1);
+	T_STR(phase_of("c"), "Bound");
+	rig.wall_off_ms = -3600 * 1000;
+	seconds(1);
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* The shard has slept for long when the taint comes. */
+T_CASE(a_taint_is_first_seen_when_it_is_looked_at)
+{
+	up_tainted();
+	rig.now_ms += 60000;
+	tainted_node(GONE "}");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* The pods' own partition is another shard's. */
+T_CASE(pods_of_others_leave_a_tainted_node)
+{
+	up_tainted();
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	tainted_node(GONE "}");
+	seconds(2);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* What was read of it is old: somebody has asked it to go meanwhile. */
+T_CASE(pods_of_others_that_changed_are_read_again)
+{
+	up_tainted();
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	tainted_node(GONE "}");
+	seconds(1);
+	says("c", (struct say){STATE_ASK_NONE, STATE_ENDED_SUCCEEDED});
+	seconds(5);
+	T_STR(phase_of("c"), "Bound");
+	says("c", (struct say){STATE_ASK_NONE, STATE_ENDED_NOT});
+	seconds(5);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
 /* Its node's partition is another shard's, and nothing there is known here. */
 T_CASE(a_pod_leaves_a_node_of_others)
 {
