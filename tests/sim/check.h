@@ -69,7 +69,8 @@ extern const struct check check_acting, check_fence, check_epoch, check_settle, 
 	check_moves, check_lease, check_pin, check_stuck;
 
 /* Of nodes and pods; without any they have nothing to do. */
-extern const struct check check_room, check_place, check_rules, check_fsck, check_flow;
+extern const struct check check_room, check_place, check_rules, check_fsck, check_flow,
+	check_ends;
 
 /* Whether everything is placed that has to be; why not, otherwise (check_flow.c). */
 bool flow_is_done(struct world *world, char *why, size_t size);

@@ -9,6 +9,8 @@
 #include "tests/sim/naive.h"
 #include "tests/sim/world.h"
 
+enum { LATE_MS = 4000 };
+
 struct state {
 	uint64_t seen;
 };
@@ -29,18 +31,31 @@ static bool is_small_gang(const struct stock *stock, uint32_t i)
 	return count < SCENE_GANG_MIN;
 }
 
-/* A shard sees its own nodes: one of these has to take it, or it has to wait. */
+/* Whoever owns them: no node takes it, and it has to wait. */
 static bool is_out_of_reach(const struct world *world, uint32_t i)
 {
 	const struct stock *stock = world->stock;
-	const struct truth_owner *owner = world->truth.owner;
-	uint16_t shard = owner[stock->pod[i].partition].shard;
 
 	for (uint32_t n = 0; n < stock->nodes; n++)
-		if (owner[stock->node[n].partition].shard == shard &&
-		    naive_refuses(stock, n, i) == NULL && naive_has_room(stock, n, i))
+		if (naive_refuses(stock, n, i) == NULL && naive_has_room(stock, n, i))
 			return false;
 	return true;
+}
+
+/* It is where it may not be any more. */
+static bool overstays(const struct world *world, uint32_t i)
+{
+	const struct stock_pod *pod = &world->stock->pod[i];
+	const struct stock_node *node = &world->stock->node[pod->node];
+	uint64_t bears_s = scene_bears_s(i), from_ms = node->closed_ms;
+
+	if (!node->what.closed || bears_s == SCENE_FOR_EVER)
+		return false;
+	if (bears_s == 0)
+		return true;
+	if (pod->since_ms > from_ms)
+		from_ms = pod->since_ms;
+	return world->agenda.now_ms - from_ms > bears_s * 1000 + LATE_MS;
 }
 
 static bool is_served(const struct world *world, uint32_t i)
@@ -49,9 +64,9 @@ static bool is_served(const struct world *world, uint32_t i)
 	enum scene_kind kind = scene_kind(i);
 
 	if (pod->phase == STOCK_BOUND)
-		return true;
+		return pod->node != STOCK_NONE && !overstays(world, i);
 	if (pod->phase == STOCK_SUCCEEDED || pod->phase == STOCK_FAILED)
-		return clerk_has_run_pod(world->clerk, i);
+		return clerk_has_run_pod(world->clerk, i, pod->life);
 	if (pod->phase != STOCK_PENDING)
 		return false;
 	if (!scene_must_fit(kind))
@@ -75,6 +90,7 @@ static const char *phase_text(enum stock_phase phase)
 /* From then on nothing is excused any more. */
 static void unspoil(struct stock *stock)
 {
+	stock->rules_spoilt = false;
 	for (uint32_t i = 0; i < stock->nodes; i++)
 		stock->node[i].spoilt = false;
 	for (uint32_t i = 0; i < stock->pods; i++)
@@ -103,6 +119,11 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 			continue;
 		if (pod->has_spec && is_served(world, i))
 			continue;
+		if (pod->has_spec && pod->phase == STOCK_BOUND) {
+			(void)snprintf(why, size, "p-%u (%s) is on n-%u, which is closed",
+			               i, scene_kind_text[kind], pod->node);
+			return false;
+		}
 		(void)snprintf(why, size, "p-%u (%s) %s %s %s", i, scene_kind_text[kind],
 		               pod->has_spec ? "is" : "is not there, and",
 		               phase_text(pod->phase), pod->reason);

@@ -71,6 +71,15 @@ static void check_affinity(struct world *world, const struct obs *obs, uint32_t 
 		           elsewhere);
 }
 
+/* Comes in the same transaction, and may do so after all that it is judged with: it has
+ * no rule of its own. */
+static bool may_be_last(const struct stock *stock, uint32_t i, uint32_t k)
+{
+	return k != i && !scene_is_carrier(k) &&
+	       stock->pod[k].state_rev == stock->pod[i].state_rev &&
+	       scene_zone(stock->pod[k].node) == scene_zone(stock->pod[i].node);
+}
+
 /* How many more there are than in the emptiest domain. */
 static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool ending)
 {
@@ -80,7 +89,8 @@ static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool endi
 
 	around(stock, i, &from, &to);
 	for (uint32_t k = from; k < to; k++) {
-		if (k != i && !is_peer(stock, scene_group(i), k, ending))
+		if (k != i && (!is_peer(stock, scene_group(i), k, ending) ||
+		               may_be_last(stock, i, k)))
 			continue;
 		here += stock->pod[k].node == node;
 		count[scene_zone(stock->pod[k].node)]++;
@@ -144,15 +154,21 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 		check_anti(world, obs, i, false);
 		return;
 	case SCENE_ANTI_ZONE:
+	case SCENE_APART_ANTI:
 		check_anti(world, obs, i, true);
 		return;
 	case SCENE_AFFINITY:
+	case SCENE_APART_AFFINITY:
 		check_affinity(world, obs, i);
 		return;
 	case SCENE_SPREAD_HOST:
 	case SCENE_SPREAD_ZONE:
 		if (!blurred)
 			check_spread(world, obs, i, scene_kind(i) == SCENE_SPREAD_ZONE);
+		return;
+	case SCENE_APART_SPREAD:
+		if (!blurred && scene_is_carrier(i))
+			check_spread(world, obs, i, true);
 		return;
 	case SCENE_GANG:
 		check_gang(world, obs, i);
@@ -164,6 +180,7 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 	case SCENE_PORT:
 	case SCENE_FILL:
 	case SCENE_HIGH:
+	case SCENE_BEARS:
 	case SCENE_NEVER:
 	case SCENE_KINDS:
 		return;
@@ -175,7 +192,7 @@ static void see(struct world *world, void *me, const struct obs *obs)
 	const struct stock *stock = world->stock;
 	struct state *state = me;
 
-	if (obs->what != OBS_STOCK || obs->whose <= 0)
+	if (obs->what != OBS_STOCK || obs->whose <= 0 || stock->rules_spoilt)
 		return;
 	state->seen++;
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {

@@ -19,7 +19,7 @@ static bool is_busy(const struct clerk *clerk)
 {
 	return clerk->submit != NULL || clerk->removal.wishes != NULL ||
 	       clerk->change != NULL || clerk->editing || clerk->fsck != NULL ||
-	       clerk->mend != NULL;
+	       clerk->mend != NULL || clerk->moves.wishes != NULL;
 }
 
 static void on_closed(void *ctx)
@@ -37,6 +37,75 @@ static void go(struct clerk *clerk)
 	}
 }
 
+static void cancel_all(struct clerk *clerk)
+{
+	struct wishes *const wishes[] = {clerk->removal.wishes, clerk->members.wishes,
+	                                 clerk->moves.wishes};
+
+	if (clerk->submit != NULL)
+		submit_cancel(clerk->submit);
+	if (clerk->change != NULL)
+		nodes_cancel(clerk->change);
+	for (unsigned i = 0; i < sizeof wishes / sizeof wishes[0]; i++)
+		if (wishes[i] != NULL)
+			wishes_cancel(wishes[i]);
+}
+
+/* -- it dies, and comes back ---------------------------------------------------- */
+
+static void clerk_connect(struct clerk *clerk)
+{
+	struct world *world = clerk->world;
+	struct simlink calm = {.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
+
+	clerk->sim = simkv_new(&(struct simkv_opts){
+		.agenda = &world->agenda,
+		.depot = &world->depot,
+		.story = &world->story,
+		.name = "clerk",
+		.whose = DEPOT_CLERK,
+		.clock = {.true_ms = world->agenda.now_ms, .local_ms = 5000},
+		.link = world->calm ? calm : world->plan.link,
+		.seed = pl_rng_next(&world->rng),
+		.counts = &world->counts});
+	clerk->kv = simkv_kv(clerk->sim);
+}
+
+/* What it has sent arrives, or not; nothing that it wanted to do next is done. */
+void clerk_crash(struct clerk *clerk)
+{
+	struct world *world = clerk->world;
+
+	if (clerk->dead || clerk->leaving)
+		return;
+	STORY(&world->story, "clerk", "dies%s", is_busy(clerk) ? ", half-way" : "");
+	world_hit(world, COVER_CLERK_CRASH);
+	if (is_busy(clerk))
+		world_hit(world, COVER_CLERK_CRASH_BUSY);
+	clerk->dead = true;
+	clerk->drain.node = STOCK_NONE;
+	clerk->again_ms = world->agenda.now_ms + 1 + world_below(world, 3000);
+	cancel_all(clerk);
+	if (clerk->fsck != NULL && clerk->mend == NULL)
+		fsck_cancel(clerk->fsck);
+	if (clerk->mend != NULL)
+		mend_cancel(clerk->mend);
+	simkv_crash(clerk->sim);
+}
+
+/* When nothing is left of it. */
+static void come_back(struct clerk *clerk)
+{
+	if (!clerk->closed || clerk->world->agenda.now_ms < clerk->again_ms) {
+		go(clerk);
+		return;
+	}
+	STORY(&clerk->world->story, "clerk", "is back");
+	simkv_free(clerk->sim);
+	clerk->dead = clerk->closing = clerk->closed = false;
+	clerk_connect(clerk);
+}
+
 static void on_next(void *ctx)
 {
 	struct clerk *clerk = ctx;
@@ -49,8 +118,14 @@ static void on_next(void *ctx)
 		resting = true;
 	agenda_set(&world->agenda, &clerk->next,
 	           world->agenda.now_ms + 1 + world_below(world, 2 * gap));
-	if (!clerk->leaving)
+	if (clerk->dead) {
+		come_back(clerk);
+		return;
+	}
+	if (!clerk->leaving) {
 		clerk_members(clerk);
+		clerk_drain_step(clerk);
+	}
 	if (clerk->leaving)
 		go(clerk);
 	else if (clerk->calm == CALM_NOT)
@@ -75,20 +150,11 @@ struct clerk *clerk_open(struct world *world)
 		clerk->node[i].what = scene_node_first(scene, i);
 	for (uint32_t i = 0; i < clerk->pods; i++)
 		clerk->pod[i].what = scene_pod_first(i);
-	clerk->removal.clerk = clerk->members.clerk = clerk;
+	clerk->removal.clerk = clerk->members.clerk = clerk->moves.clerk = clerk;
+	clerk->drain.node = STOCK_NONE;
 	model_init(&clerk->model);
 	pl_arena_init(&clerk->arena, ARENA_CHUNK, ARENA_MAX);
-	clerk->sim = simkv_new(&(struct simkv_opts){
-		.agenda = &world->agenda,
-		.depot = &world->depot,
-		.story = &world->story,
-		.name = "clerk",
-		.whose = DEPOT_CLERK,
-		.clock = {.true_ms = world->agenda.now_ms, .local_ms = 5000},
-		.link = world->plan.link,
-		.seed = pl_rng_next(&world->rng),
-		.counts = &world->counts});
-	clerk->kv = simkv_kv(clerk->sim);
+	clerk_connect(clerk);
 	agenda_item_init(&clerk->next, on_next, clerk);
 	agenda_set(&world->agenda, &clerk->next, world->agenda.now_ms + 1);
 	return clerk;
@@ -100,12 +166,7 @@ void clerk_calm(struct clerk *clerk)
 	*simkv_link(clerk->sim) =
 		(struct simlink){.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
 	clerk->calm = CALM_REST; /* what comes next is the check */
-	if (clerk->submit != NULL)
-		submit_cancel(clerk->submit);
-	if (clerk->removal.wishes != NULL)
-		wishes_cancel(clerk->removal.wishes);
-	if (clerk->change != NULL)
-		nodes_cancel(clerk->change);
+	cancel_all(clerk);
 }
 
 /* A check is left to end: a lease that was granted to one that was canceled would stay
@@ -122,7 +183,12 @@ void clerk_leave(struct clerk *clerk)
 
 bool clerk_has_left(const struct clerk *clerk)
 {
-	return clerk == NULL || clerk->closed;
+	return clerk == NULL || (clerk->leaving && clerk->closed);
+}
+
+void clerk_set_wall(struct clerk *clerk, int64_t ahead_ms)
+{
+	clerk->wall_ms = ahead_ms;
 }
 
 void clerk_free(struct clerk *clerk)
@@ -146,9 +212,9 @@ bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod)
 	return clerk->pod[pod].wanted && !clerk->pod[pod].removed;
 }
 
-bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod)
+bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod, uint32_t life)
 {
-	return clerk->pod[pod].over;
+	return life < SCENE_LIVES && (clerk->pod[pod].over >> life & 1) != 0;
 }
 
 bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod)

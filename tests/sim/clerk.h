@@ -22,10 +22,14 @@ void clerk_free(struct clerk *clerk); /* it has left; NULL does nothing */
 bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod);
 /* It was asked for its removal. */
 bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod);
-/* It may have ended by itself. */
-bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod);
+/* In that life it may have ended by itself. */
+bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod, uint32_t life);
 /* A check found nothing, since calm, and everything was mended and submitted. */
 bool clerk_is_content(const struct clerk *clerk, char *why, size_t size);
+/* Dies at this moment, whatever it is at, and is started again after a while. */
+void clerk_crash(struct clerk *clerk);
+/* Its wall clock is ahead by so much. */
+void clerk_set_wall(struct clerk *clerk, int64_t ahead_ms);
 /* The connection breaks. */
 void clerk_break(struct clerk *clerk, bool forget);
 

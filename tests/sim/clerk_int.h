@@ -19,7 +19,8 @@ enum {
 struct clerk_pod {
 	struct scene_pod what; /* as it was submitted last */
 	bool wanted, removed;
-	bool over; /* it has run, and ended by itself */
+	uint64_t over; /* lives that have run, and ended by themselves, a bit each: a
+	                * restored store may show any of them again */
 };
 
 /* Something that is said of a pod, by who runs it or who wants it gone. */
@@ -27,6 +28,7 @@ struct clerk_word {
 	uint32_t pod;
 	enum wish_verb verb;
 	enum state_ended ended;
+	uint32_t node; /* only while it is there; STOCK_NONE: wherever */
 };
 
 /* Some of these at once. */
@@ -36,6 +38,14 @@ struct clerk_errand {
 	struct clerk_word word[CLERK_WORDS];
 	uint32_t count, next;
 	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char cluster[SCENE_NAME_SIZE], node[SCENE_NAME_SIZE];
+};
+
+/* A node that is emptied, as placet nodes drain does it. */
+struct clerk_drain {
+	uint32_t node; /* STOCK_NONE: not at it */
+	bool cordoned;
+	uint64_t until_ms; /* then it is given up */
 };
 
 struct clerk_node {
@@ -74,7 +84,11 @@ struct clerk {
 	uint32_t edited;
 	struct scene_pod edit;
 
-	struct clerk_errand removal, members;
+	struct clerk_errand removal, members, moves;
+	struct clerk_drain drain;
+	int64_t wall_ms; /* its wall clock is ahead by so much */
+	bool dead; /* it has crashed, and is put together again when all has ended */
+	uint64_t again_ms; /* not before that */
 
 	enum clerk_calm calm;
 	bool content;
@@ -89,10 +103,16 @@ struct clerk {
 /* Why it is not content. */
 PL_PRINTF(2, 3) void clerk_note(struct clerk *clerk, const char *fmt, ...);
 
+/* clerk_drain.c: now and then, while one is emptied; a new one */
+void clerk_drain_step(struct clerk *clerk);
+void clerk_drain_begin(struct clerk *clerk);
+
 /* clerk_wish.c: false, it goes on already */
 void clerk_submit(struct clerk *clerk);
 void clerk_change(struct clerk *clerk, enum nodes_verb verb);
 void clerk_edit(struct clerk *clerk, uint32_t pod);
+/* From the next apply on. */
+void clerk_close_node(struct clerk *clerk, uint32_t node);
 /* So many more, from there, that are not submitted yet. */
 void clerk_wish(struct clerk *clerk);
 
@@ -105,5 +125,7 @@ void clerk_errand_go(struct clerk_errand *errand);
 
 /* clerk_mend.c: the next step; called when the last one has ended */
 void clerk_mend_step(struct clerk *clerk);
+/* The store is looked at, and what can be derived is mended. */
+void clerk_check(struct clerk *clerk);
 
 #endif

@@ -20,6 +20,14 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	                     .name = pl_span_str(errand->name),
 	                     .at = WISH_BY_NAME,
 	                     .ended = word->ended};
+	if (word->node == STOCK_NONE)
+		return PL_OK;
+	scene_node_cluster(&errand->clerk->world->plan.scene, word->node,
+	                   errand->cluster);
+	scene_node_name(word->node, errand->node);
+	out->cluster = pl_span_str(errand->cluster);
+	out->node = pl_span_str(errand->node);
+	out->reason = PL_SPAN_LIT("drained");
 	return PL_OK;
 }
 
@@ -53,7 +61,8 @@ void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb 
                       enum state_ended ended)
 {
 	if (errand->count < CLERK_WORDS)
-		errand->word[errand->count++] = (struct clerk_word){pod, verb, ended};
+		errand->word[errand->count++] =
+			(struct clerk_word){pod, verb, ended, STOCK_NONE};
 }
 
 void clerk_errand_go(struct clerk_errand *errand)
@@ -75,6 +84,14 @@ void clerk_errand_go(struct clerk_errand *errand)
 		PL_UNREACHABLE("no memory");
 }
 
+static void is_over(struct clerk *clerk, uint32_t i)
+{
+	uint32_t life = clerk->world->stock->pod[i].life;
+
+	if (life < SCENE_LIVES)
+		clerk->pod[i].over |= UINT64_C(1) << life;
+}
+
 /* Who was asked to end has ended. */
 static void confirm(struct clerk *clerk, struct clerk_errand *errand)
 {
@@ -90,7 +107,8 @@ static void confirm(struct clerk *clerk, struct clerk_errand *errand)
 		    (clerk->calm == CALM_NOT && world_chance(clerk->world, 3, 4)))
 			continue;
 		failed = world_chance(clerk->world, 1, 4);
-		clerk->pod[i].over = clerk->pod[i].over || failed;
+		if (failed)
+			is_over(clerk, i);
 		clerk_errand_add(errand, i, WISH_ENDED,
 		                 failed ? STATE_ENDED_FAILED : STATE_ENDED_GONE);
 	}
@@ -112,7 +130,7 @@ static void disturb(struct clerk *clerk, struct clerk_errand *errand)
 		return;
 	}
 	if (ended != STATE_ENDED_GONE)
-		clerk->pod[i].over = true;
+		is_over(clerk, i);
 	clerk_errand_add(errand, i, WISH_ENDED, ended);
 }
 

@@ -33,7 +33,8 @@ static void on_mended(void *ctx, const struct mend_told *told)
 	struct clerk *clerk = ctx;
 
 	if (told->outcome == MEND_DONE)
-		world_hit(clerk->world, COVER_MENDED);
+		world_hit(clerk->world,
+		          clerk->calm == CALM_NOT ? COVER_MENDED_EARLY : COVER_MENDED);
 	STORY(&clerk->world->story, "fsck", "repairs " PL_SPAN_FMT "%s%s",
 	      PL_SPAN_ARG(told->key), told->outcome == MEND_REFUSED ? ": not, " : "",
 	      told->outcome == MEND_REFUSED ? told->why : "");
@@ -81,13 +82,12 @@ static void on_checked(void *ctx, int64_t revision, const struct pl_err *err)
 	clerk->fsck = NULL;
 }
 
-static void check(struct clerk *clerk)
+void clerk_check(struct clerk *clerk)
 {
 	struct world *world = clerk->world;
 	struct fsck_opts opts = {.partitions = world->plan.partitions,
 	                         .by = PL_SPAN_LIT("the clerk"),
-	                         .wall_ms =
-	                                 (int64_t)(world->wall_ms + world->agenda.now_ms),
+	                         .wall_ms = world_wall_ms(world) + clerk->wall_ms,
 	                         .seed = pl_rng_next(&world->rng) | 1,
 	                         .page_keys = 1 + (uint32_t)world_below(world, 2000),
 	                         .timeout_ms = CLERK_CALL_MS,
@@ -112,6 +112,8 @@ static void all_nodes(struct clerk *clerk)
 
 		clerk->node[i].what = scene_node_first(&clerk->world->plan.scene, i);
 		clerk->node[i].what.version = version;
+		if (scene_stays_closed(i) && i < clerk->world->plan.scene.nodes)
+			clerk_close_node(clerk, i);
 		clerk->node[i].wanted = true;
 		clerk->changes.at[clerk->changes.count++] = i;
 	}
@@ -155,7 +157,7 @@ void clerk_mend_step(struct clerk *clerk)
 		break;
 	case CALM_REST:
 		clerk->calm = CALM_FSCK;
-		check(clerk);
+		clerk_check(clerk);
 		break;
 	case CALM_FSCK:
 		clerk->calm = CALM_NODES;

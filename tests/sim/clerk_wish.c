@@ -101,8 +101,9 @@ static void wish_pods(struct clerk *clerk)
 			clerk->fresh++;
 		if (clerk->pod[pod].removed && clerk->removal.wishes == NULL &&
 		    clerk->members.wishes == NULL && !world->stock->pod[pod].has_spec &&
-		    !world->stock->pod[pod].spoilt) {
-			clerk->pod[pod].removed = clerk->pod[pod].over = false;
+		    !world->stock->pod[pod].spoilt &&
+		    clerk->pod[pod].what.life + 1 < SCENE_LIVES) {
+			clerk->pod[pod].removed = false;
 			clerk->pod[pod].what.life++;
 		}
 		if (clerk->pod[pod].removed || list->count == clerk->pods)
@@ -286,6 +287,17 @@ void clerk_change(struct clerk *clerk, enum nodes_verb verb)
 		PL_UNREACHABLE("no memory");
 }
 
+/* Who closes one says since when, by his own clock, or leaves that to whoever sees it. */
+void clerk_close_node(struct clerk *clerk, uint32_t node)
+{
+	struct scene_node *what = &clerk->node[node].what;
+
+	what->closed = true;
+	what->closed_ms = 0;
+	if (world_chance(clerk->world, 1, 2))
+		what->closed_ms = world_wall_ms(clerk->world) + clerk->wall_ms;
+}
+
 static void change_one(struct clerk *clerk, uint32_t node)
 {
 	struct scene_node *what = &clerk->node[node].what;
@@ -301,6 +313,13 @@ static void change_one(struct clerk *clerk, uint32_t node)
 		what->pods = 1 + (int64_t)world_below(clerk->world, 14);
 	if (world_chance(clerk->world, 1, 3))
 		what->cordoned = !what->cordoned;
+	if (what->closed && world_chance(clerk->world, 1, 2)) {
+		what->closed = false;
+		world_hit(clerk->world, COVER_OPENED_AGAIN);
+	} else if (!what->closed && world_chance(clerk->world, 1, 3)) {
+		clerk_close_node(clerk, node);
+		world_hit(clerk->world, COVER_CLOSED);
+	}
 }
 
 static void wish_nodes(struct clerk *clerk)
@@ -357,4 +376,8 @@ void clerk_wish(struct clerk *clerk)
 		wish_edit(clerk);
 	else if (wish >= 85 && wish < 92 && clerk->removal.wishes == NULL)
 		wish_fewer(clerk);
+	else if (wish >= 92 && wish < 96 && clerk->drain.node == STOCK_NONE)
+		clerk_drain_begin(clerk);
+	else if (wish >= 96 && wish < 98 && clerk->fsck == NULL)
+		clerk_check(clerk);
 }

@@ -9,109 +9,127 @@
 #include <stdio.h>
 
 /* X(name, text, wanted): wanted, a long mixed run must have it. */
-#define COVER_MAP(X)                                                   \
-	X(PAUSE, "pauses", 1)                                          \
-	X(PAUSE_LONG, "pauses beyond the TTL", 1)                      \
-	X(SUSPEND, "suspended machines", 1)                            \
-	X(CRASH, "crashes", 1)                                         \
-	X(RESTART, "restarts with the same id", 1)                     \
-	X(RESTART_NEW, "restarts with another id", 1)                  \
-	X(TWIN, "second processes with an id in use", 1)               \
-	X(LEAVE, "graceful ends", 1)                                   \
-	X(CUT, "cuts", 1)                                              \
-	X(CUT_ONE_WAY, "cuts of one way only", 1)                      \
-	X(BREAK, "broken connections", 1)                              \
-	X(DRIFT, "drifting clocks", 1)                                 \
-	X(JUMP, "clock jumps", 1)                                      \
-	X(LEADER_LOSS, "leaders lost", 1)                              \
-	X(SLOW, "slow stores", 1)                                      \
-	X(FULL, "full stores", 1)                                      \
-	X(COMPACT, "compactions at the newest revision", 1)            \
-	X(RESTORE, "restored snapshots", 1)                            \
-	X(INCARNATION, "incarnations rewritten", 1)                    \
-	X(EVICT, "leases revoked by operators", 1)                     \
-	X(DRAIN, "drains and undrains", 1)                             \
-	X(CONFIG_GOOD, "configurations written", 1)                    \
-	X(CONFIG_BAD, "bad configurations by hand", 1)                 \
-	X(HAND_DELETE, "owner keys deleted by hand", 1)                \
-	X(HAND_GARBLE, "owner keys garbled by hand", 1)                \
-	X(PIN, "pins", 1)                                              \
-	X(LOST_REQUEST, "requests lost", 1)                            \
-	X(LOST_ANSWER, "answers lost", 1)                              \
-	X(LATE, "requests that came too late", 1)                      \
-	X(HELD, "messages held by cuts", 1)                            \
-	X(UNKNOWN, "writes with an unknown outcome", 1)                \
-	X(UNHEARD_YES, "transactions that stood, and nobody heard", 1) \
-	X(UNHEARD_NO, "transactions that failed, and nobody heard", 1) \
-	X(REWOUND, "rewinds noticed by clients", 1)                    \
-	X(BUSY, "starts refused for want of room", 1)                  \
-	X(OWN, "partitions taken", 1)                                  \
-	X(QUIESCE, "hand-overs begun", 1)                              \
-	X(HANDED_OVER, "partitions handed over", 1)                    \
-	X(LOST_GONE, "partitions lost: key gone", 1)                   \
-	X(LOST_SESSION, "partitions lost: session down", 1)            \
-	X(LOST_FENCED, "partitions lost: fenced", 1)                   \
-	X(LOST_REWOUND, "partitions lost: rewound", 1)                 \
-	X(QUIET_LATE, "hand-overs whose work ended late or never", 1)  \
-	X(DECIDE, "decisions", 1)                                      \
-	X(WRITE, "writes applied", 1)                                  \
-	X(FENCED, "writes fenced by the store", 1)                     \
-	X(BARRED, "writes barred before they were sent", 1)            \
-	X(DOUBT, "sessions in doubt", 1)                               \
-	X(DOWN, "sessions down", 1)                                    \
-	X(REFUSED, "shards refused: id in use", 1)                     \
-	X(GARBLED, "garbled keys reported", 1)                         \
-	X(CONFIG_APPLIED, "configurations applied", 1)                 \
-	X(CONFIG_REFUSED, "configurations refused", 1)                 \
-	X(LEAD, "leaderships", 1)                                      \
-	X(BALANCED, "tables of weights written", 1)                    \
-	X(COMPACTED, "compactions by the janitor", 1)                  \
-	X(SWEPT, "keys removed by the janitor", 1)                     \
-	X(SETTLED, "settlings", 1)                                     \
-	X(OPENED, "partitions whose pods are placed", 1)               \
-	X(TAKEN_WAITING, "partitions taken whose pods wait", 1)        \
-	X(FEED_LOST, "lists of a partition made again", 1)             \
-	X(DECIDED, "decisions that found a node", 1)                   \
-	X(PLACED, "placements that stand", 1)                          \
-	X(CONFLICT, "placements decided again after a conflict", 1)    \
-	X(ECHO, "echoes of own commits", 1)                            \
-	X(TXN_FAILED, "commits that a compare refused", 1)             \
-	X(TXN_UNKNOWN, "commits with an unknown outcome", 1)           \
-	X(TXN_FENCED, "commits fenced", 1)                             \
-	X(BOUND_BASIC, "pods bound: basic", 1)                         \
-	X(BOUND_NODEAFFINITY, "pods bound: node affinity", 1)          \
-	X(BOUND_SELECTOR, "pods bound: node selector", 1)              \
-	X(BOUND_TOLERATES, "pods bound: tolerations", 1)               \
-	X(BOUND_PORT, "pods bound: host ports", 1)                     \
-	X(BOUND_SPREAD_ZONE, "pods bound: zone spread", 1)             \
-	X(BOUND_SPREAD_HOST, "pods bound: host spread", 1)             \
-	X(BOUND_AFFINITY, "pods bound: zone affinity", 1)              \
-	X(BOUND_ANTI_HOST, "pods bound: host anti-affinity", 1)        \
-	X(BOUND_ANTI_ZONE, "pods bound: zone anti-affinity", 1)        \
-	X(BOUND_STATEFUL, "pods bound: statefulsets", 1)               \
-	X(BOUND_GANG, "pods bound: gangs", 1)                          \
-	X(BOUND_FILL, "pods bound: low priority", 1)                   \
-	X(BOUND_HIGH, "pods bound: high priority", 1)                  \
-	X(SUBMITTED, "pods submitted", 1)                              \
-	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)        \
-	X(EDITED, "waiting pods edited", 1)                            \
-	X(REMOVED, "waiting pods removed", 1)                          \
-	X(TERMINATING, "placed pods asked to end", 1)                  \
-	X(ASKED_EVICT, "placed pods asked to move", 1)                 \
-	X(SAID_ENDED, "pods said to run no more", 1)                   \
-	X(LEFT, "places given back", 1)                                \
-	X(NODE_CREATED, "nodes created", 1)                            \
-	X(NODE_CHANGED, "nodes changed", 1)                            \
-	X(NODE_DELETED, "nodes deleted", 1)                            \
-	X(NODE_REFUSED, "changes of nodes refused", 1)                 \
-	X(SPOIL_ALLOC, "allocs spoilt by hand", 1)                     \
-	X(SPOIL_STATE, "states spoilt by hand", 1)                     \
-	X(SPOIL_SPEC, "specs spoilt by hand", 1)                       \
-	X(STRAY, "keys that mean nothing", 1)                          \
-	X(FSCK_FOUND, "findings of fsck", 1)                           \
-	X(FSCK_CLEAN, "fsck runs without any", 1)                      \
-	X(MENDED, "repairs by fsck", 1)                                \
-	X(SET_ASIDE, "keys set aside as garbage", 1)                   \
+#define COVER_MAP(X)                                                              \
+	X(PAUSE, "pauses", 1)                                                     \
+	X(PAUSE_LONG, "pauses beyond the TTL", 1)                                 \
+	X(SUSPEND, "suspended machines", 1)                                       \
+	X(CRASH, "crashes", 1)                                                    \
+	X(RESTART, "restarts with the same id", 1)                                \
+	X(RESTART_NEW, "restarts with another id", 1)                             \
+	X(TWIN, "second processes with an id in use", 1)                          \
+	X(LEAVE, "graceful ends", 1)                                              \
+	X(CUT, "cuts", 1)                                                         \
+	X(CUT_ONE_WAY, "cuts of one way only", 1)                                 \
+	X(BREAK, "broken connections", 1)                                         \
+	X(DRIFT, "drifting clocks", 1)                                            \
+	X(JUMP, "clock jumps", 1)                                                 \
+	X(WALL, "wall clocks set wrong, or right again", 1)                       \
+	X(WALL_APART, "states written by clocks a minute apart or more", 1)       \
+	X(LEADER_LOSS, "leaders lost", 1)                                         \
+	X(SLOW, "slow stores", 1)                                                 \
+	X(FULL, "full stores", 1)                                                 \
+	X(COMPACT, "compactions at the newest revision", 1)                       \
+	X(RESTORE, "restored snapshots", 1)                                       \
+	X(RESTORE_PLACED, "of these, that took back placements", 1)               \
+	X(INCARNATION, "incarnations rewritten", 1)                               \
+	X(EVICT, "leases revoked by operators", 1)                                \
+	X(DRAIN, "drains and undrains", 1)                                        \
+	X(CONFIG_GOOD, "configurations written", 1)                               \
+	X(CONFIG_BAD, "bad configurations by hand", 1)                            \
+	X(HAND_DELETE, "owner keys deleted by hand", 1)                           \
+	X(HAND_GARBLE, "owner keys garbled by hand", 1)                           \
+	X(PIN, "pins", 1)                                                         \
+	X(LOST_REQUEST, "requests lost", 1)                                       \
+	X(LOST_ANSWER, "answers lost", 1)                                         \
+	X(LATE, "requests that came too late", 1)                                 \
+	X(HELD, "messages held by cuts", 1)                                       \
+	X(UNKNOWN, "writes with an unknown outcome", 1)                           \
+	X(UNHEARD_YES, "transactions that stood, and nobody heard", 1)            \
+	X(UNHEARD_NO, "transactions that failed, and nobody heard", 1)            \
+	X(REWOUND, "rewinds noticed by clients", 1)                               \
+	X(BUSY, "starts refused for want of room", 1)                             \
+	X(OWN, "partitions taken", 1)                                             \
+	X(QUIESCE, "hand-overs begun", 1)                                         \
+	X(HANDED_OVER, "partitions handed over", 1)                               \
+	X(LOST_GONE, "partitions lost: key gone", 1)                              \
+	X(LOST_SESSION, "partitions lost: session down", 1)                       \
+	X(LOST_FENCED, "partitions lost: fenced", 1)                              \
+	X(LOST_REWOUND, "partitions lost: rewound", 1)                            \
+	X(QUIET_LATE, "hand-overs whose work ended late or never", 1)             \
+	X(DECIDE, "decisions", 1)                                                 \
+	X(WRITE, "writes applied", 1)                                             \
+	X(FENCED, "writes fenced by the store", 1)                                \
+	X(BARRED, "writes barred before they were sent", 1)                       \
+	X(DOUBT, "sessions in doubt", 1)                                          \
+	X(DOWN, "sessions down", 1)                                               \
+	X(REFUSED, "shards refused: id in use", 1)                                \
+	X(GARBLED, "garbled keys reported", 1)                                    \
+	X(CONFIG_APPLIED, "configurations applied", 1)                            \
+	X(CONFIG_REFUSED, "configurations refused", 1)                            \
+	X(LEAD, "leaderships", 1)                                                 \
+	X(BALANCED, "tables of weights written", 1)                               \
+	X(COMPACTED, "compactions by the janitor", 1)                             \
+	X(SWEPT, "keys removed by the janitor", 1)                                \
+	X(SETTLED, "settlings", 1)                                                \
+	X(OPENED, "partitions whose pods are placed", 1)                          \
+	X(TAKEN_WAITING, "partitions taken whose pods wait", 1)                   \
+	X(FEED_LOST, "lists of a partition made again", 1)                        \
+	X(DECIDED, "decisions that found a node", 1)                              \
+	X(PLACED, "placements that stand", 1)                                     \
+	X(CONFLICT, "placements decided again after a conflict", 1)               \
+	X(ECHO, "echoes of own commits", 1)                                       \
+	X(TXN_FAILED, "commits that a compare refused", 1)                        \
+	X(TXN_UNKNOWN, "commits with an unknown outcome", 1)                      \
+	X(TXN_FENCED, "commits fenced", 1)                                        \
+	X(BOUND_BASIC, "pods bound: basic", 1)                                    \
+	X(BOUND_NODEAFFINITY, "pods bound: node affinity", 1)                     \
+	X(BOUND_SELECTOR, "pods bound: node selector", 1)                         \
+	X(BOUND_TOLERATES, "pods bound: tolerations", 1)                          \
+	X(BOUND_PORT, "pods bound: host ports", 1)                                \
+	X(BOUND_SPREAD_ZONE, "pods bound: zone spread", 1)                        \
+	X(BOUND_SPREAD_HOST, "pods bound: host spread", 1)                        \
+	X(BOUND_AFFINITY, "pods bound: zone affinity", 1)                         \
+	X(BOUND_ANTI_HOST, "pods bound: host anti-affinity", 1)                   \
+	X(BOUND_ANTI_ZONE, "pods bound: zone anti-affinity", 1)                   \
+	X(BOUND_STATEFUL, "pods bound: statefulsets", 1)                          \
+	X(BOUND_GANG, "pods bound: gangs", 1)                                     \
+	X(BOUND_FILL, "pods bound: low priority", 1)                              \
+	X(BOUND_HIGH, "pods bound: high priority", 1)                             \
+	X(BOUND_BEARS, "pods bound: tolerating maintenance", 1)                   \
+	X(BOUND_APART_SPREAD, "pods bound: zone spread over controllers", 1)      \
+	X(BOUND_APART_AFFINITY, "pods bound: zone affinity over controllers", 1)  \
+	X(BOUND_APART_ANTI, "pods bound: zone anti-affinity over controllers", 1) \
+	X(SUBMITTED, "pods submitted", 1)                                         \
+	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)                   \
+	X(EDITED, "waiting pods edited", 1)                                       \
+	X(REMOVED, "waiting pods removed", 1)                                     \
+	X(TERMINATING, "placed pods asked to end", 1)                             \
+	X(ASKED_EVICT, "placed pods asked to move", 1)                            \
+	X(SAID_ENDED, "pods said to run no more", 1)                              \
+	X(LEFT, "places given back", 1)                                           \
+	X(NODE_CREATED, "nodes created", 1)                                       \
+	X(NODE_CHANGED, "nodes changed", 1)                                       \
+	X(NODE_DELETED, "nodes deleted", 1)                                       \
+	X(CLOSED, "nodes closed for maintenance", 1)                              \
+	X(OPENED_AGAIN, "nodes open again", 1)                                    \
+	X(DRAINED_NODE, "nodes drained until nobody was there", 1)                \
+	X(MOVED_TAINT, "pods moved because their node is closed", 1)              \
+	X(MOVED_TAINT_LATE, "of these, after the time that they bear it", 1)      \
+	X(MOVED_PREEMPTED, "pods moved for more important ones", 1)               \
+	X(CLERK_CRASH, "clients that died half-way", 1)                           \
+	X(CLERK_CRASH_BUSY, "of these, with transactions under way", 1)           \
+	X(NODE_REFUSED, "changes of nodes refused", 1)                            \
+	X(SPOIL_ALLOC, "allocs spoilt by hand", 1)                                \
+	X(SPOIL_STATE, "states spoilt by hand", 1)                                \
+	X(SPOIL_SPEC, "specs spoilt by hand", 1)                                  \
+	X(SPOIL_RULES, "locks and registries spoilt by hand", 1)                  \
+	X(SPOIL_REGISTRY, "of these, registries", 1)                              \
+	X(STRAY, "keys that mean nothing", 1)                                     \
+	X(FSCK_FOUND, "findings of fsck", 1)                                      \
+	X(FSCK_CLEAN, "fsck runs without any", 1)                                 \
+	X(MENDED, "repairs by fsck", 1)                                           \
+	X(MENDED_EARLY, "repairs by fsck while faults went on", 1)                \
+	X(SET_ASIDE, "keys set aside as garbage", 1)                              \
 	X(EXCUSED, "overlaps that a broken clock or a restored store explains", 0)
 
 #define COVER_ENUM(name, text, wanted) COVER_##name,

@@ -1,4 +1,5 @@
 /* What befalls a process, its network and its clock. */
+#include "tests/sim/clerk.h"
 #include "tests/sim/nemesis_int.h"
 
 struct proc *nemesis_join(struct world *world)
@@ -175,6 +176,24 @@ static void do_jump(struct nemesis *nemesis, struct proc *proc)
 	simkv_jump(proc->sim, ms);
 }
 
+/* Somebody sets it, or a time server does; steps, as they do at worst. */
+static void do_wall(struct nemesis *nemesis, struct proc *proc)
+{
+	struct world *world = nemesis->world;
+	int64_t ahead = world_chance(world, 1, 4) ? 0 : world_wall_draw(world);
+
+	world_hit(world, COVER_WALL);
+	if (world->clerk != NULL && world_chance(world, 1, 6)) {
+		STORY(&world->story, "clerk", "has a wall clock that is %lld ms ahead",
+		      (long long)ahead);
+		clerk_set_wall(world->clerk, ahead);
+		return;
+	}
+	STORY(&world->story, proc->name, "has a wall clock that is %lld ms ahead",
+	      (long long)ahead);
+	proc->wall_ms = ahead;
+}
+
 void fault_of_proc(struct nemesis *nemesis, enum fault fault, struct proc *proc)
 {
 	bool few = proc_active(nemesis->world) < 3;
@@ -195,6 +214,8 @@ void fault_of_proc(struct nemesis *nemesis, enum fault fault, struct proc *proc)
 		do_drift(nemesis, proc);
 	if (fault == FAULT_JUMP)
 		do_jump(nemesis, proc);
+	if (fault == FAULT_WALL)
+		do_wall(nemesis, proc);
 }
 
 void faults_proc_init(struct nemesis *nemesis)

@@ -99,21 +99,34 @@ void faults_snapshot(struct nemesis *nemesis)
 		PL_UNREACHABLE("no memory");
 }
 
+static uint32_t placed_in(const struct world *world)
+{
+	uint32_t placed = 0;
+
+	for (uint32_t i = 0; world->stock != NULL && i < world->stock->pods; i++)
+		placed += stock_is_placed(&world->stock->pod[i]);
+	return placed;
+}
+
 static void do_restore(struct nemesis *nemesis)
 {
 	struct world *world = nemesis->world;
+	uint32_t placed;
 
 	if (nemesis->snapshot == NULL) {
 		faults_snapshot(nemesis);
 		return;
 	}
 	world_hit(world, COVER_RESTORE);
+	placed = placed_in(world);
 	nemesis_say(nemesis, "the store is restored from a snapshot");
 	world->strange = true;
 	world->bad_version = 0; /* its number may come again */
 	world_touch(world);
 	depot_restore(&world->depot, nemesis->snapshot);
 	truth_restored(&world->truth);
+	if (placed_in(world) < placed)
+		world_hit(world, COVER_RESTORE_PLACED);
 	PROC_EACH (proc, world)
 		simkv_break(proc->sim, true);
 	if (world->clerk != NULL)

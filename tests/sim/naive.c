@@ -27,6 +27,8 @@ const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i)
 		return "it is cordoned";
 	if (node->what.tainted && kind != SCENE_TOLERATES)
 		return "its taint is not tolerated";
+	if (node->what.closed && scene_bears_s(i) == 0)
+		return "it is closed for maintenance";
 	if (kind == SCENE_SELECTOR && !scene_is_ssd(n))
 		return "it has no such disk";
 	if ((kind == SCENE_FILL || kind == SCENE_HIGH) && !scene_is_tight(n))

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "tests/sim/clerk.h"
 #include "tests/sim/nemesis_int.h"
 #include "tests/sim/spoil.h"
 
@@ -41,8 +42,12 @@ static void by_hand(struct nemesis *nemesis, enum fault fault)
 		spoil_state(nemesis->world);
 	if (fault == FAULT_SPOIL_SPEC)
 		spoil_spec(nemesis->world);
+	if (fault == FAULT_SPOIL_RULES)
+		spoil_rules(nemesis->world);
 	if (fault == FAULT_STRAY)
 		spoil_stray(nemesis->world);
+	if (fault == FAULT_CLERK)
+		clerk_crash(nemesis->world->clerk);
 }
 
 static void on_next(void *ctx)
@@ -82,6 +87,8 @@ static void mend(struct nemesis *nemesis, struct proc *proc)
 	if (simkv_is_paused(proc->sim))
 		agenda_set(&world->agenda, &proc->wake, nemesis_now(nemesis));
 	agenda_set(&world->agenda, &proc->heal, nemesis_now(nemesis));
+	if (!world->plan.wall_stays)
+		proc->wall_ms = 0;
 	if (simkv_clock(proc->sim)->ppm < -SAFE_PPM ||
 	    simkv_clock(proc->sim)->ppm > SAFE_PPM)
 		simkv_drift(proc->sim, 0);
@@ -106,6 +113,8 @@ void nemesis_calm(struct world *world)
 		if (nemesis->ret[i].busy)
 			agenda_set(&world->agenda, &nemesis->ret[i].item,
 			           nemesis_now(nemesis) + nemesis_below(nemesis, 100));
+	if (world->clerk != NULL && !world->plan.wall_stays)
+		clerk_set_wall(world->clerk, 0);
 	hands_calm(nemesis->hands);
 	if (world->stock != NULL)
 		spoil_calm(world);

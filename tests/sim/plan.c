@@ -9,7 +9,7 @@ enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32, PODS_A_NODE = 5 };
 /* Of what only a world with nodes and pods has. */
 #define SPOILS                                                                     \
 	(BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) | \
-	 BIT(FAULT_STRAY))
+	 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_STRAY) | BIT(FAULT_CLERK))
 
 struct profile {
 	const char *name;
@@ -27,11 +27,12 @@ static const struct profile profiles[] = {
 	{"tenth", 0, true, 0, false, true},
 	{"crash",
          BIT(FAULT_CRASH) | BIT(FAULT_TWIN) | BIT(FAULT_LEAVE) | BIT(FAULT_JOIN) |
-                 BIT(FAULT_EVICT),
+                 BIT(FAULT_EVICT) | BIT(FAULT_CLERK),
          true, NETWORK_BAD, false, false},
 	{"pause",
-         BIT(FAULT_PAUSE) | BIT(FAULT_SUSPEND) | BIT(FAULT_DRIFT) | BIT(FAULT_JUMP), true,
-         NETWORK_BAD, false, false},
+         BIT(FAULT_PAUSE) | BIT(FAULT_SUSPEND) | BIT(FAULT_DRIFT) | BIT(FAULT_JUMP) |
+                 BIT(FAULT_WALL),
+         true, NETWORK_BAD, false, false},
 	{"net", BIT(FAULT_CUT) | BIT(FAULT_BREAK), true, NETWORK_WILD, false, false},
 	{"store",
          BIT(FAULT_LEADER) | BIT(FAULT_SLOW) | BIT(FAULT_FULL) | BIT(FAULT_COMPACT) |
@@ -43,7 +44,7 @@ static const struct profile profiles[] = {
          BIT(FAULT_EVICT) | BIT(FAULT_DRAIN) | BIT(FAULT_CONFIG) | BIT(FAULT_CONFIG_BAD) |
                  BIT(FAULT_HAND_DELETE) | BIT(FAULT_HAND_GARBLE) | BIT(FAULT_PIN) |
                  BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) |
-                 BIT(FAULT_STRAY),
+                 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_STRAY) | BIT(FAULT_CLERK),
          true, NETWORK_BAD, false, false},
 };
 
@@ -76,7 +77,10 @@ const char *const plan_fault_names[FAULT_COUNT] = {
 	[FAULT_SPOIL_ALLOC] = "spoil allocs",
 	[FAULT_SPOIL_STATE] = "spoil states",
 	[FAULT_SPOIL_SPEC] = "spoil specs",
+	[FAULT_SPOIL_RULES] = "spoil rules",
 	[FAULT_STRAY] = "stray keys",
+	[FAULT_WALL] = "wall clock",
+	[FAULT_CLERK] = "client dies",
 };
 
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
@@ -138,6 +142,17 @@ static void draw_link(struct simlink *link, unsigned network, struct pl_rng *rng
 	link->late_in_1000 = maybe(rng, 40);
 	link->late_max_ms = (uint32_t)pl_rng_between(rng, 2000, 30000);
 	link->busy_in_1000 = maybe(rng, 30);
+}
+
+/* A little, so that much still comes out right; or more than anything lasts. */
+static void draw_walls(struct plan *plan, struct pl_rng *rng)
+{
+	static const uint64_t most_ms[] = {3000, 300 * 1000, 3 * 3600 * 1000};
+
+	if (plan->weight[FAULT_WALL] == 0)
+		return;
+	plan->wall_max_ms = most_ms[pl_rng_below(rng, 3)];
+	plan->wall_stays = pl_rng_chance(rng, 1, 2);
 }
 
 /* A quarter of the seeds place pods as well. */
@@ -221,6 +236,7 @@ bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed)
 	plan->lose_tenth = profile->lose_tenth;
 	plan->one_at_a_time = profile->one_at_a_time;
 	draw_faults(plan, profile, &rng);
+	draw_walls(plan, &rng);
 	draw_link(&plan->link, profile->network, &rng);
 	return true;
 }

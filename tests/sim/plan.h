@@ -36,7 +36,10 @@ enum fault {
 	FAULT_SPOIL_ALLOC, /* by hand, where pods are placed: deleted, garbled */
 	FAULT_SPOIL_STATE,
 	FAULT_SPOIL_SPEC,
-	FAULT_STRAY, /* keys that mean nothing */
+	FAULT_SPOIL_RULES, /* registries and locks */
+	FAULT_STRAY,       /* keys that mean nothing */
+	FAULT_WALL,        /* of a machine: set wrong, or right again */
+	FAULT_CLERK,       /* the client dies */
 	FAULT_COUNT,
 };
 
@@ -50,8 +53,11 @@ struct plan {
 	uint32_t weights;             /* of all */
 	struct simlink link;          /* while there are faults */
 	uint32_t drift_max_ppm;
-	uint64_t refresh_ms;    /* of the records, once it is calm */
-	uint64_t work_ms;       /* between two decisions of a shard, about */
+	uint64_t wall_max_ms; /* wall clocks are wrong by up to so much; 0: all are right
+	                       */
+	bool wall_stays;      /* and stay so when it is calm */
+	uint64_t refresh_ms;  /* of the records, once it is calm */
+	uint64_t work_ms;     /* between two decisions of a shard, about */
 	uint32_t linger_in_100; /* work that takes its time when it is to end */
 	uint32_t stray_in_1000; /* writes of partitions that are not owned */
 	size_t room_bytes;

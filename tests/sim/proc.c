@@ -20,7 +20,7 @@ static int64_t wall_ms(void *ctx)
 {
 	const struct proc *proc = ctx;
 
-	return (int64_t)(proc->world->wall_ms + proc->world->agenda.now_ms);
+	return proc_wall_ms(proc);
 }
 
 static void on_kv_closed(void *ctx)
@@ -150,6 +150,8 @@ struct proc *proc_start(struct world *world, const struct proc_opts *opts)
 	proc->twin = opts->twin;
 	proc->pid = ++world->pids;
 	proc->started_ms = world->agenda.now_ms;
+	if (world->plan.wall_max_ms != 0 && (!world->calm || world->plan.wall_stays))
+		proc->wall_ms = world_wall_draw(world);
 	(void)snprintf(proc->id_text, sizeof proc->id_text, "s%u", opts->id);
 	(void)snprintf(proc->host_text, sizeof proc->host_text, "h%u", opts->host);
 	(void)snprintf(proc->boot_text, sizeof proc->boot_text, "b%u", opts->host);

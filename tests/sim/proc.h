@@ -46,7 +46,8 @@ struct proc {
 	int64_t robbed_lease;
 	bool kv_closing;
 	uint64_t started_ms, leave_ms, died_ms;
-	uint64_t seq; /* of its writes */
+	int64_t wall_ms; /* so far ahead is its machine's wall clock */
+	uint64_t seq;    /* of its writes */
 	uint64_t config[CONFIG_NAME_COUNT];
 	bool config_refused[CONFIG_NAME_COUNT];
 	char leads[TRUTH_ROLES_MAX][TRUTH_ROLE_SIZE]; /* empty: free */
@@ -74,6 +75,11 @@ static inline bool proc_lives(const struct proc *proc)
 static inline bool proc_moves(const struct proc *proc)
 {
 	return proc_lives(proc) && !simkv_is_paused(proc->sim);
+}
+
+static inline int64_t proc_wall_ms(const struct proc *proc)
+{
+	return world_wall_ms(proc->world) + proc->wall_ms;
 }
 
 /* In the order of starting. NULL: there is none, or no other. */

@@ -8,7 +8,7 @@ static int64_t wall_ms(void *ctx)
 {
 	const struct proc *proc = ctx;
 
-	return (int64_t)(proc->world->wall_ms + proc->world->agenda.now_ms);
+	return proc_wall_ms(proc);
 }
 
 static void on_work(void *ctx, const struct work_told *told)

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/stamp.h"
+
 enum {
 	SPACES = 3,
 	MORE_SIZE = 900,
+	TAINTS_SIZE = 320,
 	NODE_CPU = 4000,
 	NODE_MIB = 8192,
 	NODE_PODS = 12,
@@ -15,6 +18,7 @@ enum {
 	EXTRA_PODS = 40,
 	NEVER_CPU = 900000,
 	PORT_FIRST = 8000,
+	CARRIERS = 3,
 	PRIORITY_LOW = -10,
 	PRIORITY_HIGH = 1000,
 };
@@ -32,7 +36,30 @@ enum scene_kind scene_kind(uint32_t pod)
 /* Three zones are asked for of four. */
 uint32_t scene_group(uint32_t pod)
 {
-	return scene_kind(pod) == SCENE_ANTI_ZONE ? 1000000 + pod / 3 : pod / SCENE_GROUP;
+	enum scene_kind kind = scene_kind(pod);
+	bool threes = kind == SCENE_ANTI_ZONE || kind == SCENE_APART_ANTI;
+
+	return threes ? 1000000 + pod / 3 : pod / SCENE_GROUP;
+}
+
+static bool is_apart(enum scene_kind kind)
+{
+	return kind == SCENE_APART_SPREAD || kind == SCENE_APART_AFFINITY ||
+	       kind == SCENE_APART_ANTI;
+}
+
+bool scene_is_carrier(uint32_t pod)
+{
+	return scene_kind(pod) != SCENE_APART_SPREAD || pod % SCENE_GROUP < CARRIERS;
+}
+
+unsigned scene_bears_s(uint32_t pod)
+{
+	unsigned turn = pod / SCENE_GROUP / SCENE_KINDS % 3;
+
+	if (scene_kind(pod) != SCENE_BEARS)
+		return 0;
+	return turn == 2 ? SCENE_FOR_EVER : 2 + 4 * turn;
 }
 
 int32_t scene_priority(enum scene_kind kind)
@@ -60,6 +87,11 @@ bool scene_is_ssd(uint32_t node)
 bool scene_is_tight(uint32_t node)
 {
 	return node % 20 == 7;
+}
+
+bool scene_stays_closed(uint32_t node)
+{
+	return node % 15 == 11;
 }
 
 bool scene_wants_zone(uint32_t pod, unsigned zone)
@@ -159,33 +191,67 @@ uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
 
 /* -- JSON -------------------------------------------------------------------- */
 
+static void taints_json(const struct scene_node *what, char out[TAINTS_SIZE])
+{
+	static const char batch[] = "{\"key\":\"dedicated\",\"value\":\"batch\","
+				    "\"effect\":\"NoSchedule\"}";
+	char closed[TAINTS_SIZE / 2] = "", stamp[PL_STAMP_SIZE], since[64] = "";
+
+	if (what->closed && what->closed_ms != 0)
+		(void)snprintf(since, sizeof since, ",\"timeAdded\":\"%s\"",
+		               pl_stamp_print(what->closed_ms, stamp));
+	if (what->closed)
+		(void)snprintf(closed, sizeof closed,
+		               "{\"key\":\"maintenance\",\"effect\":\"NoExecute\"%s}",
+		               since);
+	out[0] = 0;
+	if (what->tainted || what->closed)
+		(void)snprintf(out, TAINTS_SIZE, ",\"taints\":[%s%s%s]",
+		               what->tainted ? batch : "",
+		               what->tainted && what->closed ? "," : "", closed);
+}
+
 void scene_node_json(const struct scene *scene, uint32_t node,
                      const struct scene_node *what, char out[SCENE_JSON_SIZE])
 {
-	static const char taint[] = ",\"taints\":[{\"key\":\"dedicated\",\"value\":"
-				    "\"batch\",\"effect\":\"NoSchedule\"}]";
-	char cluster[SCENE_NAME_SIZE];
+	char cluster[SCENE_NAME_SIZE], taints[TAINTS_SIZE];
 
 	scene_node_cluster(scene, node, cluster);
+	taints_json(what, taints);
 	(void)snprintf(
 		out, SCENE_JSON_SIZE,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":"
 		"\"n-%u\",\"labels\":{\"kubernetes.io/hostname\":\"n-%u\","
 		"\"topology.kubernetes.io/zone\":\"z%u\",\"cluster\":\"%s\",\"disk\":"
 		"\"%s\",\"pool\":\"%s\"},\"annotations\":{\"sim\":\"%u %" PRId64
-		" %" PRId64 " %" PRId64 " %d\"}},\"spec\":{\"unschedulable\":%s%s},"
+		" %" PRId64 " %" PRId64 " %d %d %" PRId64
+		"\"}},\"spec\":{\"unschedulable\":%s%s},"
 		"\"status\":{\"allocatable\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\",\"pods\":\"%" PRId64 "\"}}}",
 		node, node, scene_zone(node), cluster, scene_is_ssd(node) ? "ssd" : "hdd",
 		scene_is_tight(node) ? "tight" : "wide", what->version, what->cpu_milli,
-		what->memory_mib, what->pods, what->tainted,
-		what->cordoned ? "true" : "false", what->tainted ? taint : "",
+		what->memory_mib, what->pods, what->tainted, what->closed,
+		what->closed_ms, what->cordoned ? "true" : "false", taints,
 		what->cpu_milli, what->memory_mib, what->pods);
 }
 
 #define SELECT "\"labelSelector\":{\"matchLabels\":{\"app\":\"g%u\"}},"
 #define ZONE "\"topology.kubernetes.io/zone\""
 #define HOST "\"kubernetes.io/hostname\""
+
+static void bears_json(uint32_t pod, char out[MORE_SIZE])
+{
+	unsigned bears_s = scene_bears_s(pod);
+	char seconds[40] = "";
+
+	if (bears_s != SCENE_FOR_EVER)
+		(void)snprintf(seconds, sizeof seconds, ",\"tolerationSeconds\":%u",
+		               bears_s);
+	(void)snprintf(out, MORE_SIZE,
+	               "\"tolerations\":[{\"key\":\"maintenance\",\"operator\":"
+	               "\"Exists\",\"effect\":\"NoExecute\"%s}],",
+	               seconds);
+}
 
 /* What of the spec makes its kind. */
 static void kind_json(uint32_t pod, char out[MORE_SIZE])
@@ -222,6 +288,13 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		               "\"tolerations\":[{\"key\":\"dedicated\",\"operator\":"
 		               "\"Exists\",\"effect\":\"NoSchedule\"}],");
 		break;
+	case SCENE_BEARS:
+		bears_json(pod, out);
+		break;
+	case SCENE_APART_SPREAD:
+		if (scene_is_carrier(pod))
+			(void)snprintf(out, MORE_SIZE, spread, group, ZONE);
+		break;
 	case SCENE_SPREAD_ZONE:
 		(void)snprintf(out, MORE_SIZE, spread, group, ZONE);
 		break;
@@ -229,6 +302,7 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		(void)snprintf(out, MORE_SIZE, spread, group, HOST);
 		break;
 	case SCENE_AFFINITY:
+	case SCENE_APART_AFFINITY:
 		(void)snprintf(out, MORE_SIZE,
 		               "\"affinity\":{\"podAffinity\":{\"requiredDuring"
 		               "SchedulingIgnoredDuringExecution\":[{" SELECT
@@ -240,6 +314,7 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		(void)snprintf(out, MORE_SIZE, anti, group, HOST);
 		break;
 	case SCENE_ANTI_ZONE:
+	case SCENE_APART_ANTI:
 		(void)snprintf(out, MORE_SIZE, anti, group, ZONE);
 		break;
 	case SCENE_BASIC:
@@ -254,7 +329,7 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_JSON_SIZE])
 {
 	enum scene_kind kind = scene_kind(pod);
-	uint32_t group = scene_group(pod);
+	uint32_t group = scene_group(pod), owner = is_apart(kind) ? pod : group;
 	char more[MORE_SIZE], space[SCENE_NAME_SIZE], gang[96] = "", port[96] = "";
 
 	scene_pod_space(pod, space);
@@ -280,7 +355,7 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
 		pod, space, pod, what->life, group, what->life, what->version,
 		what->cpu_milli, what->memory_mib, gang,
-		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", group, group, more,
+		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", owner, owner, more,
 		scene_priority(kind), port, what->cpu_milli, what->memory_mib);
 }
 
@@ -307,9 +382,9 @@ static bool numbers(struct pl_span json, int64_t *out, unsigned count)
 bool scene_node_read(struct pl_span json, struct scene_node *out)
 {
 	static const char cordon[] = "\"unschedulable\":true";
-	int64_t number[5];
+	int64_t number[7];
 
-	if (!numbers(json, number, 5))
+	if (!numbers(json, number, 7))
 		return false;
 	*out = (struct scene_node){
 		.version = (uint32_t)number[0],
@@ -317,6 +392,8 @@ bool scene_node_read(struct pl_span json, struct scene_node *out)
 		.memory_mib = number[2],
 		.pods = number[3],
 		.tainted = number[4] != 0,
+		.closed = number[5] != 0,
+		.closed_ms = number[6],
 		.cordoned = memmem(json.at, json.len, cordon, sizeof cordon - 1) != NULL};
 	return true;
 }

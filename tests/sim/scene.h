@@ -5,6 +5,9 @@
  *
  *	node n: n-<n> of cluster c<k>, in one of four zones
  *	pod p:  p-<p> of namespace ns<k>; six in a row are a group of one kind
+ *
+ * Those of a group have one controller, so that one shard decides about all of them; but
+ * where each has its own: these meet only in what the store holds about their rule.
  */
 #ifndef TESTS_SIM_SCENE_H
 #define TESTS_SIM_SCENE_H
@@ -16,21 +19,25 @@
 #include "store/base/span.h"
 
 /* X(NAME, text): what a pod asks for. */
-#define SCENE_KIND_MAP(X)                       \
-	X(BASIC, "basic")                       \
-	X(NODEAFFINITY, "node affinity")        \
-	X(SELECTOR, "node selector")            \
-	X(TOLERATES, "tolerating")              \
-	X(PORT, "host port")                    \
-	X(SPREAD_ZONE, "zone spread")           \
-	X(SPREAD_HOST, "host spread")           \
-	X(AFFINITY, "zone affinity")            \
-	X(ANTI_HOST, "host anti-affinity")      \
-	X(ANTI_ZONE, "zone anti-affinity")      \
-	X(STATEFUL, "statefulset")              \
-	X(GANG, "gang")                         \
-	X(FILL, "low priority, in few places")  \
-	X(HIGH, "high priority, in few places") \
+#define SCENE_KIND_MAP(X)                                    \
+	X(BASIC, "basic")                                    \
+	X(NODEAFFINITY, "node affinity")                     \
+	X(SELECTOR, "node selector")                         \
+	X(TOLERATES, "tolerating")                           \
+	X(PORT, "host port")                                 \
+	X(SPREAD_ZONE, "zone spread")                        \
+	X(SPREAD_HOST, "host spread")                        \
+	X(AFFINITY, "zone affinity")                         \
+	X(ANTI_HOST, "host anti-affinity")                   \
+	X(ANTI_ZONE, "zone anti-affinity")                   \
+	X(STATEFUL, "statefulset")                           \
+	X(GANG, "gang")                                      \
+	X(FILL, "low priority, in few places")               \
+	X(HIGH, "high priority, in few places")              \
+	X(BEARS, "tolerating maintenance")                   \
+	X(APART_SPREAD, "zone spread over controllers")      \
+	X(APART_AFFINITY, "zone affinity over controllers")  \
+	X(APART_ANTI, "zone anti-affinity over controllers") \
 	X(NEVER, "never fitting")
 
 #define SCENE_KIND_ENUM(kind, text) SCENE_##kind,
@@ -40,6 +47,8 @@ enum {
 	SCENE_GROUP = 6,
 	SCENE_ZONES = 4,
 	SCENE_GANG_MIN = 4,
+	SCENE_LIVES = 64, /* of a pod's name */
+	SCENE_FOR_EVER = UINT8_MAX,
 	SCENE_NAME_SIZE = 24,
 	SCENE_JSON_SIZE = 2048,
 	SCENE_NODES_MIN = 60,
@@ -58,6 +67,8 @@ struct scene_node {
 	uint32_t version;
 	int64_t cpu_milli, memory_mib, pods;
 	bool tainted, cordoned;
+	bool closed;       /* tainted NoExecute, for maintenance */
+	int64_t closed_ms; /* since when, the taint says; 0: it does not say */
 };
 
 struct scene_pod {
@@ -74,10 +85,15 @@ uint32_t scene_group(uint32_t pod);
 int32_t scene_priority(enum scene_kind kind);
 /* It must be bound once there is room. */
 bool scene_must_fit(enum scene_kind kind);
+/* Carries the rule of its kind; false: it is only found by those who do. */
+bool scene_is_carrier(uint32_t pod);
+/* Seconds for which it stays on a node that is closed; or SCENE_FOR_EVER. */
+unsigned scene_bears_s(uint32_t pod);
 
 unsigned scene_zone(uint32_t node);
 bool scene_is_ssd(uint32_t node);
-bool scene_is_tight(uint32_t node); /* one of the few places */
+bool scene_is_tight(uint32_t node);     /* one of the few places */
+bool scene_stays_closed(uint32_t node); /* when all is calm, too */
 /* Of a pod with a zone affinity of nodes. */
 bool scene_wants_zone(uint32_t pod, unsigned zone);
 

@@ -2,6 +2,7 @@
 
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
+#include "store/kv/keys.h"
 
 enum { CALL_MS = 1000 };
 
@@ -140,6 +141,57 @@ void spoil_spec(struct world *world)
 	world_hit(world, COVER_SPOIL_SPEC);
 	mark_pod(world, pod);
 	spoil(world, pod_key(world, pod, KEYS_SPEC, &key));
+}
+
+struct pick {
+	struct world *world;
+	struct keys_text key;
+	bool found;
+};
+
+static void on_rules(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct pick *pick = ctx;
+	struct keys_id id;
+	uint64_t i;
+
+	PL_ASSERT(err == NULL);
+	if (result->get.count == 0)
+		return;
+	i = world_below(pick->world, result->get.count);
+	pick->found = keys_parse(result->get.records[i].key, &id, NULL) == PL_OK &&
+	              keys_build(&id, &pick->key, NULL) == PL_OK;
+}
+
+static bool is_registry(struct pl_span key)
+{
+	struct keys_id id;
+
+	return keys_parse(key, &id, NULL) == PL_OK &&
+	       (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL);
+}
+
+/* What a lock says does not matter, only that it is there or not, and since when. Who
+ * takes a registry away takes the rules away that nobody carries who waits. */
+void spoil_rules(struct world *world)
+{
+	struct pick pick = {.world = world};
+	struct kv_get get = {.keys = kv_prefix(PL_SPAN_LIT("/groups/"))};
+
+	depot_run(&world->depot);
+	if (kv_get(world->truth.kv, &get, CALL_MS, on_rules, &pick, NULL, NULL) != PL_OK)
+		PL_UNREACHABLE("by hand");
+	depot_run(&world->depot);
+	if (!pick.found)
+		return;
+	if (is_registry(keys_span(&pick.key))) {
+		if (!world_chance(world, 1, 4))
+			return;
+		world_hit(world, COVER_SPOIL_REGISTRY);
+		world->stock->rules_spoilt = true;
+	}
+	world_hit(world, COVER_SPOIL_RULES);
+	spoil(world, keys_span(&pick.key));
 }
 
 static const char *const strays[] = {

@@ -84,6 +84,20 @@ static struct stock_pod *touch_pod(struct stock *stock, uint32_t i)
 	return &stock->pod[i];
 }
 
+/* In a store that was restored it may have been so for ever. */
+static void see_closed(const struct stock *stock, struct stock_node *node, bool was)
+{
+	const struct world *world = stock->world;
+	int64_t said_ms = node->what.closed_ms;
+
+	if (!was)
+		node->closed_ms = world->agenda.now_ms;
+	if (said_ms != 0)
+		node->closed_said_ms = said_ms;
+	else if (!was)
+		node->closed_said_ms = world->truth.listing ? 0 : world_wall_ms(world);
+}
+
 static void see_node(struct stock *stock, const struct keys_id *id,
                      const struct kv_event *event)
 {
@@ -97,10 +111,13 @@ static void see_node(struct stock *stock, const struct keys_id *id,
 	node = touch_node(stock, i);
 	node->partition = id->partition;
 	if (id->kind == KEYS_NODE) {
+		bool was_closed = node->has_node && node->what.closed;
+
 		node->has_node = !event->is_delete;
 		node->node_rev = event->is_delete ? 0 : event->record.mod_revision;
 		node->bad_node = node->has_node &&
 		                 !scene_node_read(event->record.value, &node->what);
+		see_closed(stock, node, was_closed);
 		return;
 	}
 	node->has_alloc = !event->is_delete;

@@ -17,7 +17,7 @@ struct world;
 
 #define STOCK_NONE UINT32_MAX
 
-enum { STOCK_LISTED_MAX = 256, STOCK_WORD = 48 };
+enum { STOCK_LISTED_MAX = 256, STOCK_WORD = 48, STOCK_NO_PRIORITY = INT32_MIN };
 
 struct stock_sum {
 	int64_t cpu_milli, memory_bytes, pods;
@@ -39,6 +39,9 @@ struct stock_node {
 	struct stock_sum used, held; /* as the alloc says; by holds */
 	struct stock_sum nominated;  /* of these, by holds of pods whose victims end */
 	uint32_t holds;
+	int32_t hold_priority;  /* of the most important pod that is nominated there */
+	uint64_t closed_ms;     /* it is closed since */
+	int64_t closed_said_ms; /* likewise, as it says, or as everybody could see */
 	uint32_t listed;
 	struct stock_listed list[STOCK_LISTED_MAX];
 	bool spoilt; /* somebody wrote here by hand, and it is not mended yet */
@@ -69,6 +72,7 @@ struct stock_pod {
 	uint16_t shard;
 	char reason[STOCK_WORD];
 	uint64_t since_ms; /* that it was bound, or came to be there */
+	int64_t said_ms;   /* likewise, as its state says, by somebody's wall clock */
 	bool spoilt;
 };
 
@@ -86,8 +90,8 @@ struct stock {
 	struct stock_node *was_node;
 	struct stock_pod *was_pod;
 	bool *is_touched_node, *is_touched_pod;
-	bool group_touched;
-	uint64_t strays; /* keys that are none of ours */
+	bool rules_spoilt; /* a registry is not what shards made it, by hand */
+	uint64_t strays;   /* keys that are none of ours */
 };
 
 struct stock *stock_new(struct world *world, const struct scene *scene);

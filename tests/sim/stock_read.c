@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "store/base/json.h"
+#include "store/base/stamp.h"
 #include "tests/sim/world.h"
 
 /* "250m", "1500", as whole units of one thousandth when milli. */
@@ -52,18 +53,34 @@ static void sum_add(struct stock_sum *to, const struct stock_sum *sum)
 	to->pods += sum->pods;
 }
 
-static void read_holds(struct pl_json holds, struct stock_node *out)
+static int32_t priority_of(const struct stock *stock, struct pl_json hold)
+{
+	const char *space = "", *name = "";
+	uint32_t pod = STOCK_NONE;
+
+	if (pl_json_string(hold, "namespace", PL_JSON_OPTIONAL, &space, NULL) == PL_OK &&
+	    pl_json_string(hold, "name", PL_JSON_OPTIONAL, &name, NULL) == PL_OK)
+		pod = scene_pod_of(&stock->scene, pl_span_str(space), pl_span_str(name));
+	return pod == STOCK_NONE ? STOCK_NO_PRIORITY : scene_priority(scene_kind(pod));
+}
+
+static void read_holds(const struct stock *stock, struct pl_json holds,
+                       struct stock_node *out)
 {
 	PL_JSON_EACH (hold, holds) {
 		struct stock_sum sum = sum_of(pl_json_member(hold, "used"));
 		const char *kind = "";
+		int32_t priority = priority_of(stock, hold);
 
 		out->holds++;
 		sum_add(&out->held, &sum);
-		if (pl_json_string(hold, "kind", PL_JSON_OPTIONAL, &kind, NULL) ==
-		            PL_OK &&
-		    strcmp(kind, "nominated") == 0)
-			sum_add(&out->nominated, &sum);
+		if (pl_json_string(hold, "kind", PL_JSON_OPTIONAL, &kind, NULL) !=
+		            PL_OK ||
+		    strcmp(kind, "nominated") != 0)
+			continue;
+		sum_add(&out->nominated, &sum);
+		if (priority > out->hold_priority)
+			out->hold_priority = priority;
 	}
 }
 
@@ -107,6 +124,7 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 
 	pl_arena_reset(&stock->arena);
 	out->listed = out->holds = 0;
+	out->hold_priority = STOCK_NO_PRIORITY;
 	out->held = out->nominated = (struct stock_sum){0};
 	if (pl_json_parse(&stock->arena, value, NULL, &root, NULL) != PL_OK ||
 	    pl_json_int(root, "v", PL_JSON_REQUIRED, &v, NULL) != PL_OK || v != 1 ||
@@ -122,7 +140,7 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 				    out))
 				return false;
 	}
-	read_holds(pl_json_member(root, "holds"), out);
+	read_holds(stock, pl_json_member(root, "holds"), out);
 	return read_leaving(stock, pl_json_member(root, "leaving"), out);
 }
 
@@ -163,7 +181,8 @@ bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_po
 	    pl_json_string(root, "next", PL_JSON_OPTIONAL, &next, NULL) != PL_OK ||
 	    pl_json_string(root, "ended", PL_JSON_OPTIONAL, &ended, NULL) != PL_OK ||
 	    pl_json_string(root, "reason", PL_JSON_OPTIONAL, &reason, NULL) != PL_OK ||
-	    pl_json_int(root, "epoch", PL_JSON_OPTIONAL, &out->epoch, NULL) != PL_OK)
+	    pl_json_int(root, "epoch", PL_JSON_OPTIONAL, &out->epoch, NULL) != PL_OK ||
+	    pl_stamp_parse(pl_span_str(since), &out->said_ms, NULL) != PL_OK)
 		return false;
 	out->phase = phase_of(phase);
 	out->asked = *ask != 0;

@@ -14,7 +14,7 @@ enum { TICK_MS = 100, TEXT_SIZE = 512 };
 static const struct check *const checks[WORLD_CHECKS] = {
 	&check_acting, &check_fence, &check_epoch, &check_settle, &check_gap,
 	&check_moves,  &check_lease, &check_pin,   &check_stuck,  &check_room,
-	&check_place,  &check_rules, &check_fsck,  &check_flow,
+	&check_place,  &check_rules, &check_fsck,  &check_flow,   &check_ends,
 };
 
 void check_fail(struct world *world, const char *check, const char *fmt, ...)
@@ -67,6 +67,13 @@ void world_see(struct world *world, const struct obs *obs)
 uint64_t world_below(struct world *world, uint64_t bound)
 {
 	return pl_rng_below(&world->rng, bound);
+}
+
+int64_t world_wall_draw(struct world *world)
+{
+	uint64_t most = world->plan.wall_max_ms;
+
+	return most == 0 ? 0 : (int64_t)world_below(world, 2 * most) - (int64_t)most;
 }
 
 bool world_chance(struct world *world, uint64_t count, uint64_t outof)

@@ -12,7 +12,7 @@
 #include "tests/sim/stock.h"
 #include "tests/sim/truth.h"
 
-enum { WORLD_CHECKS = 14, WORLD_SPARE_IDS = 64 };
+enum { WORLD_CHECKS = 15, WORLD_SPARE_IDS = 64 };
 
 struct clerk;
 struct nemesis;
@@ -73,7 +73,15 @@ static inline void world_touch(struct world *world)
 	world->change_ms = world->agenda.now_ms;
 }
 
+/* What a clock on the wall shows that is right. */
+static inline int64_t world_wall_ms(const struct world *world)
+{
+	return (int64_t)(world->wall_ms + world->agenda.now_ms);
+}
+
 uint64_t world_below(struct world *world, uint64_t bound);
+/* So far ahead of the right time, or behind it, is some machine's wall clock. */
+int64_t world_wall_draw(struct world *world);
 bool world_chance(struct world *world, uint64_t count, uint64_t outof);
 
 #endif
