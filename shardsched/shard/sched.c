@@ -506,6 +506,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 		return 0;
 	at_ms = earlier(at_ms, taints_deadline_ms(sched));
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));
+	at_ms = earlier(at_ms, specs_deadline_ms(sched));
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
 	at_ms = earlier(at_ms, whole_deadline_ms(sched));
 	at_ms = earlier(at_ms, visits_deadline_ms(sched));

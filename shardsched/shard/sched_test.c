@@ -499,6 +499,38 @@ T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
 	rig_close(&rig);
 }
 
+/* Nobody watches it here, and the alloc that lists it does not change. */
+T_CASE(a_spec_of_others_that_is_put_right_is_found)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "b"), "n-1");
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig_put(&rig, "/schedules/0001/web/a/spec", "{");
+	rig_del(&rig, "/schedules/0001/web/b/spec");
+	rig_own(&rig, 0);
+	rig_pod(&rig, 0, "c", "1", "");
+	rig_settle(&rig);
+	T_STR(bound_to(0, "c"), "Pending");
+	T_EQ(rig.garbled, 2);
+	rig.now_ms += 20000;
+	rig_settle(&rig);
+	T_STR(bound_to(0, "c"), "Pending");
+	T_EQ(rig.garbled, 2);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig.now_ms += 20000;
+	rig_settle(&rig);
+	T_STR(bound_to(0, "c"), "n-1");
+	rig_close(&rig);
+}
+
 /* Known because a node of ours lists it, and gone when its partition becomes ours: the
  * alloc is the last to say so. */
 T_CASE(a_pod_that_was_known_and_is_gone_is_not_placed)

@@ -7,7 +7,10 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/kv/calls.h"
 
-enum { READ_MOST = 256, READ_AGAIN_MS = 500 };
+enum { READ_MOST = 256, READ_AGAIN_MS = 500, ANEW_MS = 5000 };
+
+/* Read, and not there, or no pod. */
+enum { HOPELESS = POD_MISSING | POD_BAD_SPEC };
 
 /* What is owned and not listed yet comes by itself. */
 static bool is_coming(const struct sched *sched, const struct sched_pod *pod)
@@ -17,18 +20,52 @@ static bool is_coming(const struct sched *sched, const struct sched_pod *pod)
 	return part->owned && !part->ended[SCHED_SCHEDULES];
 }
 
-void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
+static void want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
-	const unsigned hopeless = POD_MISSING | POD_BAD_SPEC;
-
-	if (pod->call != 0 || (pod->flags & hopeless) != 0 || is_coming(sched, pod) ||
-	    pod->linked == LINKED_WANTED)
+	if (pod->call != 0 || is_coming(sched, pod) || pod->linked == LINKED_WANTED)
 		return;
 	pod_unlink(sched, pod);
 	pl_list_add_tail(&sched->wanted, &pod->link);
 	pod->linked = LINKED_WANTED;
 	if (pod->spec != NULL || pod->unknown_rev == 0)
 		pod->unknown_rev = pod->spec != NULL ? revision : 1;
+}
+
+void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
+{
+	if ((pod->flags & HOPELESS) == 0)
+		want(sched, pod, revision);
+}
+
+/* Somebody may have put it right, and nobody watches it here. */
+static void want_anew(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->count; i++) {
+		struct sched_pod *pod = node->listed[i].pod;
+
+		if (pod->spec == NULL && (pod->flags & HOPELESS) != 0 &&
+		    !pod_is_owned(sched, pod))
+			want(sched, pod, node->rev[FACT_ALLOC]);
+	}
+}
+
+static void look_anew(struct sched *sched)
+{
+	if (pl_list_empty(&sched->lacking)) {
+		sched->specs_ms = 0;
+		return;
+	}
+	if (sched->specs_ms > sched->now_ms)
+		return;
+	if (sched->specs_ms != 0)
+		PL_LIST_EACH (link, &sched->lacking)
+			want_anew(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
+	sched->specs_ms = sched->now_ms + ANEW_MS;
+}
+
+uint64_t specs_deadline_ms(const struct sched *sched)
+{
+	return pl_list_empty(&sched->lacking) ? UINT64_MAX : sched->specs_ms;
 }
 
 static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
@@ -101,6 +138,7 @@ static bool run_one(struct sched *sched)
 
 void specs_run(struct sched *sched)
 {
+	look_anew(sched);
 	while (run_one(sched))
 		;
 }
@@ -133,7 +171,7 @@ static void take(struct sched *sched, const struct call *call,
 		}
 		if (id.kind == KEYS_STATE)
 			continue;
-		if (pod->spec == NULL && pod->listed > 0)
+		if (pod->spec == NULL && pod->listed > 0 && (pod->flags & HOPELESS) == 0)
 			tell_missing(sched, &id);
 		if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))
 			pod->flags |= POD_MISSING;

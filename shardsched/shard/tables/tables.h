@@ -137,6 +137,7 @@ void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
 /* It is to be read, again too, for an alloc of that revision. */
 void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
 void specs_run(struct sched *sched);
+uint64_t specs_deadline_ms(const struct sched *sched);
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
 
 #endif
