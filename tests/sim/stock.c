@@ -84,7 +84,9 @@ static struct stock_pod *touch_pod(struct stock *stock, uint32_t i)
 	return &stock->pod[i];
 }
 
-/* In a store that was restored it may have been so for ever. */
+/* In a store that was restored it may have been so for ever. And who did not see that it
+ * was open for a while, as its watch was broken, takes it for closed since the first time,
+ * unless it says since when. */
 static void see_closed(const struct stock *stock, struct stock_node *node, bool was)
 {
 	const struct world *world = stock->world;
@@ -94,8 +96,8 @@ static void see_closed(const struct stock *stock, struct stock_node *node, bool 
 		node->closed_ms = world->agenda.now_ms;
 	if (said_ms != 0)
 		node->closed_said_ms = said_ms;
-	else if (!was)
-		node->closed_said_ms = world->truth.listing ? 0 : world_wall_ms(world);
+	else if (node->what.closed && node->closed_said_ms == 0)
+		node->closed_said_ms = world->truth.listing ? 1 : world_wall_ms(world);
 }
 
 static void see_node(struct stock *stock, const struct keys_id *id,
