@@ -7,7 +7,7 @@
 
 #include "tests/sim/clerk.h"
 #include "tests/sim/naive.h"
-#include "tests/sim/world.h"
+#include "tests/sim/proc.h"
 
 enum { LATE_MS = 4000 };
 
@@ -132,11 +132,45 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 	return true;
 }
 
+static bool is_waiting(const struct stock_pod *pod)
+{
+	return pod->has_spec && !pod->asked &&
+	       (pod->phase == STOCK_NO_STATE || pod->phase == STOCK_PENDING);
+}
+
+/* Who waits is in his shard's queue, and nobody else is; but gangs that are not complete
+ * need not be. */
+static void check_queue(struct world *world, const struct proc *proc)
+{
+	const struct stock *stock = world->stock;
+	struct queue_stats stats;
+	uint32_t queued = 0, waiting = 0, gangs = 0;
+
+	if (!proc_lives(proc) || proc->work == NULL || work_sched(proc->work) == NULL)
+		return;
+	sched_queue_stats(work_sched(proc->work), &stats);
+	for (unsigned place = QUEUE_OUT + 1; place < QUEUE_PLACES; place++)
+		queued += stats.pods[place];
+	for (uint32_t i = 0; i < stock->pods; i++) {
+		if (!is_waiting(&stock->pod[i]) ||
+		    world->truth.owner[stock->pod[i].partition].shard != proc->id)
+			continue;
+		waiting++;
+		gangs += scene_kind(i) == SCENE_GANG;
+	}
+	if (queued > waiting || queued + gangs < waiting)
+		check_fail(world, "flow", "%s has %u pods in its queue, and %u wait",
+		           proc->name, queued, waiting);
+}
+
 static void see(struct world *world, void *me, const struct obs *obs)
 {
 	const struct stock *stock = world->stock;
 	struct state *state = me;
 
+	if (obs->what == OBS_SETTLED && stock != NULL && world->calm)
+		PROC_EACH (proc, world)
+			check_queue(world, proc);
 	if (obs->what != OBS_STOCK)
 		return;
 	state->seen++;

@@ -14,6 +14,12 @@ struct state {
 	uint64_t seen;
 };
 
+/* As it is now: nodes are moved. */
+static unsigned zone_of(const struct stock *stock, uint32_t node)
+{
+	return stock->node[node].what.zone;
+}
+
 /* Of its group, placed; but one. */
 static bool is_peer(const struct stock *stock, uint32_t group, uint32_t k, bool ending)
 {
@@ -42,7 +48,7 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
 		if (k == i || stock->pod[k].spoilt ||
 		    !is_peer(stock, scene_group(i), k, true))
 			continue;
-		if (zone ? scene_zone(here) == scene_zone(there) : here == there)
+		if (zone ? zone_of(stock, here) == zone_of(stock, there) : here == there)
 			check_fail(world, "rules",
 			           "p-%u (%s), @%" PRId64 ": on n-%u, and p-%u on n-%u",
 			           i, scene_kind_text[scene_kind(i)], obs->revision, here,
@@ -53,13 +59,13 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
 static void check_affinity(struct world *world, const struct obs *obs, uint32_t i)
 {
 	const struct stock *stock = world->stock;
-	uint32_t from, to, elsewhere = 0, zone = scene_zone(stock->pod[i].node);
+	uint32_t from, to, elsewhere = 0, zone = zone_of(stock, stock->pod[i].node);
 
 	around(stock, i, &from, &to);
 	for (uint32_t k = from; k < to; k++) {
 		if (k == i || !is_peer(stock, scene_group(i), k, true))
 			continue;
-		if (scene_zone(stock->pod[k].node) == zone || stock->pod[k].spoilt)
+		if (zone_of(stock, stock->pod[k].node) == zone || stock->pod[k].spoilt)
 			return;
 		elsewhere += stock->pod[k].phase == STOCK_BOUND;
 	}
@@ -77,15 +83,15 @@ static bool may_be_last(const struct stock *stock, uint32_t i, uint32_t k)
 {
 	return k != i && !scene_is_carrier(k) &&
 	       stock->pod[k].state_rev == stock->pod[i].state_rev &&
-	       scene_zone(stock->pod[k].node) == scene_zone(stock->pod[i].node);
+	       zone_of(stock, stock->pod[k].node) == zone_of(stock, stock->pod[i].node);
 }
 
 /* How many more there are than in the emptiest domain. */
 static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool ending)
 {
-	uint32_t count[SCENE_ZONES] = {0}, least = UINT32_MAX, here = 0, from, to;
+	uint32_t count[SCENE_ZONES_ALL] = {0}, least = UINT32_MAX, here = 0, from, to;
 	uint32_t node = stock->pod[i].node;
-	bool has[SCENE_ZONES] = {0};
+	bool has[SCENE_ZONES_ALL] = {0};
 
 	around(stock, i, &from, &to);
 	for (uint32_t k = from; k < to; k++) {
@@ -93,18 +99,19 @@ static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool endi
 		               may_be_last(stock, i, k)))
 			continue;
 		here += stock->pod[k].node == node;
-		count[scene_zone(stock->pod[k].node)]++;
+		count[zone_of(stock, stock->pod[k].node)]++;
 	}
 	for (uint32_t n = 0; n < stock->nodes; n++)
-		if (stock->node[n].has_node && !stock->node[n].bad_node)
-			has[scene_zone(n)] = true;
+		if (stock->node[n].has_node && stock->node[n].has_alloc &&
+		    !stock->node[n].spoilt)
+			has[zone_of(stock, n)] = true;
 	/* There are always hosts without any. */
 	if (!zone)
 		return here;
-	for (unsigned z = 0; z < SCENE_ZONES; z++)
+	for (unsigned z = 0; z < SCENE_ZONES_ALL; z++)
 		if (has[z] && count[z] < least)
 			least = count[z];
-	return count[scene_zone(node)] - least;
+	return count[zone_of(stock, node)] - least;
 }
 
 static void check_spread(struct world *world, const struct obs *obs, uint32_t i,

@@ -74,6 +74,7 @@ struct clerk {
 	struct submit *submit; /* NULL: not at it; the others alike */
 	struct nodes *change;
 	enum nodes_verb verb;
+	bool brought; /* there are nodes */
 	struct clerk_list submits, changes;
 	char json[SCENE_JSON_SIZE], node_json[SCENE_JSON_SIZE];
 	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];

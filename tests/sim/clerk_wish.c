@@ -309,6 +309,10 @@ static void change_one(struct clerk *clerk, uint32_t node)
 			first.cpu_milli / 4 * (1 + (int64_t)world_below(clerk->world, 5));
 	if (world_chance(clerk->world, 1, 4))
 		what->tainted = !what->tainted;
+	if (world_chance(clerk->world, 1, 5)) {
+		what->zone = (unsigned)world_below(clerk->world, SCENE_ZONES_ALL);
+		world_hit(clerk->world, COVER_RELABELLED);
+	}
 	if (world_chance(clerk->world, 1, 4))
 		what->pods = 1 + (int64_t)world_below(clerk->world, 14);
 	if (world_chance(clerk->world, 1, 3))
@@ -348,6 +352,7 @@ static void first_nodes(struct clerk *clerk)
 {
 	struct clerk_list *list = &clerk->changes;
 
+	clerk->brought = true;
 	list->count = list->next = 0;
 	for (uint32_t i = 0; i < clerk->world->plan.scene.nodes; i++) {
 		if (world_chance(clerk->world, 1, 8))
@@ -365,12 +370,12 @@ void clerk_wish(struct clerk *clerk)
 
 	if (world->stock->world->truth.revision == 0)
 		return;
-	if (!clerk->node[0].wanted && clerk->change == NULL && clerk->fresh == 0 &&
-	    clerk->changes.count == 0)
+	if (!clerk->brought && clerk->change == NULL &&
+	    world->agenda.now_ms >= world->plan.nodes_late_ms)
 		first_nodes(clerk);
 	else if (wish < 55 && clerk->submit == NULL)
 		wish_pods(clerk);
-	else if (wish >= 55 && wish < 70 && clerk->change == NULL)
+	else if (wish >= 55 && wish < 70 && clerk->change == NULL && clerk->brought)
 		wish_nodes(clerk);
 	else if (wish >= 70 && wish < 85 && !clerk->editing)
 		wish_edit(clerk);

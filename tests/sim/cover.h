@@ -110,6 +110,7 @@
 	X(NODE_CREATED, "nodes created", 1)                                       \
 	X(NODE_CHANGED, "nodes changed", 1)                                       \
 	X(NODE_DELETED, "nodes deleted", 1)                                       \
+	X(RELABELLED, "nodes moved to another zone", 1)                           \
 	X(CLOSED, "nodes closed for maintenance", 1)                              \
 	X(OPENED_AGAIN, "nodes open again", 1)                                    \
 	X(DRAINED_NODE, "nodes drained until nobody was there", 1)                \

@@ -33,7 +33,7 @@ const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i)
 		return "it has no such disk";
 	if ((kind == SCENE_FILL || kind == SCENE_HIGH) && !scene_is_tight(n))
 		return "it is not of that pool";
-	if (kind == SCENE_NODEAFFINITY && !scene_wants_zone(i, scene_zone(n)))
+	if (kind == SCENE_NODEAFFINITY && !scene_wants_zone(i, node->what.zone))
 		return "it is in another zone";
 	if (kind == SCENE_NEVER)
 		return "nothing is so large";

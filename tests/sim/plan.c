@@ -183,6 +183,8 @@ static void draw_scene(struct plan *plan, const struct plan_wish *wish,
 	plan->partitions = (unsigned)pl_rng_between(rng, 4, 16);
 	plan->faults_ms = pl_rng_between(rng, 12000, 40000);
 	plan->clerk_ms = pl_rng_between(rng, 30, 400);
+	plan->nodes_late_ms =
+		pl_rng_chance(rng, 1, 4) ? pl_rng_between(rng, 3000, 9000) : 0;
 	plan->batch = pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 32) : 0;
 	plan->turn_pods =
 		pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 16) : 0;

@@ -61,8 +61,9 @@ struct plan {
 	uint32_t linger_in_100; /* work that takes its time when it is to end */
 	uint32_t stray_in_1000; /* writes of partitions that are not owned */
 	size_t room_bytes;
-	struct scene scene; /* no nodes: shards coordinate, and place nothing */
-	uint64_t clerk_ms;  /* between two things that a client wants, about */
+	struct scene scene;     /* no nodes: shards coordinate, and place nothing */
+	uint64_t clerk_ms;      /* between two things that a client wants, about */
+	uint64_t nodes_late_ms; /* until then there are pods only */
 	uint32_t batch, turn_pods;
 	bool lose_tenth;    /* of the shards at once, when all are up, for good */
 	bool one_at_a_time; /* each change is left to settle: moves and gaps count */

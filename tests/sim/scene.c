@@ -74,11 +74,6 @@ bool scene_must_fit(enum scene_kind kind)
 	return kind != SCENE_NEVER && kind != SCENE_FILL;
 }
 
-unsigned scene_zone(uint32_t node)
-{
-	return node % SCENE_ZONES;
-}
-
 bool scene_is_ssd(uint32_t node)
 {
 	return node % 3 == 0;
@@ -108,6 +103,7 @@ struct scene_node scene_node_first(const struct scene *scene, uint32_t node)
 	return (struct scene_node){.cpu_milli = extra ? EXTRA_CPU : NODE_CPU,
 	                           .memory_mib = extra ? EXTRA_MIB : NODE_MIB,
 	                           .pods = extra ? EXTRA_PODS : NODE_PODS,
+	                           .zone = node % SCENE_ZONES,
 	                           .tainted = !extra && node % 15 == 4};
 }
 
@@ -225,13 +221,13 @@ void scene_node_json(const struct scene *scene, uint32_t node,
 		"\"topology.kubernetes.io/zone\":\"z%u\",\"cluster\":\"%s\",\"disk\":"
 		"\"%s\",\"pool\":\"%s\"},\"annotations\":{\"sim\":\"%u %" PRId64
 		" %" PRId64 " %" PRId64 " %d %d %" PRId64
-		"\"}},\"spec\":{\"unschedulable\":%s%s},"
+		" %u\"}},\"spec\":{\"unschedulable\":%s%s},"
 		"\"status\":{\"allocatable\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\",\"pods\":\"%" PRId64 "\"}}}",
-		node, node, scene_zone(node), cluster, scene_is_ssd(node) ? "ssd" : "hdd",
+		node, node, what->zone, cluster, scene_is_ssd(node) ? "ssd" : "hdd",
 		scene_is_tight(node) ? "tight" : "wide", what->version, what->cpu_milli,
 		what->memory_mib, what->pods, what->tainted, what->closed,
-		what->closed_ms, what->cordoned ? "true" : "false", taints,
+		what->closed_ms, what->zone, what->cordoned ? "true" : "false", taints,
 		what->cpu_milli, what->memory_mib, what->pods);
 }
 
@@ -382,9 +378,9 @@ static bool numbers(struct pl_span json, int64_t *out, unsigned count)
 bool scene_node_read(struct pl_span json, struct scene_node *out)
 {
 	static const char cordon[] = "\"unschedulable\":true";
-	int64_t number[7];
+	int64_t number[8];
 
-	if (!numbers(json, number, 7))
+	if (!numbers(json, number, 8))
 		return false;
 	*out = (struct scene_node){
 		.version = (uint32_t)number[0],
@@ -394,6 +390,7 @@ bool scene_node_read(struct pl_span json, struct scene_node *out)
 		.tainted = number[4] != 0,
 		.closed = number[5] != 0,
 		.closed_ms = number[6],
+		.zone = number[7] < SCENE_ZONES_ALL ? (unsigned)number[7] : 0,
 		.cordoned = memmem(json.at, json.len, cordon, sizeof cordon - 1) != NULL};
 	return true;
 }

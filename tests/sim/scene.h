@@ -46,6 +46,7 @@ enum scene_kind { SCENE_KIND_MAP(SCENE_KIND_ENUM) SCENE_KINDS };
 enum {
 	SCENE_GROUP = 6,
 	SCENE_ZONES = 4,
+	SCENE_ZONES_ALL, /* and one where only is what was moved there */
 	SCENE_GANG_MIN = 4,
 	SCENE_LIVES = 64, /* of a pod's name */
 	SCENE_FOR_EVER = UINT8_MAX,
@@ -66,6 +67,7 @@ struct scene {
 struct scene_node {
 	uint32_t version;
 	int64_t cpu_milli, memory_mib, pods;
+	unsigned zone;
 	bool tainted, cordoned;
 	bool closed;       /* tainted NoExecute, for maintenance */
 	int64_t closed_ms; /* since when, the taint says; 0: it does not say */
@@ -90,7 +92,6 @@ bool scene_is_carrier(uint32_t pod);
 /* Seconds for which it stays on a node that is closed; or SCENE_FOR_EVER. */
 unsigned scene_bears_s(uint32_t pod);
 
-unsigned scene_zone(uint32_t node);
 bool scene_is_ssd(uint32_t node);
 bool scene_is_tight(uint32_t node);     /* one of the few places */
 bool scene_stays_closed(uint32_t node); /* when all is calm, too */

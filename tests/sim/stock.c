@@ -85,8 +85,8 @@ static struct stock_pod *touch_pod(struct stock *stock, uint32_t i)
 }
 
 /* In a store that was restored it may have been so for ever. And who did not see that it
- * was open for a while, as its watch was broken, takes it for closed since the first time,
- * unless it says since when. */
+ * was open for a while, as its watch was broken, takes it for closed since the first
+ * time, unless it says since when. */
 static void see_closed(const struct stock *stock, struct stock_node *node, bool was)
 {
 	const struct world *world = stock->world;
