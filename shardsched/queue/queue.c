@@ -286,6 +286,20 @@ void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 	pass_on(queue, pod);
 }
 
+void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t rest_ms,
+                 uint64_t now_ms)
+{
+	PL_ASSERT(!pod->placed && pod->attempts > 0);
+	tick(queue, now_ms);
+	land(queue, pod);
+	pod->attempts--;
+	queue->attempts--;
+	pod->cause = QUEUE_CONFLICT;
+	pod->reason = 0;
+	queue_send(queue, pod, queue->now_ms + rest_ms);
+	pass_on(queue, pod);
+}
+
 void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
 	PL_ASSERT(pod->place == QUEUE_BACKOFF || pod->place == QUEUE_WAITING);

@@ -164,6 +164,11 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause cause,
                  bool after_backoff, uint32_t reason, uint64_t now_ms);
 
+/* Likewise, but something that the caller knows of is to come first, then he calls
+ * queue_activate; or so long has passed. No attempt was made, and none the worse. */
+void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t rest_ms,
+                 uint64_t now_ms);
+
 /* To ACTIVE from BACKOFF or WAITING, because the caller knows better. */
 void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
 

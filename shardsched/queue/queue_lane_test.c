@@ -63,6 +63,32 @@ T_CASE(put_back_where_it_was)
 	end();
 }
 
+T_CASE(deferred_until_it_is_called_or_that_long)
+{
+	begin_by(QUEUE_BY_PRIORITY);
+	open_class(0, QUEUE_NO_SLA, 0);
+	for (unsigned i = 0; i < 3; i++, now++)
+		add(i, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		pop(i);
+		queue_defer(queue, &pod[i], 5000, now);
+		check();
+		T_EQ(pod[i].attempts, 0);
+		T_EQ(pod[i].strikes, 0);
+	}
+	pop(2);
+	T_TRUE(queue_pop(queue, now) == NULL);
+	queue_activate(queue, &pod[1], now);
+	pop(1);
+	now += 4999;
+	queue_run(queue, now);
+	T_TRUE(queue_pop(queue, now) == NULL);
+	now += 1;
+	queue_run(queue, now);
+	pop(0);
+	end();
+}
+
 /* What waits and what is in flight goes along. */
 T_CASE(moved_with_all_of_its_pods)
 {

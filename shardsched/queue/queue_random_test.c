@@ -311,7 +311,10 @@ static void pop_pod(void)
 	if (any(16) == 0) {
 		if (want->refused_by == 0)
 			give_back(kind);
-		queue_put_back(w.queue, pod, w.now);
+		if (any(2) == 0)
+			queue_put_back(w.queue, pod, w.now);
+		else
+			queue_defer(w.queue, pod, 1 + any(3000), w.now);
 	}
 }
 

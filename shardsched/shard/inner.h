@@ -141,7 +141,8 @@ enum pod_linked {
 	LINKED_DOUBT,   /* state and alloc do not agree */
 	LINKED_ENDING,  /* at its node, or where those without are */
 	LINKED_ASTRAY,  /* its node is not known here */
-	LINKED_VISIT,   /* in the queue, until a visit ends */
+	LINKED_VISIT, /* in the queue, until a visit ends, or there is room in errands */
+	LINKED_FOLLOWS, /* in the queue, behind one of its class that is so */
 };
 
 enum {

@@ -91,6 +91,7 @@ static enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_e
 
 	if (code != PL_OK)
 		return code;
+	travel_init(&class_more_of(queue_class_of(open))->travel);
 	code = groups_class_opened(sched, open, err);
 	if (code != PL_OK)
 		queue_class_close(sched->queue, queue_class_of(open));

@@ -385,13 +385,154 @@ T_CASE(of_a_class_one_waits_and_the_others_follow)
 		(void)snprintf(name, sizeof name, "p-%u", i);
 		rig_pod(&rig, 0, name, "1", "");
 	}
-	for (unsigned i = 0; i < 60; i++) {
-		rig_settle(&rig);
-		rig.now_ms += 500;
-	}
+	rig_settle(&rig);
 	T_EQ(rig_alloc(&rig, 0, "mine").pods, 4);
 	T_EQ(rig_alloc(&rig, 1, "other").pods, 4);
 	T_EQ(rig_alloc(&rig, 2, "third").pods, 4);
+	/* Nobody was told that there is no room. */
+	for (unsigned i = 0; i < 12; i++) {
+		int phase;
+
+		(void)snprintf(name, sizeof name, "p-%u", i);
+		T_EQ(rig_state(&rig, 0, name, &phase).attempts, 1);
+		T_EQ(phase, STATE_BOUND);
+	}
+	rig_close(&rig);
+}
+
+/* The one ahead goes away: the others do not wait for it. */
+T_CASE(who_follows_is_not_left_behind)
+{
+	begin();
+	tell_of(1, "4000m");
+	rig_pod(&rig, 0, "a", "3500m", "");
+	rig_pod(&rig, 0, "b", "3500m", "");
+	rig_pod(&rig, 0, "c", "3500m", "");
+	rig_deliver_all(&rig);
+	rig_views(&rig);
+	rig_run(&rig);
+	T_TRUE(rig.visit[1]);
+	rig_del(&rig, "/schedules/0000/web/b/spec");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	rig.now_ms += 5000;
+	rig_settle(&rig);
+	T_TRUE(is_on("a", "mine"));
+	T_TRUE(is_on("c", "other"));
+	rig_close(&rig);
+}
+
+/* Other shards have not told what they have: that is waited for, but not for ever. */
+T_CASE(who_has_not_told_yet_is_waited_for)
+{
+	int phase;
+
+	begin();
+	sched_set_shards(rig.sched, 2);
+	rig_pod(&rig, 0, "large", "6", "");
+	rig_pod(&rig, 0, "p", "3500m", "");
+	rig_pod(&rig, 0, "q", "3500m", "");
+	rig_settle(&rig);
+	(void)rig_state(&rig, 0, "large", &phase);
+	T_EQ(phase, -1);
+	tell_of(1, "4000m");
+	rig_settle(&rig);
+	T_TRUE(is_on("p", "mine") && is_on("q", "other"));
+	(void)rig_state(&rig, 0, "large", &phase);
+	T_EQ(phase, STATE_PENDING);
+	rig_close(&rig);
+
+	begin();
+	sched_set_shards(rig.sched, 2);
+	rig_pod(&rig, 0, "large", "6", "");
+	rig_settle(&rig);
+	rig.now_ms += 5000;
+	rig_settle(&rig);
+	(void)rig_state(&rig, 0, "large", &phase);
+	T_EQ(phase, STATE_PENDING);
+	rig_close(&rig);
+}
+
+/* The nodes are seen, but not yet what runs there. */
+T_CASE(specs_of_pods_there_are_waited_for)
+{
+	int phase;
+
+	begin();
+	rig_pod(&rig, 2, "guest", "500m", "");
+	alloc_lists(1, "other", 2, "guest");
+	tell_of(1, "3500m");
+	rig_pod(&rig, 0, "a", "3", "");
+	rig_pod(&rig, 0, "b", "3", "");
+	rig_deliver_all(&rig);
+	rig_views(&rig);
+	rig_run(&rig);
+	T_TRUE(rig_visit_all(&rig));
+	rig_run(&rig);
+	T_EQ(scope_of("other"), NODE_ASIDE);
+	(void)rig_state(&rig, 0, "b", &phase);
+	T_EQ(phase, -1);
+	rig_settle(&rig);
+	T_TRUE(is_on("a", "mine") && is_on("b", "other"));
+	T_EQ(rig_state(&rig, 0, "b", &phase).attempts, 1);
+	rig_close(&rig);
+}
+
+/* Until the next errand may go, what was decided grows old. */
+T_CASE(what_waits_through_a_pause_is_decided_again)
+{
+	unsigned failed = 0;
+
+	begin();
+	tell_of(1, "4000m");
+	tell_of(2, "4000m");
+	rig_pod(&rig, 0, "a", "3", "");
+	rig_pod(&rig, 0, "b", "3", "");
+	rig_pod(&rig, 0, "c", "3", "");
+	rig_settle(&rig);
+	rig_pod(&rig, 0, "d", "500m", ",\"nodeSelector\":{\"host\":\"other\"}");
+	rig_pod(&rig, 0, "e", "500m", ",\"nodeSelector\":{\"host\":\"third\"}");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_put(&rig, "/alloc/0001/east/other", "{\"v\":1,\"generation\":9}");
+	for (unsigned n = 0; n < RIG_OUT_MAX; n++)
+		if (rig.out[n].used)
+			failed += !rig_answer(&rig, n);
+	T_EQ(failed, 1);
+	T_TRUE(rig.sched->abroad.resume_ms > rig.now_ms);
+	rig_run(&rig);
+	T_EQ(rig.sched->abroad.waiting, 0);
+	rig.now_ms += 1000;
+	rig_settle(&rig);
+	T_TRUE(is_on("d", "other") && is_on("e", "third"));
+	rig_close(&rig);
+}
+
+/* What takes long to list is used for longer. */
+T_CASE(what_was_seen_is_fresh_as_long_as_it_took)
+{
+	struct sched_action action;
+
+	begin();
+	visit_want(rig.sched, 1);
+	rig_settle(&rig);
+	T_TRUE(visit_is_fresh(rig.sched, 1));
+	rig.now_ms += 100;
+	rig_run(&rig);
+	T_TRUE(!visit_is_fresh(rig.sched, 1));
+	T_TRUE(sched_next(rig.sched, &action));
+	T_EQ(action.what, SCHED_VISIT);
+	rig.visit[1] = true;
+	rig.now_ms += 50;
+	rig_run(&rig);
+	rig_visit(&rig, 1);
+	rig.now_ms += 499;
+	rig_run(&rig);
+	T_TRUE(visit_is_fresh(rig.sched, 1));
+	rig.now_ms += 1;
+	rig_run(&rig);
+	T_TRUE(!visit_is_fresh(rig.sched, 1));
+	rig_settle(&rig);
 	rig_close(&rig);
 }
 

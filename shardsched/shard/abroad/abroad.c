@@ -2,13 +2,14 @@
  * Pods that find no node at home.
  *
  *	all that is known is asked (home's verdict stands for home)
- *	  a node is found     it is taken, if what is known of it is young enough; else
- *its partition is visited (again), and the pod is decided then none is             two
- *partitions whose digests admit the pod, and which were not looked at since they said so,
- *are visited none is left        it is refused, and waits for news, digests among them
+ *	  a node is found     it is taken, if what is known of it is young enough and
+ *there is room in errands; else that is waited for none is             two partitions
+ *whose digests admit the pod, and which were not looked at since they said so, are
+ *visited none is left        it is refused, and waits for news, digests among them
  *
  * Partitions are drawn by the pod, so that shards in the same need do not all go to the
- * same. Of a class one pod waits for visits; when it is placed the others follow.
+ * same. Of a class one pod goes ahead and waits for visits and for room; the others of it
+ * follow: when it is placed, as many as there is room for; when it is refused, all.
  */
 #include <stdlib.h>
 
@@ -19,6 +20,9 @@
 
 enum {
 	VISITS_AT_ONCE = 2,
+	WAIT_MS = 2000,    /* in case that nobody wakes it */
+	DIGESTS_MS = 3000, /* they are written once a second */
+	LACKING_MAX = 64,  /* nodes that are looked at */
 };
 
 void abroad_init(struct sched *sched)
@@ -26,13 +30,18 @@ void abroad_init(struct sched *sched)
 	pl_list_init(&sched->abroad.ready);
 	pl_list_init(&sched->abroad.visitors);
 	pl_list_init(&sched->abroad.crowd);
-	sched->abroad.window = 1;
-	sched->abroad.most = 1;
+	sched->abroad.window = 2;
+	sched->abroad.most = 8;
+}
+
+void travel_init(struct travel *travel)
+{
+	pl_list_init(&travel->followers);
 }
 
 void travel_done(struct travel *travel)
 {
-	PL_ASSERT(travel->visitors == 0);
+	PL_ASSERT(travel->ahead == NULL && pl_list_empty(&travel->followers));
 	free(travel->tried);
 	travel->tried = NULL;
 }
@@ -42,24 +51,7 @@ static struct travel *travel_of(struct sched_pod *pod)
 	return &class_more_of(pod->queue.class)->travel;
 }
 
-/* -- waiting for visits, or for room in errands
- * --------------------------------------------------- */
-
-/* False: one of its class does already. */
-static bool wait_in(struct sched *sched, struct sched_pod *pod, struct pl_list *list)
-{
-	struct travel *travel = travel_of(pod);
-
-	if (travel->visitors > 0)
-		return false;
-	pod_unlink(sched, pod);
-	pl_list_add_tail(list, &pod->link);
-	pod->linked = LINKED_VISIT;
-	travel->visitors++;
-	queue_retry(sched->queue, &pod->queue, QUEUE_CONFLICT, true, REASON_NONE,
-	            sched->now_ms);
-	return true;
-}
+/* -- waiting ---------------------------------------------------------------- */
 
 static void wake(struct sched *sched, struct pl_list *list, uint32_t most)
 {
@@ -72,6 +64,29 @@ static void wake(struct sched *sched, struct pl_list *list, uint32_t most)
 		    pod->queue.place == QUEUE_WAITING)
 			queue_activate(sched->queue, &pod->queue, sched->now_ms);
 	}
+}
+
+/* For a visit or for room, or behind the one of its class that does. */
+static void wait_in(struct sched *sched, struct sched_pod *pod, struct pl_list *list)
+{
+	struct travel *travel = travel_of(pod);
+	bool follows;
+
+	pod_unlink(sched, pod);
+	follows = travel->ahead != NULL;
+	pl_list_add_tail(follows ? &travel->followers : list, &pod->link);
+	pod->linked = follows ? LINKED_FOLLOWS : LINKED_VISIT;
+	if (!follows)
+		travel->ahead = pod;
+	queue_defer(sched->queue, &pod->queue, WAIT_MS, sched->now_ms);
+}
+
+void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most)
+{
+	struct travel *travel = &class_more_of(queue_class_of(open))->travel;
+
+	if (travel->ahead == NULL)
+		wake(sched, &travel->followers, most);
 }
 
 void abroad_visited(struct sched *sched)
@@ -137,6 +152,32 @@ static bool visit_some(struct sched *sched, struct sched_pod *pod, uint64_t draw
 	return found > 0;
 }
 
+/* Nodes that were seen and may do, but for pods there whose specs are still being read.
+ */
+static bool specs_are_due(const struct sched *sched, const struct spec *spec)
+{
+	unsigned looked = 0;
+
+	PL_LIST_EACH (link, &sched->lacking) {
+		const struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, lacking);
+
+		if (++looked > LACKING_MAX)
+			return true;
+		if (node->slot != SNAPSHOT_NONE && !node_is_home(sched, node) &&
+		    offer_admits(sched, node->partition, spec))
+			return true;
+	}
+	return false;
+}
+
+/* Some shards have not told yet what they have; who has just begun hears of it soon. */
+static bool digests_are_due(const struct sched *sched)
+{
+	return sched->digests.told + 1 < sched->digests.shards &&
+	       sched->now_ms < sched->digests.listed_ms + DIGESTS_MS;
+}
+
 bool abroad_hint(const struct sched *sched, const struct queue_class *class,
                  const struct queue_event *event)
 {
@@ -177,16 +218,16 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	return false;
 }
 
-static bool take(struct sched *sched, struct sched_pod *pod, uint32_t slot)
+static void take(struct sched *sched, struct sched_pod *pod, uint32_t slot)
 {
 	struct sched_node *node = sched->by_slot[slot];
 
 	if (node->scope == NODE_ABROAD && !visit_is_fresh(sched, node->partition))
-		return wait_in(sched, pod, &sched->abroad.visitors);
-	if (errands_room(sched) == 0) /* it would only grow old there */
-		return wait_in(sched, pod, &sched->abroad.crowd);
-	decide_assume(sched, pod, node);
-	return true;
+		wait_in(sched, pod, &sched->abroad.visitors);
+	else if (errands_room(sched) == 0) /* it would only grow old there */
+		wait_in(sched, pod, &sched->abroad.crowd);
+	else
+		decide_assume(sched, pod, node);
 }
 
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
@@ -199,12 +240,17 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	if (others_are_known(sched)) {
 		if (!abroad_ask(sched, pod, draw, &all))
 			return true;
-		if (all.result == CYCLE_NODE)
-			return take(sched, pod, all.node);
+		if (all.result == CYCLE_NODE) {
+			take(sched, pod, all.node);
+			return true;
+		}
 		*outcome = all;
 		if (!mark_tried(sched, travel_of(pod)))
 			return false;
 	}
-	return visit_some(sched, pod, draw) &&
-	       wait_in(sched, pod, &sched->abroad.visitors);
+	if (!visit_some(sched, pod, draw) && !specs_are_due(sched, pod->spec) &&
+	    !digests_are_due(sched))
+		return false;
+	wait_in(sched, pod, &sched->abroad.visitors);
+	return true;
 }

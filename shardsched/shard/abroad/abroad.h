@@ -18,6 +18,7 @@
 
 struct call;
 struct outcome;
+struct pool_class;
 struct queue_class;
 struct queue_event;
 struct sched;
@@ -66,7 +67,9 @@ struct visit {
 	bool stale; /* a commit on it failed */
 	int64_t revision;
 	uint64_t after_ms; /* not to be begun before */
+	uint64_t begun_ms; /* when it was begun to be listed */
 	uint64_t at_ms;    /* when it was listed */
+	uint64_t fresh_ms; /* so long what was seen is good for deciding */
 	uint64_t used_ms;  /* when somebody last looked for a node there */
 };
 
@@ -136,11 +139,13 @@ struct digests {
 	struct pl_list of; /* others' */
 	uint8_t generation;
 	bool listed;
+	uint64_t listed_ms; /* since when */
 	bool pending;
 	int64_t revision; /* of the own one */
 	uint64_t changes; /* of the snapshot, that are in it */
 	uint64_t due_ms, written_ms;
-	uint32_t next, shards;
+	uint32_t next;
+	uint32_t shards, told; /* how many there are; others that have a digest */
 };
 
 /* digest_make.c: of that partition; gives how many nodes were looked at, and one. */
@@ -159,22 +164,24 @@ void digests_dirty(struct sched *sched, uint32_t partition);
 
 /* Of a class of pods. */
 struct travel {
-	uint32_t *tried;   /* by partition: the number of the offer; NULL: none yet */
-	uint32_t visitors; /* pods that wait for a visit */
+	uint32_t *tried; /* by partition: the number of the offer; NULL: none yet */
+	struct sched_pod *ahead;  /* it waits for a visit, or for room */
+	struct pl_list followers; /* pods, by link, that wait for what becomes of it */
 };
 
 struct abroad {
 	struct pl_list ready;    /* nodes, as sched.ready */
 	struct pl_list visitors; /* pods, by link, that wait for a visit */
-	struct pl_list crowd;    /* and those that wait for room in errands */
-	uint32_t waiting;        /* pods, at nodes of others */
-	uint32_t out;            /* calls */
-	uint32_t window;         /* that may be */
-	uint32_t streak;         /* that went through since the window grew */
-	uint32_t most;           /* placements in one */
-	uint64_t pause_ms;       /* after the last conflict */
-	uint64_t resume_ms;      /* no call before */
-	uint64_t aside_ms;       /* when the first node comes back; 0: none is aside */
+	struct pl_list
+		crowd;      /* and those that wait for room in errands; of a class one */
+	uint32_t waiting;   /* pods, at nodes of others */
+	uint32_t out;       /* calls */
+	uint32_t window;    /* that may be */
+	uint32_t streak;    /* that went through since the window grew */
+	uint32_t most;      /* placements in one */
+	uint64_t pause_ms;  /* after the last conflict */
+	uint64_t resume_ms; /* no call before */
+	uint64_t aside_ms;  /* when the first node comes back; 0: none is aside */
 };
 
 void abroad_init(struct sched *sched);
@@ -191,6 +198,9 @@ bool abroad_hint(const struct sched *sched, const struct queue_class *class,
 /* What they waited for has come: a visit; room for so many. */
 void abroad_visited(struct sched *sched);
 void abroad_room(struct sched *sched, uint32_t room);
+/* One of the class was placed or refused: so many that follow are tried. */
+void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most);
+void travel_init(struct travel *travel);
 void travel_done(struct travel *travel);
 
 /* -- errands.c ------------------------------------------------------- */

@@ -19,7 +19,7 @@ enum {
 	ASIDE_MAX_MS = 60000,
 	BUSY_MS = 100, /* between two, while own nodes are put: others will be as busy */
 	PAUSE_MS = 20, /* after a conflict, and twice that after the next */
-	PAUSE_MAX_MS = 1000,
+	PAUSE_MAX_MS = 250,
 };
 
 static bool add_some(struct sched *sched, struct call *call)
@@ -77,6 +77,19 @@ bool abroad_may(const struct sched *sched)
 	       sched->now_ms >= sched->abroad.resume_ms;
 }
 
+/* Until the pause is over what was decided grows old: it is decided again then. */
+static void redo_waiting(struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->abroad.ready) {
+		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);
+
+		while (!pl_list_empty(&node->waiting))
+			pod_redo(sched, PL_LIST_ITEM(node->waiting.next, struct sched_pod,
+			                             link));
+		node_ready(sched, node);
+	}
+}
+
 /* -- nodes that refuse ------------------------------------------------------ */
 
 void abroad_refused(struct sched *sched, struct sched_node *node)
@@ -125,6 +138,8 @@ void abroad_run(struct sched *sched)
 	bring_back(sched);
 	while (abroad_may(sched) && send(sched))
 		;
+	if (sched->now_ms < sched->abroad.resume_ms && sched->abroad.waiting > 0)
+		redo_waiting(sched);
 	abroad_room(sched, errands_room(sched));
 }
 

@@ -70,6 +70,7 @@ static void drop(struct sched *sched, struct digest_of *of, const struct digest_
 			offer_set(sched, p, NULL, NULL);
 	}
 	pl_list_del(&of->link);
+	sched->digests.told--;
 	pl_arena_done(&of->arena);
 	free(of);
 }
@@ -115,6 +116,7 @@ static void take(struct sched *sched, const struct keys_id *id,
 	if (of != NULL) {
 		of->generation = sched->digests.generation;
 		pl_list_add_tail(&sched->digests.of, &of->link);
+		sched->digests.told++;
 	}
 	for (uint32_t i = 0; of != NULL && i < of->digest.parts; i++) {
 		uint32_t p = of->digest.part[i].partition;
@@ -159,13 +161,17 @@ void digests_end(struct sched *sched)
 		if (of->generation != sched->digests.generation)
 			drop(sched, of, NULL);
 	}
+	if (!sched->digests.listed)
+		sched->digests.listed_ms = sched->now_ms;
 	sched->digests.listed = true;
+	abroad_visited(sched);
 }
 
 void digests_events(struct sched *sched, const struct kv_event *events, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		take_record(sched, &events[i].record, events[i].is_delete);
+	abroad_visited(sched);
 }
 
 void digests_forget(struct sched *sched)

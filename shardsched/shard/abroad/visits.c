@@ -8,10 +8,12 @@
 
 enum {
 	VISITS_OUT_MAX = 4,
-	VISIT_KEPT_MS = 30000, /* after its last use */
-	VISIT_FRESH_MS = 1000,
-	VISIT_PAUSE_MS = 50,   /* what is so young is not listed again */
-	VISIT_AGAIN_MS = 1000, /* after a failure */
+	VISIT_KEPT_MS = 30000,     /* after its last use */
+	VISIT_FRESH_MS = 100,      /* at least, */
+	VISIT_FRESH_MAX_MS = 1000, /* at most, and between: */
+	VISIT_FRESH_TIMES = 10,    /* as long as listing it took */
+	VISIT_PAUSE_MS = 50,       /* what is so young is not listed again */
+	VISIT_AGAIN_MS = 1000,     /* after a failure */
 };
 
 static struct visit *of(struct sched *sched, uint32_t partition)
@@ -75,6 +77,7 @@ bool visit_next(struct sched *sched, uint32_t *partition)
 	part = &sched->partition[visits->next];
 	part->visit.wanted = part->visit.moot = part->visit.failed = false;
 	part->visit.out = true;
+	part->visit.begun_ms = sched->now_ms;
 	visits->wanted--;
 	visits->out++;
 	part->generation[SCHED_NODES]++;
@@ -103,6 +106,16 @@ void visit_drop(struct sched *sched, uint32_t partition)
 	abroad_visited(sched);
 }
 
+/* What is listed quickly is listed often: most conflicts come from what is old. */
+static uint64_t fresh_ms(uint64_t took_ms)
+{
+	uint64_t ms = took_ms * VISIT_FRESH_TIMES;
+
+	if (ms < VISIT_FRESH_MS)
+		return VISIT_FRESH_MS;
+	return ms < VISIT_FRESH_MAX_MS ? ms : VISIT_FRESH_MAX_MS;
+}
+
 bool visit_is_fresh(struct sched *sched, uint32_t partition)
 {
 	struct visit *visit = of(sched, partition);
@@ -113,9 +126,9 @@ bool visit_is_fresh(struct sched *sched, uint32_t partition)
 	if (!visit->known)
 		return false;
 	visit->used_ms = sched->now_ms;
-	if (visit->stale || age_ms >= VISIT_FRESH_MS / 2)
+	if (visit->stale || age_ms >= visit->fresh_ms / 2)
 		visit_want(sched, partition);
-	return age_ms < VISIT_FRESH_MS && (!visit->stale || age_ms < VISIT_PAUSE_MS);
+	return age_ms < visit->fresh_ms && (!visit->stale || age_ms < VISIT_PAUSE_MS);
 }
 
 /* -- what is seen ------------------------------------------------------ */
@@ -189,6 +202,7 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	visit->stale = false;
 	visit->revision = revision;
 	visit->at_ms = visit->used_ms = sched->now_ms;
+	visit->fresh_ms = fresh_ms(sched->now_ms - visit->begun_ms);
 	if (sched->visits.due_ms == 0)
 		sched->visits.due_ms = sched->now_ms + VISIT_KEPT_MS;
 	abroad_settle(sched, partition);

@@ -134,6 +134,14 @@ static bool elsewhere(struct sched *sched, struct sched_pod *pod, struct outcome
 	return true;
 }
 
+/* It was placed: others of its class may wait for that. Each brings two more, so that few
+ * come for whom there is no room. */
+static void followed(struct sched *sched, const struct sched_pod *pod)
+{
+	if (pod->place == POD_WAITS)
+		abroad_followed(sched, pool_class_of(pod->queue.class), 2);
+}
+
 static void decide(struct sched *sched, struct sched_pod *pod)
 {
 	enum reason_code not_at_all = refusal(pod);
@@ -164,16 +172,20 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	switch (outcome.result) {
 	case CYCLE_NODE:
 		decide_assume(sched, pod, sched->by_slot[outcome.node]);
+		followed(sched, pod);
 		return;
 	case CYCLE_NONE:
-		if (elsewhere(sched, pod, &outcome))
+		if (elsewhere(sched, pod, &outcome)) {
+			followed(sched, pod);
 			return;
+		}
 		/* On own nodes only: of others' it would be known too late who comes. */
 		cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
 		if (outcome.result == CYCLE_NONE)
 			make_room(sched, pod, class, &outcome);
 		else
 			refuse(sched, pod, refused_by(class, &outcome), &outcome);
+		abroad_followed(sched, open, UINT32_MAX);
 		return;
 	case CYCLE_ERROR:
 		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",

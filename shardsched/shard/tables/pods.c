@@ -82,7 +82,7 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod)
 		pod->node->waiting_count--;
 		--*node_waiting(sched, pod->node);
 	} else if (pod->linked == LINKED_VISIT) {
-		class_more_of(pod->queue.class)->travel.visitors--;
+		class_more_of(pod->queue.class)->travel.ahead = NULL;
 	}
 	sched->ending -= pod->linked == LINKED_ENDING;
 	pl_list_del(&pod->link);
@@ -192,7 +192,7 @@ void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 	if (pod->queue.class == NULL)
 		return;
 	open = pool_class_of(pod->queue.class);
-	if (pod->linked == LINKED_VISIT)
+	if (pod->linked == LINKED_VISIT || pod->linked == LINKED_FOLLOWS)
 		pod_unlink(sched, pod);
 	queue_remove(sched->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};

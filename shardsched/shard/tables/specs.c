@@ -213,5 +213,6 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 		listed_settle(sched, pod);
 		pod_settle(sched, pod);
 	}
+	abroad_visited(sched);
 	call_end(sched, call);
 }
