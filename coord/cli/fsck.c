@@ -1,6 +1,6 @@
 /*
- * placet fsck: proves what must hold between nodes, allocs and pods on a live store, at
- * one revision, and mends what can be derived.
+ * placet fsck: proves what must hold between nodes, allocs, pods, gangs and rules on a
+ * live store, at one revision, and mends what can be derived.
  */
 #include "coord/fsck/fsck.h"
 
@@ -215,9 +215,14 @@ static void on_mended(void *ctx, const struct mend_told *told)
 	case MEND_DONE:
 	case MEND_WOULD:
 		c->mended++;
-		say("%s " PL_SPAN_FMT " " PL_SPAN_FMT,
-		    told->outcome == MEND_DONE ? "mended" : "would write",
-		    PL_SPAN_ARG(told->key), PL_SPAN_ARG(told->value));
+		if (told->value.len == 0)
+			say("%s " PL_SPAN_FMT,
+			    told->outcome == MEND_DONE ? "deleted" : "would delete",
+			    PL_SPAN_ARG(told->key));
+		else
+			say("%s " PL_SPAN_FMT " " PL_SPAN_FMT,
+			    told->outcome == MEND_DONE ? "mended" : "would write",
+			    PL_SPAN_ARG(told->key), PL_SPAN_ARG(told->value));
 		return;
 	case MEND_RIGHT:
 		say("right by now " PL_SPAN_FMT, PL_SPAN_ARG(told->key));
@@ -318,11 +323,12 @@ static const struct options_spec spec = {
 	.words = "fsck",
 	.usage = "[--repair] [options]",
 	.about =
-		"Reads all nodes, allocs and pods at one revision and proves what must hold\n"
-		"between them. Each violation has a code that stays the same, its keys and a\n"
-		"sentence. With --repair it mends what can be derived: an alloc from the pods\n"
-		"that are bound to its node, a lost pointer from its pod; with compares, so\n"
-		"that shards may go on meanwhile. What can not be derived is only told.\n",
+		"Reads all nodes, allocs, pods, gangs and registered rules at one revision and\n"
+		"proves what must hold between them. Each violation has a code that stays the\n"
+		"same, its keys and a sentence. With --repair it mends what can be derived: an\n"
+		"alloc from the pods that are bound to its node, a lost pointer from its pod, a\n"
+		"registry from what pods carry; with compares, so that shards may go on\n"
+		"meanwhile. What can not be derived is only told.\n",
 	.help = "  --repair               mend it; with --dry-run only say how\n",
 	.example = "  placet fsck\n"
 		   "  placet fsck --repair --dry-run\n"

@@ -54,6 +54,25 @@ static enum pl_code add_amounts(struct derive *derive, const struct alloc_amount
 	return code;
 }
 
+static enum pl_code add_holds(struct derive *derive, struct pl_err *err)
+{
+	uint32_t count = derive->old.holds, kept = 0;
+	enum pl_code code = PL_OK;
+
+	derive->hold = pl_arena_zalloc(derive->arena, count + 1, sizeof *derive->hold);
+	if (derive->hold == NULL)
+		return no_memory(err);
+	for (uint32_t i = 0; i < count && code == PL_OK; i++) {
+		if (!derive->is_held(derive->ctx, &derive->old.hold[i]))
+			continue;
+		derive->hold[kept++] = derive->old.hold[i];
+		code = add_amounts(derive, &derive->old.hold[i].used, err);
+	}
+	derive->now.hold = derive->hold;
+	derive->now.holds = kept;
+	return code;
+}
+
 enum pl_code derive_begin(struct derive *derive, struct pl_span old, struct pl_err *err)
 {
 	struct pl_err ignored = {0};
@@ -71,12 +90,7 @@ enum pl_code derive_begin(struct derive *derive, struct pl_span old, struct pl_e
 		code = alloc_parse(old, derive->arena, &derive->old, &ignored);
 	if (code == PL_NOMEM)
 		return no_memory(err);
-	derive->now.hold = derive->old.hold;
-	derive->now.holds = derive->old.holds;
-	code = PL_OK;
-	for (uint32_t i = 0; i < derive->old.holds && code == PL_OK; i++)
-		code = add_amounts(derive, &derive->old.hold[i].used, err);
-	return code;
+	return add_holds(derive, err);
 }
 
 /* -- a pod ------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * What a node's alloc has to say, from the pods that are bound there: pure. Holds, which
- * follow from no pod, are kept as they stand in the alloc that is there, if it can be
- * read.
+ * What a node's alloc has to say, from the pods that are bound there: pure. Holds follow
+ * from no pod: those of the alloc that is there, if it can be read, are kept as they
+ * stand, but for those that hold room for nobody.
  */
 #ifndef COORD_FSCK_DERIVE_H
 #define COORD_FSCK_DERIVE_H
@@ -14,6 +14,10 @@ struct derive {
 	struct pl_arena *arena;
 	struct alloc old; /* all zero: there is none that can be read */
 	struct pl_span cluster, node;
+	/* Whether somebody waits for that room. */
+	bool (*is_held)(void *ctx, const struct alloc_hold *hold);
+	void *ctx;
+	struct alloc_hold *hold;
 	struct alloc_pod *pod; /* room for ALLOC_PODS_MAX */
 	struct alloc_scalar *scalar;
 	struct alloc_port *port;

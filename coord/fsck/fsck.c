@@ -1,5 +1,5 @@
 /*
- *	pin --held--> pages of /alloc/, /nodes/, /partitions/, /schedules/ at its revision
+ *	pin --held--> pages of all that the core wants (fsck_prefixes) at its revision
  *	    --> the core's end --> pin released --> done
  *
  * A pin that is lost, a page that can not be read: the pin is released, then done tells.
@@ -25,10 +25,6 @@ enum {
 	PIN_FOR_MS = 10 * 60 * 1000,
 	PIN_NAME_SIZE = 48,
 };
-
-static const char *const prefixes[] = {"/alloc/", "/nodes/", "/partitions/",
-                                       "/schedules/"};
-enum { PREFIXES = sizeof prefixes / sizeof prefixes[0] };
 
 struct fsck {
 	struct kv *kv;
@@ -79,11 +75,15 @@ static void finish(struct fsck *fsck, const struct pl_err *err)
 
 /*
  * For each page etcd goes through all of the range that is left. So a prefix is read in
- * pieces, cut between partitions; the first and the last reach to its ends, whatever may
- * stand there.
+ * pieces, cut between partitions (where it has any); the first and the last reach to its
+ * ends, whatever may stand there.
  */
 static unsigned pieces_of(const struct fsck *fsck)
 {
+	const char *prefix = fsck_prefixes[fsck->prefix];
+
+	if (strcmp(prefix, "/gangs/") == 0 || strcmp(prefix, "/groups/") == 0)
+		return 1;
 	return fsck->opts.partitions < PIECES_MAX ? fsck->opts.partitions : PIECES_MAX;
 }
 
@@ -91,7 +91,7 @@ static unsigned pieces_of(const struct fsck *fsck)
 static struct pl_span piece_from(const struct fsck *fsck, unsigned piece,
                                  struct pl_arena *arena)
 {
-	const char *prefix = prefixes[fsck->prefix];
+	const char *prefix = fsck_prefixes[fsck->prefix];
 	uint64_t partition = (uint64_t)fsck->opts.partitions * piece / pieces_of(fsck);
 	char text[PIECE_KEY_SIZE];
 	int len = snprintf(text, sizeof text, "%s%04u", prefix, (unsigned)partition);
@@ -104,7 +104,7 @@ static struct pl_span piece_from(const struct fsck *fsck, unsigned piece,
 
 static struct pl_span piece_to(const struct fsck *fsck, struct pl_arena *arena)
 {
-	struct pl_span prefix = pl_span_str(prefixes[fsck->prefix]);
+	struct pl_span prefix = pl_span_str(fsck_prefixes[fsck->prefix]);
 	uint8_t *room;
 
 	if (fsck->piece + 1 < pieces_of(fsck))
@@ -119,7 +119,7 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 	struct pl_span from, to;
 
 	(void)slot;
-	if (fsck->prefix == PREFIXES || fsck->err.code != PL_OK)
+	if (fsck->prefix == FSCK_PREFIXES || fsck->err.code != PL_OK)
 		return false;
 	from = fsck->from.len > 0 ? pl_buf_span(&fsck->from)
 	                          : piece_from(fsck, fsck->piece, arena);
@@ -282,7 +282,11 @@ enum pl_code fsck_open(struct kv *kv, const struct fsck_opts *opts, struct fsck 
 	fsck->opts = *opts;
 	fill(&fsck->opts);
 	pl_buf_init(&fsck->from, 1 << 20);
-	code = fsck_core_new(opts->partitions, opts->found, opts->ctx, &fsck->core, err);
+	code = fsck_core_new(&(struct fsck_core_opts){.partitions = opts->partitions,
+	                                              .wall_ms = opts->wall_ms,
+	                                              .found = opts->found,
+	                                              .ctx = opts->ctx},
+	                     &fsck->core, err);
 	if (code == PL_OK &&
 	    pl_timer_init(&fsck->patience, kv_timers(kv), on_patience, fsck) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "fsck");

@@ -8,7 +8,7 @@
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
 
-enum { SCRATCH_CHUNK = 1 << 16 };
+enum { SCRATCH_CHUNK = 1 << 16, KEPT_MAX = 1 << 30, RULE_KEY_MAX = 64 << 20 };
 
 const char *fsck_code_word(enum fsck_code code)
 {
@@ -20,8 +20,20 @@ const char *fsck_code_word(enum fsck_code code)
 
 bool fsck_is_condition(enum fsck_code code)
 {
-	return code == FSCK_NODE_OVER;
+	static const bool is[FSCK_CODE_COUNT] = {
+		[FSCK_NODE_OVER] = true,        [FSCK_GANG_OVERDUE] = true,
+		[FSCK_GANG_PARTLY] = true,      [FSCK_HOLD_NOBODY] = true,
+		[FSCK_TERM_LATER] = true,       [FSCK_TERM_NOBODY] = true,
+		[FSCK_LOCK_NOBODY] = true,      [FSCK_RULES_APART_SINCE] = true,
+		[FSCK_RULES_NODE_SINCE] = true, [FSCK_RULES_AFFINITY] = true,
+		[FSCK_RULES_SPREAD] = true,     [FSCK_RULES_SKIPPED] = true,
+	};
+
+	return is[code];
 }
+
+const char *const fsck_prefixes[FSCK_PREFIXES] = {
+	"/alloc/", "/gangs/", "/groups/", "/partitions/", "/schedules/", "/nodes/"};
 
 /* -- parts ------------------------------------------------------------------------- */
 
@@ -97,8 +109,9 @@ uint32_t fsck_node_add(struct fsck_core *core, struct pl_span scope, struct pl_s
 	if (number == NAME_TABLE_NONE)
 		fsck_no_memory(core);
 	else if (core->nodes.count > before)
-		core->node[number] =
-			(struct fsck_node){.partition = partition, .unlisted = FSCK_NONE};
+		core->node[number] = (struct fsck_node){.partition = partition,
+		                                        .unlisted = FSCK_NONE,
+		                                        .first_bound = FSCK_NONE};
 	return number;
 }
 
@@ -186,16 +199,58 @@ static void take_owner(struct fsck_core *core, const struct kv_record *record,
 static void take(struct fsck_core *core, const struct kv_record *record,
                  const struct keys_id *id)
 {
-	if (id->kind == KEYS_ALLOC)
+	switch (id->kind) {
+	case KEYS_ALLOC:
 		fsck_take_alloc(core, record, id);
-	else if (id->kind == KEYS_NODE)
-		fsck_take_node(core, record, id);
-	else if (id->kind == KEYS_OWNER)
+		return;
+	case KEYS_GANG:
+		fsck_take_gang(core, record, id);
+		return;
+	case KEYS_REGISTRY_GLOBAL:
+	case KEYS_REGISTRY:
+	case KEYS_GROUP:
+	case KEYS_SHAPE:
+		fsck_take_group(core, record, id);
+		return;
+	case KEYS_OWNER:
 		take_owner(core, record, id);
-	else if (id->kind == KEYS_SPEC)
+		return;
+	case KEYS_SPEC:
 		fsck_take_spec(core, record, id);
-	else if (id->kind == KEYS_STATE)
+		return;
+	case KEYS_STATE:
 		fsck_take_state(core, record, id);
+		return;
+	case KEYS_NODE:
+		fsck_take_node(core, record, id);
+		return;
+	case KEYS_META:
+	case KEYS_CLUSTER:
+	case KEYS_BUDGET:
+	case KEYS_SHARD:
+	case KEYS_DIGEST:
+	case KEYS_CONFIG_CURRENT:
+	case KEYS_CONFIG:
+	case KEYS_LEADER:
+	case KEYS_PIN:
+	case KEYS_KIND_COUNT:
+		return;
+	}
+	PL_UNREACHABLE("kind of key");
+}
+
+/* The last pod is complete when something else comes. */
+static void follow(struct fsck_core *core, struct pl_span key)
+{
+	unsigned stage = core->stage;
+
+	while (stage < FSCK_PREFIXES &&
+	       !pl_span_starts(key, pl_span_str(fsck_prefixes[stage])))
+		stage++;
+	PL_ASSERT(stage < FSCK_PREFIXES);
+	if (stage != core->stage)
+		fsck_flush_pod(core);
+	core->stage = stage;
 }
 
 enum pl_code fsck_core_feed(struct fsck_core *core, const struct kv_record *record,
@@ -207,6 +262,7 @@ enum pl_code fsck_core_feed(struct fsck_core *core, const struct kv_record *reco
 	PL_ASSERT(!core->ended);
 	core->counts.records++;
 	pl_arena_reset(&core->scratch);
+	follow(core, record->key);
 	if (keys_parse(record->key, &id, &why) == PL_OK)
 		take(core, record, &id);
 	else
@@ -221,6 +277,9 @@ enum pl_code fsck_core_end(struct fsck_core *core, struct pl_err *err)
 	core->ended = true;
 	fsck_flush_pod(core);
 	fsck_end_pods(core);
+	fsck_end_gangs(core);
+	fsck_end_groups(core);
+	fsck_end_rules(core);
 	fsck_end_nodes(core);
 	return core->code == PL_OK ? PL_OK : pl_err_set(err, core->code, "fsck");
 }
@@ -230,78 +289,25 @@ const struct fsck_counts *fsck_core_counts(const struct fsck_core *core)
 	return &core->counts;
 }
 
-/* -- mending ----------------------------------------------------------------------- */
-
-static bool mend_node(const struct fsck_core *core, uint32_t number,
-                      struct fsck_mend *out)
-{
-	const struct fsck_node *node = &core->node[number];
-
-	if ((node->flags & NODE_MEND) == 0 || (node->flags & NODE_HAS_NODE) == 0)
-		return false;
-	*out = (struct fsck_mend){
-		.what = FSCK_MEND_ALLOC, .partition = node->partition, .number = number};
-	fsck_split(name_table_get(&core->nodes, number), &out->scope, &out->name);
-	return true;
-}
-
-static bool mend_pointer(const struct fsck_core *core, uint32_t number,
-                         struct fsck_mend *out)
-{
-	const struct fsck_entry *entry = &core->entry[number];
-
-	if ((entry->flags & POD_AWAY) == 0 || (entry->flags & POD_TWO) != 0 ||
-	    ((entry->flags & POD_POINTER) != 0 && entry->pointer_to == entry->spec_at))
-		return false;
-	*out = (struct fsck_mend){
-		.what = FSCK_MEND_POINTER, .at = entry->spec_at, .number = number};
-	fsck_split(name_table_get(&core->pods, number), &out->scope, &out->name);
-	return true;
-}
-
-bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor, struct fsck_mend *out)
-{
-	PL_ASSERT(core->ended);
-	while (*cursor < core->nodes.count)
-		if (mend_node(core, (uint32_t)(*cursor)++, out))
-			return true;
-	while (*cursor < (uint64_t)core->nodes.count + core->pods.count)
-		if (mend_pointer(core, (uint32_t)((*cursor)++ - core->nodes.count), out))
-			return true;
-	return false;
-}
-
-bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
-                        struct fsck_pod *out)
-{
-	uint32_t at = *cursor == 0 ? core->node[number].unlisted : *cursor - 2;
-
-	if (at == FSCK_NONE || *cursor == 1)
-		return false;
-	out->partition = core->row[at].partition;
-	fsck_split(name_table_get(&core->pods, core->row[at].pod), &out->space,
-	           &out->name);
-	/* 1: the end; else the next row plus two. */
-	*cursor = core->row[at].next == FSCK_NONE ? 1 : core->row[at].next + 2;
-	return true;
-}
-
 /* -- life -------------------------------------------------------------------------- */
 
-enum pl_code fsck_core_new(uint32_t partitions, fsck_found_fn *found, void *ctx,
-                           struct fsck_core **out, struct pl_err *err)
+enum pl_code fsck_core_new(const struct fsck_core_opts *opts, struct fsck_core **out,
+                           struct pl_err *err)
 {
 	struct fsck_core *core = pl_calloc(1, sizeof *core);
 
-	PL_ASSERT(partitions > 0 && partitions <= KEYS_PARTITIONS_MAX);
+	PL_ASSERT(opts->partitions > 0 && opts->partitions <= KEYS_PARTITIONS_MAX);
 	if (core == NULL)
 		return pl_err_set(err, PL_NOMEM, "fsck");
-	core->partitions = partitions;
-	core->found = found;
-	core->ctx = ctx;
+	core->partitions = opts->partitions;
+	core->wall_ms = opts->wall_ms;
+	core->found = opts->found;
+	core->ctx = opts->ctx;
 	model_init(&core->model);
 	pl_arena_init(&core->scratch, SCRATCH_CHUNK, READER_ARENA_MAX);
 	pl_arena_init(&core->at.state_arena, 0, READER_ARENA_MAX);
+	pl_arena_init(&core->kept, SCRATCH_CHUNK, KEPT_MAX);
+	pl_buf_init(&core->rules.key_text, RULE_KEY_MAX);
 	*out = core;
 	return PL_OK;
 }
@@ -311,11 +317,20 @@ void fsck_core_free(struct fsck_core *core)
 	if (core == NULL)
 		return;
 	pod_drop(&core->model, &core->at.pod);
+	fsck_rules_done(core);
 	model_done(&core->model);
 	pl_arena_done(&core->scratch);
 	pl_arena_done(&core->at.state_arena);
 	name_table_done(&core->nodes);
 	name_table_done(&core->pods);
+	name_table_done(&core->gangs);
+	name_table_done(&core->groups);
+	name_table_done(&core->registries);
+	pl_arena_done(&core->kept);
+	free(core->gang);
+	free(core->group);
+	free(core->registry);
+	free(core->hold);
 	free(core->node);
 	free(core->entry);
 	free(core->row);

@@ -1,17 +1,22 @@
 /*
- * Proves what must hold between nodes, allocs, pods and owners, from all their records at
- * one revision: pure.
+ * Proves what must hold between nodes, allocs, pods, owners, gangs and the rules between
+ * pods, from all their records at one revision: pure.
  *
- * It is fed record by record in the order of keys (/alloc, /nodes, /partitions,
- * /schedules) and keeps tables of names and sums, not the JSON: about 200 bytes a node
- * and 80 a pod that takes room. What it finds it tells at once.
+ * It is fed record by record, prefix after prefix (fsck_prefixes), and keeps tables of
+ * names, sums and classes, not the JSON: about 200 bytes a node and 130 a pod that takes
+ * room. What it finds it tells at once, or in the end.
  *
- * A *violation* breaks an invariant; a *condition* is what came from outside and is only
- * shown.
+ * A *violation* breaks an invariant; a *condition* is what came from outside, or may have
+ * become so since, and is only shown.
+ *
+ * It counts for itself. Of the engine it shares what objects mean (the model: selectors,
+ * tolerations, terms), which is compared with kube-scheduler's; not the snapshot and the
+ * plugins, whose counts are kept up change by change: these are what it is to check.
  */
 #ifndef COORD_FSCK_FSCK_CORE_H
 #define COORD_FSCK_FSCK_CORE_H
 
+#include "shardsched/ledger/group.h"
 #include "store/base/err.h"
 #include "store/keys/keys.h"
 #include "store/kv/types.h"
@@ -47,7 +52,39 @@
 	X(STATE_NO_NODE, "state.no_node", "a pod is bound to a node that is not there")  \
 	X(STATE_UNLISTED, "state.unlisted",                                              \
 	  "a bound pod that its node's alloc does not list")                             \
-	X(STATE_EPOCH, "state.epoch", "an epoch that nobody can have had")
+	X(STATE_EPOCH, "state.epoch", "an epoch that nobody can have had")               \
+	X(GANG_GARBLED, "gang.garbled", "a gang's record that makes no sense")           \
+	X(GANG_HOLD, "gang.hold",                                                        \
+	  "room is held for a gang that is not being placed there")                      \
+	X(GANG_OVERDUE, "gang.overdue",                                                  \
+	  "a gang's record that holds nothing and is past its deadline")                 \
+	X(GANG_PARTLY, "gang.partly", "fewer pods of a gang are bound than its minimum") \
+	X(HOLD_NOBODY, "hold.nobody",                                                    \
+	  "room is held for a pod that does not wait for it")                            \
+	X(REGISTRY_GARBLED, "registry.garbled", "a registry that makes no sense")        \
+	X(REGISTRY_TERM, "registry.term",                                                \
+	  "a registered term that is not what its pod carries")                          \
+	X(TERM_UNREGISTERED, "term.unregistered",                                        \
+	  "a bound pod keeps others away by a term that is not registered")              \
+	X(TERM_LATER, "term.later", "pods carry a term that is not registered")          \
+	X(TERM_NOBODY, "term.nobody", "a registered term that no pod carries")           \
+	X(LOCK_GARBLED, "lock.garbled", "a lock that makes no sense")                    \
+	X(LOCK_MISSING, "lock.missing", "a registered term without its lock")            \
+	X(LOCK_NOBODY, "lock.nobody", "the lock of a term that is not registered")       \
+	X(SHAPE_BEHIND, "shape.behind", "a Node is newer than what tells of Nodes")      \
+	X(RULES_PORTS, "rules.ports", "two pods on a node have one host port")           \
+	X(RULES_APART, "rules.apart",                                                    \
+	  "two pods stand together that keep each other away")                           \
+	X(RULES_APART_SINCE, "rules.apart_since",                                        \
+	  "two pods have come together that keep each other away")                       \
+	X(RULES_NODE, "rules.node", "a pod was placed on a node that it does not want")  \
+	X(RULES_NODE_SINCE, "rules.node_since",                                          \
+	  "a node has become one that a pod on it does not want")                        \
+	X(RULES_AFFINITY, "rules.affinity",                                              \
+	  "a pod is not, or not any more, where it wants others to be")                  \
+	X(RULES_SPREAD, "rules.spread",                                                  \
+	  "pods are not, or not any more, spread as they want")                          \
+	X(RULES_SKIPPED, "rules.skipped", "rules that were not looked at")
 
 #define FSCK_CODE_ENUM(name, code, what) FSCK_##name,
 enum fsck_code { FSCK_CODE_MAP(FSCK_CODE_ENUM) FSCK_CODE_COUNT };
@@ -74,12 +111,23 @@ struct fsck_counts {
 
 struct fsck_core;
 
-PL_NODISCARD enum pl_code fsck_core_new(uint32_t partitions, fsck_found_fn *found,
-                                        void *ctx, struct fsck_core **out,
-                                        struct pl_err *err);
+/* What it reads: all keys of one prefix, in their order, then those of the next. Nodes
+ * are the last: by then it is known what pods want to know about them. */
+enum { FSCK_PREFIXES = 6 };
+extern const char *const fsck_prefixes[FSCK_PREFIXES];
+
+struct fsck_core_opts {
+	uint32_t partitions;
+	int64_t wall_ms; /* now, for deadlines; 0: they are not looked at */
+	fsck_found_fn *found;
+	void *ctx;
+};
+
+PL_NODISCARD enum pl_code fsck_core_new(const struct fsck_core_opts *opts,
+                                        struct fsck_core **out, struct pl_err *err);
 void fsck_core_free(struct fsck_core *core);
 
-/* In the order of their keys. PL_NOMEM. */
+/* In the order of fsck_prefixes. PL_NOMEM. */
 PL_NODISCARD enum pl_code fsck_core_feed(struct fsck_core *core,
                                          const struct kv_record *record,
                                          struct pl_err *err);
@@ -94,13 +142,18 @@ const struct fsck_counts *fsck_core_counts(const struct fsck_core *core);
 enum fsck_mend_what {
 	FSCK_MEND_ALLOC,   /* the alloc of node scope/name is to be what the pods say */
 	FSCK_MEND_POINTER, /* of pod scope/name: from partition to at */
+	/* The registry of namespace scope (empty: the global one): fsck_core_term. */
+	FSCK_MEND_REGISTRY,
+	FSCK_MEND_LOCK,  /* of term scope/name: there as long as the term is registered */
+	FSCK_MEND_SHAPE, /* /groups/nodes is to be newer than the Nodes */
 };
 
 struct fsck_mend {
 	enum fsck_mend_what what;
 	uint32_t partition, at;
 	struct pl_span scope, name;
-	uint32_t number; /* of the node, for fsck_core_unlisted */
+	int64_t revision; /* SHAPE: that it is to be above */
+	uint32_t number;  /* of the node or registry, for fsck_core_unlisted, _term */
 };
 
 /* The next; *cursor begins with 0. False: there is none. Spans are the core's. */
@@ -114,5 +167,15 @@ struct fsck_pod {
 };
 bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
                         struct fsck_pod *out);
+
+/* What a registry is to have, or not to have; *cursor begins with 0. */
+struct fsck_term {
+	struct pl_span space, id; /* of the carriers */
+	enum group_kind kind;
+	struct pl_span pod; /* to be registered; empty: nobody carries it any more */
+	int64_t lock_rev;   /* of the lock, at the check's revision; 0: it has none */
+};
+bool fsck_core_term(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
+                    struct fsck_term *out);
 
 #endif

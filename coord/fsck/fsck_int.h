@@ -4,6 +4,7 @@
 
 #include "coord/fsck/fsck_core.h"
 #include "coord/fsck/name_table.h"
+#include "coord/fsck/rules_int.h"
 #include "shardsched/ledger/alloc.h"
 #include "shardsched/ledger/home.h"
 #include "shardsched/ledger/state.h"
@@ -32,6 +33,7 @@ struct fsck_node {
 	struct fsck_sums said, sum;
 	uint64_t said_ports, sum_ports;
 	int64_t node_rev, bound_rev; /* the newest placement of a shard's */
+	uint32_t first_bound;        /* in rules.bound */
 	uint32_t flags, partition;
 	uint32_t first_scalar, scalars; /* in scalar */
 	uint32_t unlisted;              /* in row; FSCK_NONE: none */
@@ -48,7 +50,13 @@ struct fsck_port {
 	uint32_t node;
 };
 
-enum { POD_AWAY = 1, POD_POINTER = 2, POD_TWO = 4 };
+enum {
+	POD_AWAY = 1,
+	POD_POINTER = 2,
+	POD_TWO = 4,
+	POD_HELD = 8, /* room is held for it */
+	POD_HELD_RIGHTLY = 16,
+};
 
 /* Of a pod that an alloc lists, or that does not stand where its name falls. */
 struct fsck_entry {
@@ -65,6 +73,50 @@ struct fsck_row {
 	bool leaving;  /* marked so */
 };
 
+/* Room on a node, for a gang or a pod. */
+struct fsck_hold {
+	uint32_t node;
+	uint32_t who;       /* in gang, or in entry */
+	uint32_t next;      /* of the gang */
+	uint16_t partition; /* of the pod */
+	bool gang;
+	bool right;
+};
+
+enum { GANG_HAS_RECORD = 1, GANG_BAD_RECORD = 2 };
+
+struct fsck_gang {
+	uint32_t bound, least; /* pods that have a place; the minimum that they say */
+	uint32_t first_hold;
+	uint32_t flags;
+	int64_t until_ms;
+};
+
+enum {
+	TERM_REGISTERED = 1,
+	TERM_HAS_LOCK = 2,
+	TERM_BAD_LOCK = 4,
+	TERM_BOUND = 8,    /* pods that have a place carry it */
+	TERM_WAITING = 16, /* others */
+	TERM_GLOBAL = 32,
+};
+
+/* "namespace of its carriers/id" is its name. */
+struct fsck_group {
+	uint8_t flags, kind;
+	uint16_t partition; /* of a pod that carries it */
+	uint32_t pod;       /* in entry */
+	uint32_t registry;
+	int64_t lock_rev;
+	struct pl_span carrier; /* in kept: where it is to be registered */
+};
+
+enum { REGISTRY_THERE = 1, REGISTRY_MEND = 2 };
+
+struct fsck_registry {
+	uint32_t flags;
+};
+
 /* The pod whose records come. */
 struct fsck_current {
 	bool some;
@@ -76,7 +128,8 @@ struct fsck_current {
 	struct pod pod;
 	struct home home;
 	struct pod_state state; /* in state_arena */
-	int64_t state_rev;
+	int64_t spec_rev, state_rev;
+	int64_t state_since_rev; /* the state was made */
 	struct pl_arena state_arena;
 };
 
@@ -99,6 +152,18 @@ struct fsck_core {
 	uint32_t node_cap, entry_cap;
 	uint32_t rows, row_cap, scalars, scalar_cap, ports, port_cap;
 	uint32_t promises, promise_cap;
+	struct name_table gangs, groups, registries; /* "": the global one */
+	struct fsck_gang *gang;
+	struct fsck_group *group;
+	struct fsck_registry *registry;
+	struct fsck_hold *hold;
+	uint32_t gang_cap, group_cap, registry_cap, holds, hold_cap;
+	struct pl_arena kept; /* until the end */
+	int64_t shape_rev, newest_node_rev;
+	struct fsck_rules rules;
+	unsigned stage; /* of fsck_prefixes */
+	int64_t wall_ms;
+	bool blurred; /* some pod can not be read: nobody knows what it carries */
 	struct fsck_current at;
 	int64_t epoch[KEYS_PARTITIONS_MAX]; /* of the owner; 0: none */
 };
@@ -138,8 +203,26 @@ void fsck_take_spec(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
 void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id);
+/* Its last revision is that at which a shard bound it. */
+bool fsck_is_as_bound(const struct pod_state *state);
 /* The current pod is complete. */
 void fsck_flush_pod(struct fsck_core *core);
 void fsck_end_pods(struct fsck_core *core);
+
+/* fsck_gangs.c: records, and holds of any kind. */
+void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,
+                    const struct keys_id *id);
+void fsck_keep_hold(struct fsck_core *core, uint32_t node, const struct alloc_hold *hold);
+/* A pod of a gang; placed: it takes room. */
+void fsck_gang_pod(struct fsck_core *core, bool placed);
+void fsck_end_gangs(struct fsck_core *core);
+
+/* fsck_groups.c: registries, locks, and who carries what. */
+void fsck_take_group(struct fsck_core *core, const struct kv_record *record,
+                     const struct keys_id *id);
+/* The current pod carries these. */
+void fsck_carry(struct fsck_core *core, const struct spec *spec, bool placed);
+bool fsck_term_is_nobodys(const struct fsck_core *core, uint32_t number);
+void fsck_end_groups(struct fsck_core *core);
 
 #endif

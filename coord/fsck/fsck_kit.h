@@ -7,6 +7,7 @@
 #include "coord/fsck/mend.h"
 
 static struct fsck *fsck;
+static int64_t wall_ms = 1000;
 static struct result {
 	bool over;
 	struct pl_err err;
@@ -65,7 +66,7 @@ static inline enum pl_code start(void)
 {
 	struct fsck_opts opts = {.partitions = PARTITIONS,
 	                         .by = PL_SPAN_LIT("tester"),
-	                         .wall_ms = 1000,
+	                         .wall_ms = wall_ms,
 	                         .seed = 7,
 	                         .page_keys = 3,
 	                         .timeout_ms = 1000,

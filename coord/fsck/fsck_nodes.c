@@ -149,6 +149,8 @@ void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
 	take_amounts(core, number, &alloc);
 	for (uint32_t i = 0; i < alloc.pods && core->code == PL_OK; i++)
 		list_pod(core, number, &alloc.pod[i], record->key);
+	for (uint32_t i = 0; i < alloc.holds && core->code == PL_OK; i++)
+		fsck_keep_hold(core, number, &alloc.hold[i]);
 }
 
 /* -- Nodes ------------------------------------------------------------------------- */
@@ -184,9 +186,10 @@ static bool fits(const struct fsck_core *core, const struct fsck_node *node,
 	       used->pods - less->pods <= has->pods && scalars_fit(core, node, has);
 }
 
-static void take_capacity(struct fsck_core *core, struct fsck_node *node,
+static void take_capacity(struct fsck_core *core, uint32_t number,
                           const struct kv_record *record)
 {
+	struct fsck_node *node = &core->node[number];
 	struct parse parse = {.model = &core->model, .arena = &core->scratch};
 	struct pl_err err = {0};
 	struct node parsed = {0};
@@ -204,6 +207,7 @@ static void take_capacity(struct fsck_core *core, struct fsck_node *node,
 	}
 	if (!fits(core, node, parsed.allocatable))
 		node->flags |= NODE_IS_OVER;
+	fsck_rules_node(core, number, &parsed);
 	node_drop(&core->model, &parsed);
 }
 
@@ -220,9 +224,11 @@ void fsck_take_node(struct fsck_core *core, const struct kv_record *record,
 		return;
 	core->node[number].flags |= NODE_HAS_NODE;
 	core->node[number].node_rev = record->mod_revision;
+	if (record->mod_revision > core->newest_node_rev)
+		core->newest_node_rev = record->mod_revision;
 	if ((core->node[number].flags & NODE_HAS_ALLOC) == 0)
 		core->node[number].flags |= NODE_MEND;
-	take_capacity(core, &core->node[number], record);
+	take_capacity(core, number, record);
 }
 
 /* -- the end ----------------------------------------------------------------------- */
@@ -307,6 +313,22 @@ static void check_room(struct fsck_core *core, const struct fsck_node *node,
 		          "more is taken than the node has since it was changed");
 }
 
+/* Pods are bound there, and there is neither Node nor alloc. */
+static void end_absent(struct fsck_core *core, const struct fsck_node *node,
+                       struct pl_span name)
+{
+	struct keys_text text;
+
+	for (uint32_t i = node->unlisted; i != FSCK_NONE; i = core->row[i].next) {
+		core->counts.bound--;
+		fsck_tell(core, FSCK_STATE_NO_NODE,
+		          fsck_key(&text, KEYS_STATE, core->row[i].partition,
+		                   name_table_get(&core->pods, core->row[i].pod)),
+		          no_key, "it is bound to " PL_SPAN_FMT ", which is not there",
+		          PL_SPAN_ARG(name));
+	}
+}
+
 static void end_node(struct fsck_core *core, uint32_t number)
 {
 	struct fsck_node *node = &core->node[number];
@@ -315,6 +337,10 @@ static void end_node(struct fsck_core *core, uint32_t number)
 	struct pl_span alloc = fsck_key(&alloc_text, KEYS_ALLOC, node->partition, name);
 	struct pl_span key = fsck_key(&node_text, KEYS_NODE, node->partition, name);
 
+	if ((node->flags & (NODE_HAS_NODE | NODE_HAS_ALLOC)) == 0) {
+		end_absent(core, node, name);
+		return;
+	}
 	if ((node->flags & NODE_HAS_NODE) == 0)
 		fsck_tell(core, FSCK_ALLOC_NO_NODE, alloc, key, "there is no such node");
 	if ((node->flags & NODE_HAS_ALLOC) == 0)

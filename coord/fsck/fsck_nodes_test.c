@@ -6,6 +6,7 @@ T_CASE(node_garbled)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_NODE, "n-0"), "{\"metadata\":7}");
+	put_shape();
 	finds(FSCK_NODE_GARBLED, 1);
 	mends_not();
 }
@@ -100,6 +101,7 @@ T_CASE(holds_count_and_stay)
 	struct alloc alloc;
 
 	up();
+	put_gang("ml", "t", "n-2");
 	(void)kit_put(
 		&kit, node_key(KEYS_ALLOC, "n-2"),
 		"{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"1000m\"},\"holds\":[{"
@@ -195,6 +197,7 @@ T_CASE(a_node_became_smaller)
 T_CASE(other_resources_are_not_over_either)
 {
 	up();
+	put_gang("ml", "t", "n-2");
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
 	              "{\"v\":1,\"generation\":5,\"used\":{\"example.com/gpu\":\"2\"},"
 	              "\"holds\":[{\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"t\","
@@ -234,6 +237,7 @@ T_CASE(what_is_nominated_may_wait_for_pods_that_leave)
 	up();
 	put_hold(true, "\"nominated\",\"at\":1");
 	clean();
+	put_gang("web", "c", "n-1");
 	put_hold(true, "\"gang\"");
 	finds(FSCK_NODE_OVER, 1);
 	put_hold(false, "\"nominated\",\"at\":1");

@@ -62,6 +62,7 @@ static void take_pod(struct fsck_core *core, const struct kv_record *record)
 		}
 	}
 	at->spec_ok = code == PL_OK;
+	core->blurred = core->blurred || code != PL_OK;
 	if (code == PL_NOMEM)
 		fsck_no_memory(core);
 	else if (code != PL_OK)
@@ -77,6 +78,7 @@ void fsck_take_spec(struct fsck_core *core, const struct kv_record *record,
 
 	begin(core, id);
 	at->has_spec = true;
+	at->spec_rev = record->mod_revision;
 	if (pointer_parse(record->value, &at->is_pointer, &at->points_to, &err) !=
 	    PL_OK) {
 		fsck_tell(core, FSCK_SPEC_GARBLED, record->key, no_key,
@@ -118,6 +120,7 @@ void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
 	begin(core, id);
 	at->has_state = true;
 	at->state_rev = record->mod_revision;
+	at->state_since_rev = record->create_revision;
 	/* The record goes before the pod is judged. */
 	value = pl_arena_dup(&at->state_arena, record->value);
 	if (value.at == NULL && record->value.len > 0) {
@@ -163,20 +166,18 @@ static void add_requests(struct fsck_core *core, uint32_t number)
 	}
 }
 
-/* Where it says that it is; FSCK_NONE: it takes no room. */
-static uint32_t bound_node(const struct fsck_core *core, bool *missing)
+/* Where it says that it is; FSCK_NONE: it takes no room. Nodes come later: whether it is
+ * there is known in the end. */
+static uint32_t bound_node(struct fsck_core *core)
 {
 	const struct fsck_current *at = &core->at;
-	struct keys_text text;
-	uint32_t number;
+	uint32_t partition;
 
-	*missing = false;
-	if (!at->state_ok || !state_has_place(&at->state))
+	if (!at->state_ok || !state_has_place(&at->state) ||
+	    partition_of_node(at->state.cluster, at->state.node, core->partitions,
+	                      &partition, NULL) != PL_OK)
 		return FSCK_NONE;
-	number = name_table_find(&core->nodes,
-	                         fsck_name(&text, at->state.cluster, at->state.node));
-	*missing = number == NAME_TABLE_NONE;
-	return *missing ? FSCK_NONE : number;
+	return fsck_node_add(core, at->state.cluster, at->state.node, partition);
 }
 
 static void say_not_bound(struct fsck_core *core, uint32_t number)
@@ -250,6 +251,13 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 	}
 }
 
+/* What was asked, or has ended, was written by others since it was placed. */
+bool fsck_is_as_bound(const struct pod_state *state)
+{
+	return state->phase == STATE_BOUND && state->shard.len > 0 &&
+	       state->ask == STATE_ASK_NONE && state->ended == STATE_ENDED_NOT;
+}
+
 static void unlisted(struct fsck_core *core, uint32_t number)
 {
 	struct fsck_node *node = &core->node[number];
@@ -271,32 +279,44 @@ static void unlisted(struct fsck_core *core, uint32_t number)
 	          "it is bound there, and the alloc does not list it");
 }
 
+/* What can not be read may wait, too. */
+static void judge_waiting(struct fsck_core *core, uint32_t entry)
+{
+	const struct fsck_current *at = &core->at;
+	bool waits =
+		at->has_spec && !at->is_pointer &&
+		(!at->has_state || !at->state_ok || at->state.phase == STATE_PENDING);
+
+	if (!waits)
+		return;
+	if (entry != NAME_TABLE_NONE && (core->entry[entry].flags & POD_HELD) != 0)
+		core->entry[entry].flags |= POD_HELD_RIGHTLY;
+	if (!at->spec_ok)
+		return;
+	fsck_rules_pod(core, FSCK_NONE);
+	fsck_gang_pod(core, false);
+}
+
 static void judge_place(struct fsck_core *core)
 {
 	const struct fsck_current *at = &core->at;
 	uint32_t entry = name_table_find(&core->pods, keys_span(&at->name)), bound;
-	bool missing, there = false;
-	struct keys_text text;
+	bool there = false;
 
-	bound = bound_node(core, &missing);
+	bound = bound_node(core);
 	if (entry != NAME_TABLE_NONE)
 		judge_rows(core, core->entry[entry].listed, bound, &there);
-	if (missing)
-		fsck_tell(core, FSCK_STATE_NO_NODE, current_key(core, KEYS_STATE, &text),
-		          no_key,
-		          "it is bound to " PL_SPAN_FMT "/" PL_SPAN_FMT
-		          ", which is not there",
-		          PL_SPAN_ARG(at->state.cluster), PL_SPAN_ARG(at->state.node));
-	if (bound == FSCK_NONE)
+	if (bound == FSCK_NONE) {
+		judge_waiting(core, entry);
 		return;
+	}
 	core->counts.bound++;
-	/* What was asked, or has ended, was written by others since it was placed. */
-	if (at->state.phase == STATE_BOUND && at->state.shard.len > 0 &&
-	    at->state.ask == STATE_ASK_NONE && at->state.ended == STATE_ENDED_NOT &&
-	    at->state_rev > core->node[bound].bound_rev)
+	if (fsck_is_as_bound(&at->state) && at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;
 	if (!there)
 		unlisted(core, bound);
+	fsck_rules_pod(core, bound);
+	fsck_gang_pod(core, true);
 }
 
 static void keep_pointer(struct fsck_core *core)

@@ -67,6 +67,12 @@ static inline void drop(const char *key)
 	T_EQ(kit_delete(&kit, kv_key(pl_span_str(key))), 1);
 }
 
+/* Whoever writes a Node does that, too. */
+static inline void put_shape(void)
+{
+	(void)kit_put(&kit, "/groups/nodes", "{\"v\":1}");
+}
+
 static inline void put_node(const char *name, unsigned cpu)
 {
 	char json[TEXT_SIZE];
@@ -78,6 +84,7 @@ static inline void put_node(const char *name, unsigned cpu)
 	               "\"example.com/gpu\":\"2\"}}}",
 	               name, cpu);
 	(void)kit_put(&kit, node_key(KEYS_NODE, name), json);
+	put_shape();
 }
 
 static inline const char *spec_of(const char *space, const char *name, const char *more)
@@ -188,6 +195,20 @@ static inline void put_alloc_two(void)
 		(void)snprintf(pods, sizeof pods, "%s,%s", listed("web", "b", b),
 		               listed("web", "a", a));
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), alloc_of(2, pods));
+}
+
+/* The record of a gang that is being placed on that node. */
+static inline void put_gang(const char *space, const char *name, const char *node)
+{
+	char key[100], json[300];
+
+	(void)snprintf(key, sizeof key, "/gangs/%s/%s", space, name);
+	(void)snprintf(json, sizeof json,
+	               "{\"v\":1,\"phase\":\"reserving\",\"shard\":\"s\",\"epoch\":\"1\","
+	               "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":1,"
+	               "\"cluster\":\"east\",\"node\":\"%s\",\"pods\":{\"w\":\"4\"}}]}",
+	               node);
+	(void)kit_put(&kit, key, json);
 }
 
 static inline void put_pointer(void)

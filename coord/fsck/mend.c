@@ -3,6 +3,8 @@
  *
  *	alloc:    read Node and alloc --> read pods, so many at a time --> write
  *	pointer:  read pod and what stands where the pointer is to be --> write
+ *	registry: read it, and the locks of terms that are to go --> write
+ *	lock:     read it and the registries that may have the term --> write
  *
  * A write whose compares did not hold begins anew, a few times.
  */
@@ -66,6 +68,14 @@ void mend_refuse(struct mend *mend, struct job *job, const struct pl_err *err)
 
 /* -- slots ------------------------------------------------------------------------- */
 
+static bool next_job(struct mend *mend, struct job *job)
+{
+	if (mend_groups_more(mend, job))
+		return true;
+	job->first_term = job->next_term = 0;
+	return fsck_core_mend(mend->opts.core, &mend->cursor, &job->what);
+}
+
 static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
 {
 	struct mend *mend = ctx;
@@ -73,7 +83,7 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 
 	while (!mend->failed) {
 		if (job->step == STEP_IDLE) {
-			if (!fsck_core_mend(mend->opts.core, &mend->cursor, &job->what))
+			if (!next_job(mend, job))
 				return false;
 			mend_begin(mend, job);
 		} else if (job->step == STEP_WRITE) {
@@ -94,7 +104,10 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 
 	switch (job->step) {
 	case STEP_READ:
-		mend_take_both(mend, job, &result->txn);
+		if (mend_is_of_groups(job))
+			mend_groups_take(mend, job, &result->txn);
+		else
+			mend_take_both(mend, job, &result->txn);
 		return;
 	case STEP_READ_PODS:
 		mend_take_pods(mend, job, &result->txn);

@@ -1,6 +1,7 @@
 /*
  * Mends what a core of fsck found and what can be derived: the alloc of a node from the
- * pods that are bound there, a lost pointer from its pod. Everything is read anew, and
+ * pods that are bound there, a lost pointer from its pod, a registry from what pods
+ * carry, a lock from the registries. Everything is read anew, and
  * written with compares on all that it was derived from, so that it is right whatever
  * happens at the same time.
  */
@@ -20,7 +21,7 @@ enum mend_outcome {
 struct mend_told {
 	enum mend_outcome outcome;
 	struct pl_span key;
-	struct pl_span value; /* DONE, WOULD: what is written */
+	struct pl_span value; /* DONE, WOULD: what is written; empty: it is deleted */
 	const char *why;      /* REFUSED */
 };
 

@@ -17,14 +17,15 @@ static void key_of(enum keys_kind kind, uint32_t partition, const struct fsck_me
 	PL_ASSERT(code == PL_OK); /* the core had it from a key */
 }
 
-static bool add_pod(struct job *job, const struct alloc_pod *pod)
+static bool add_pod(struct job *job, const struct mend_pod *pod)
 {
 	for (uint32_t i = 0; i < job->pods; i++)
-		if (alloc_pod_cmp(&job->pod[i].pod, pod) == 0)
+		if (job->pod[i].gang == pod->gang &&
+		    alloc_pod_cmp(&job->pod[i].pod, &pod->pod) == 0)
 			return true;
 	if (job->pods == MEND_PODS_MAX)
 		return false;
-	job->pod[job->pods++].pod = *pod;
+	job->pod[job->pods++] = *pod;
 	return true;
 }
 
@@ -39,12 +40,14 @@ bool mend_begin_try(struct mend *mend, struct job *job)
 	job->pod = NULL;
 	if (job->what.what == FSCK_MEND_POINTER)
 		return true;
+	if (mend_is_of_groups(job))
+		return mend_groups_begin_try(mend, job);
 	job->pod = pl_arena_zalloc(&job->arena, MEND_PODS_MAX, sizeof *job->pod);
 	while (job->pod != NULL && fits &&
 	       fsck_core_unlisted(mend->opts.core, job->what.number, &cursor, &pod))
-		fits = add_pod(job, &(struct alloc_pod){.partition = pod.partition,
-		                                        .space = pod.space,
-		                                        .name = pod.name});
+		fits = add_pod(job, &(struct mend_pod){.pod = {.partition = pod.partition,
+		                                               .space = pod.space,
+		                                               .name = pod.name}});
 	return job->pod != NULL;
 }
 
@@ -59,6 +62,8 @@ void mend_begin(struct mend *mend, struct job *job)
 	if (what->what == FSCK_MEND_ALLOC) {
 		key_of(KEYS_ALLOC, what->partition, what, &job->key);
 		key_of(KEYS_NODE, what->partition, what, &job->other);
+	} else if (mend_is_of_groups(job)) {
+		mend_groups_begin(job);
 	} else if (partition_of_pod(what->scope, what->name, mend->opts.partitions,
 	                            &named, &err) == PL_OK) {
 		what->partition = named;
@@ -83,19 +88,24 @@ static bool ask_both(struct job *job, struct pl_arena *arena, struct kv_req *req
 	return true;
 }
 
-static bool pod_prefix(const struct alloc_pod *pod, struct pl_arena *arena,
-                       struct pl_span *out)
+/* Of a gang its record, of a pod all of its keys. */
+static bool get_pod(const struct mend_pod *pod, struct pl_arena *arena,
+                    struct kv_req *out)
 {
-	struct keys_id id = {.kind = KEYS_STATE,
-	                     .partition = pod->partition,
-	                     .scope = pod->space,
-	                     .name = pod->name};
+	struct keys_id id = {.kind = pod->gang ? KEYS_GANG : KEYS_STATE,
+	                     .partition = pod->pod.partition,
+	                     .scope = pod->pod.space,
+	                     .name = pod->pod.name};
 	struct keys_text text;
-	enum pl_code code = keys_prefix(&id, 4, &text, NULL);
+	struct pl_span key;
+	enum pl_code code = pod->gang ? keys_build(&id, &text, NULL)
+	                              : keys_prefix(&id, 4, &text, NULL);
 
 	PL_ASSERT(code == PL_OK);
-	*out = pl_arena_dup(arena, keys_span(&text));
-	return out->at != NULL;
+	key = pl_arena_dup(arena, keys_span(&text));
+	if (key.at != NULL)
+		*out = kv_op_get(pod->gang ? kv_key(key) : kv_prefix(key));
+	return key.at != NULL;
 }
 
 static bool ask_pods(struct mend *mend, struct job *job, struct pl_arena *arena,
@@ -109,19 +119,15 @@ static bool ask_pods(struct mend *mend, struct job *job, struct pl_arena *arena,
 	if (count > most)
 		count = most;
 	gets = pl_arena_alloc(arena, count * sizeof *gets);
-	for (uint32_t i = 0; i < count && gets != NULL; i++) {
-		struct pl_span prefix;
-
-		if (!pod_prefix(&job->pod[job->read + i].pod, arena, &prefix))
+	for (uint32_t i = 0; i < count && gets != NULL; i++)
+		if (!get_pod(&job->pod[job->read + i], arena, &gets[i]))
 			return false;
-		gets[i] = kv_op_get(kv_prefix(prefix));
-	}
 	job->asked = count;
 	*req = (struct kv_req){.op = KV_TXN, .txn = {.then = gets, .then_count = count}};
 	return gets != NULL;
 }
 
-static bool keep(struct job *job, const struct kv_result *got, struct kv_record *out)
+bool mend_keep(struct job *job, const struct kv_result *got, struct kv_record *out)
 {
 	*out = (struct kv_record){0};
 	if (got->get.count == 0)
@@ -131,7 +137,27 @@ static bool keep(struct job *job, const struct kv_result *got, struct kv_record 
 	return out->value.at != NULL;
 }
 
-/* Those that the alloc lists now. */
+static bool add_listed(struct job *job, const struct alloc *alloc)
+{
+	bool fits = true;
+
+	for (uint32_t i = 0; i < alloc->pods && fits; i++)
+		fits = add_pod(job, &(struct mend_pod){.pod = alloc->pod[i]});
+	for (uint32_t i = 0; i < alloc->holds && fits; i++) {
+		const struct alloc_hold *hold = &alloc->hold[i];
+		bool gang = hold->kind == ALLOC_HOLD_GANG;
+
+		fits = add_pod(job,
+		               &(struct mend_pod){
+				       .pod = {.partition = gang ? 0 : hold->partition,
+		                               .space = hold->space,
+		                               .name = hold->name},
+				       .gang = gang});
+	}
+	return fits;
+}
+
+/* Those that the alloc lists now, or holds room for. */
 static bool list_pods(struct mend *mend, struct job *job)
 {
 	struct pl_err err = {0};
@@ -140,10 +166,8 @@ static bool list_pods(struct mend *mend, struct job *job)
 
 	if (job->target.mod_revision != 0)
 		code = alloc_parse(job->target.value, &job->arena, &alloc, &err);
-	for (uint32_t i = 0; i < alloc.pods && code == PL_OK; i++)
-		if (!add_pod(job, &alloc.pod[i]))
-			code = pl_err_set(&err, PL_LIMIT, "more than %d pods",
-			                  MEND_PODS_MAX);
+	if (code == PL_OK && !add_listed(job, &alloc))
+		code = pl_err_set(&err, PL_LIMIT, "more than %d pods", MEND_PODS_MAX);
 	if (code == PL_OK || code == PL_INVALID)
 		return true;
 	mend_refuse(mend, job, &err);
@@ -155,8 +179,8 @@ void mend_take_both(struct mend *mend, struct job *job, const struct kv_txn_resu
 	struct pl_err err;
 
 	PL_ASSERT(txn->count == 2);
-	if (!keep(job, &txn->results[0], &job->target) ||
-	    !keep(job, &txn->results[1], &job->source)) {
+	if (!mend_keep(job, &txn->results[0], &job->target) ||
+	    !mend_keep(job, &txn->results[1], &job->source)) {
 		mend_no_memory(mend);
 		return;
 	}
@@ -173,6 +197,11 @@ void mend_take_both(struct mend *mend, struct job *job, const struct kv_txn_resu
 static bool take_pod(struct job *job, struct mend_pod *pod,
                      const struct kv_get_result *get)
 {
+	if (pod->gang && get->count > 0) {
+		pod->state = pl_arena_dup(&job->arena, get->records[0].value);
+		pod->state_rev = get->records[0].mod_revision;
+		return pod->state.at != NULL;
+	}
 	for (size_t i = 0; i < get->count; i++) {
 		const struct kv_record *record = &get->records[i];
 		struct keys_id id;
@@ -209,9 +238,14 @@ void mend_take_pods(struct mend *mend, struct job *job, const struct kv_txn_resu
 bool mend_ask(struct mend *mend, struct job *job, struct pl_arena *arena,
               struct kv_req *req)
 {
-	bool memory = job->step == STEP_READ ? ask_both(job, arena, req)
-	                                     : ask_pods(mend, job, arena, req);
+	bool memory;
 
+	if (job->step == STEP_READ && mend_is_of_groups(job))
+		memory = mend_groups_ask(job, arena, req);
+	else if (job->step == STEP_READ)
+		memory = ask_both(job, arena, req);
+	else
+		memory = ask_pods(mend, job, arena, req);
 	if (!memory)
 		mend_no_memory(mend);
 	return memory;

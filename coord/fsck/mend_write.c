@@ -2,7 +2,9 @@
 #include <inttypes.h>
 
 #include "coord/fsck/mend_int.h"
+#include "shardsched/ledger/gang_record.h"
 #include "shardsched/ledger/home.h"
+#include "shardsched/ledger/state.h"
 
 static enum pl_code print(struct mend *mend, struct job *job, struct derive *derive,
                           bool *same, struct pl_err *err)
@@ -21,18 +23,81 @@ static enum pl_code print(struct mend *mend, struct job *job, struct derive *der
 	return code;
 }
 
+/* -- holds ------------------------------------------------------------------------- */
+
+static const struct mend_pod *holder_of(const struct job *job,
+                                        const struct alloc_hold *hold)
+{
+	bool gang = hold->kind == ALLOC_HOLD_GANG;
+
+	for (uint32_t i = 0; i < job->pods; i++) {
+		const struct mend_pod *pod = &job->pod[i];
+
+		if (pod->gang == gang && pl_span_eq(pod->pod.space, hold->space) &&
+		    pl_span_eq(pod->pod.name, hold->name) &&
+		    (gang || pod->pod.partition == hold->partition))
+			return pod;
+	}
+	return NULL;
+}
+
+/* It says that it is placed there; or nobody knows what it says. */
+static bool gang_is_placed(struct job *job, const struct mend_pod *gang)
+{
+	struct gang_record record;
+	struct gang_record_node here = {.cluster = job->what.scope,
+	                                .name = job->what.name};
+
+	if (gang->state_rev == 0)
+		return false;
+	if (gang_record_parse(gang->state, &job->arena, &record, NULL) != PL_OK)
+		return true;
+	for (uint32_t i = 0; i < record.nodes; i++)
+		if (gang_record_node_cmp(&record.node[i], &here) == 0)
+			return true;
+	return false;
+}
+
+static bool pod_waits(struct job *job, const struct mend_pod *pod)
+{
+	struct pod_state state;
+	bool is_pointer = false;
+	uint32_t to;
+
+	if (pod->spec.len == 0 ||
+	    (pointer_parse(pod->spec, &is_pointer, &to, NULL) == PL_OK && is_pointer))
+		return false;
+	return pod->state_rev == 0 ||
+	       state_parse(pod->state, &job->arena, &state, NULL) != PL_OK ||
+	       state.phase == STATE_PENDING;
+}
+
+/* What can not be told is kept. */
+static bool is_held(void *ctx, const struct alloc_hold *hold)
+{
+	struct job *job = ctx;
+	const struct mend_pod *pod = holder_of(job, hold);
+
+	if (pod == NULL)
+		return true;
+	return pod->gang ? gang_is_placed(job, pod) : pod_waits(job, pod);
+}
+
 static enum pl_code derive_alloc(struct mend *mend, struct job *job, bool *same,
                                  struct pl_err *err)
 {
 	struct derive derive = {.model = &mend->model,
 	                        .arena = &job->arena,
 	                        .cluster = job->what.scope,
-	                        .node = job->what.name};
+	                        .node = job->what.name,
+	                        .is_held = is_held,
+	                        .ctx = job};
 	enum pl_code code = derive_begin(&derive, job->target.value, err);
 
 	for (uint32_t i = 0; i < job->pods && code == PL_OK; i++)
-		code = derive_add(&derive, &job->pod[i].pod, job->pod[i].spec,
-		                  job->pod[i].state, err);
+		if (!job->pod[i].gang)
+			code = derive_add(&derive, &job->pod[i].pod, job->pod[i].spec,
+			                  job->pod[i].state, err);
 	return code == PL_OK ? print(mend, job, &derive, same, err) : code;
 }
 
@@ -71,7 +136,7 @@ static bool expect_pods(struct job *job)
 {
 	for (uint32_t i = 0; i < job->pods; i++) {
 		const struct alloc_pod *pod = &job->pod[i].pod;
-		struct keys_id id = {.kind = KEYS_STATE,
+		struct keys_id id = {.kind = job->pod[i].gang ? KEYS_GANG : KEYS_STATE,
 		                     .partition = pod->partition,
 		                     .scope = pod->space,
 		                     .name = pod->name};
@@ -94,6 +159,8 @@ static bool make_book(struct mend *mend, struct job *job, struct pl_arena *arena
 	bool fits;
 
 	book_begin(book, arena, kv_limits(mend->kv));
+	if (mend_is_of_groups(job))
+		return mend_groups_book(job);
 	if (job->what.what == FSCK_MEND_ALLOC && job->target.mod_revision != 0)
 		fits = book_put_alloc(book, &node, job->target.mod_revision, job->value);
 	else
@@ -104,15 +171,22 @@ static bool make_book(struct mend *mend, struct job *job, struct pl_arena *arena
 	       expect_pods(job);
 }
 
+static enum pl_code derive(struct mend *mend, struct job *job, bool *same,
+                           struct pl_err *err)
+{
+	if (mend_is_of_groups(job))
+		return mend_groups_derive(mend, job, same, err);
+	return job->what.what == FSCK_MEND_ALLOC ? derive_alloc(mend, job, same, err)
+	                                         : derive_pointer(mend, job, same, err);
+}
+
 /* True: req is to be sent. */
 bool mend_write(struct mend *mend, struct job *job, struct pl_arena *arena,
                 struct kv_req *req)
 {
 	struct pl_err err = {0};
 	bool same = false;
-	enum pl_code code = job->what.what == FSCK_MEND_ALLOC
-	                            ? derive_alloc(mend, job, &same, &err)
-	                            : derive_pointer(mend, job, &same, &err);
+	enum pl_code code = derive(mend, job, &same, &err);
 
 	if (code != PL_OK) {
 		mend_refuse(mend, job, &err);

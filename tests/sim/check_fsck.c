@@ -49,12 +49,13 @@ static void on_found(void *ctx, const struct fsck_finding *finding)
 	           finding->what);
 }
 
-static bool is_of_fsck(struct pl_span key)
+static void feed(struct state *state, const struct kv_result *result,
+                 struct pl_span prefix)
 {
-	return pl_span_starts(key, PL_SPAN_LIT("/alloc/")) ||
-	       pl_span_starts(key, PL_SPAN_LIT("/nodes/")) ||
-	       pl_span_starts(key, PL_SPAN_LIT("/partitions/")) ||
-	       pl_span_starts(key, PL_SPAN_LIT("/schedules/"));
+	for (size_t i = 0; i < result->get.count; i++)
+		if (pl_span_starts(result->get.records[i].key, prefix) &&
+		    fsck_core_feed(state->core, &result->get.records[i], NULL) != PL_OK)
+			PL_UNREACHABLE("no memory");
 }
 
 static void on_list(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -63,16 +64,16 @@ static void on_list(void *ctx, const struct kv_result *result, const struct pl_e
 
 	PL_ASSERT(err == NULL);
 	state->revision = result->header.revision;
-	for (size_t i = 0; i < result->get.count; i++)
-		if (is_of_fsck(result->get.records[i].key) &&
-		    fsck_core_feed(state->core, &result->get.records[i], NULL) != PL_OK)
-			PL_UNREACHABLE("no memory");
+	for (unsigned i = 0; i < FSCK_PREFIXES; i++)
+		feed(state, result, pl_span_str(fsck_prefixes[i]));
 }
 
 static void look(struct world *world, struct state *state)
 {
-	if (fsck_core_new(world->plan.partitions, on_found, state, &state->core, NULL) !=
-	            PL_OK ||
+	const struct fsck_core_opts opts = {
+		.partitions = world->plan.partitions, .found = on_found, .ctx = state};
+
+	if (fsck_core_new(&opts, &state->core, NULL) != PL_OK ||
 	    kv_get(world->truth.kv, &(struct kv_get){.keys = kv_all_keys()}, CALL_MS,
 	           on_list, state, NULL, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");

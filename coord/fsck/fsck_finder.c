@@ -1,0 +1,277 @@
+/*
+ * Who is found by a selector: looks by namespace, and by each of their labels, in one
+ * sorted list. A selector that wants one value of a key is asked only about the looks
+ * that have it.
+ */
+#include <stdlib.h>
+
+#include "coord/fsck/fsck_int.h"
+#include "store/base/alloc.h"
+
+enum { DOMAINS_LEAST = 64 };
+
+/* -- made in the end --------------------------------------------------------------- */
+
+static int number_cmp(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int tag_cmp(const void *a, const void *b)
+{
+	const struct fsck_tag *x = a, *y = b;
+	int order = number_cmp(x->namespace, y->namespace);
+
+	if (order == 0)
+		order = number_cmp(x->key, y->key);
+	if (order == 0)
+		order = number_cmp(x->value, y->value);
+	return order != 0 ? order : number_cmp(x->look, y->look);
+}
+
+static void make_tags(struct fsck_rules *rules)
+{
+	struct fsck_finder *finder = &rules->finder;
+
+	for (uint32_t i = 0; i < rules->looks; i++) {
+		const struct fsck_look *look = &rules->look[i];
+
+		finder->tag[finder->tags++] =
+			(struct fsck_tag){.namespace = look->namespace, .look = i};
+		for (uint32_t n = 0; n < look->labels->count; n++)
+			finder->tag[finder->tags++] = (struct fsck_tag){
+				look->namespace, look->labels->row[n].key,
+				look->labels->row[n].value, i};
+	}
+	qsort(finder->tag, finder->tags, sizeof *finder->tag, tag_cmp);
+}
+
+/* Kubernetes gives every namespace this label; there are no Namespace objects here. */
+static const struct labels *space_labels(struct fsck_core *core, uint32_t namespace)
+{
+	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
+	                          model_text(&core->model, namespace)};
+	const struct labels *labels;
+	struct maker maker;
+
+	maker_init(&maker, &core->model, &core->scratch);
+	labels = labels_make(&maker, (struct draft_pairs){&pair, 1});
+	if (maker.code != PL_OK)
+		fsck_no_memory(core);
+	return labels;
+}
+
+static void make_spaces(struct fsck_core *core)
+{
+	struct fsck_finder *finder = &core->rules.finder;
+
+	for (uint32_t i = 0; i < finder->tags && core->code == PL_OK; i++) {
+		uint32_t namespace = finder->tag[i].namespace;
+
+		if (i > 0 && finder->tag[i - 1].namespace == namespace)
+			continue;
+		finder->space[finder->spaces++] = (struct fsck_space){
+			.namespace = namespace, .labels = space_labels(core, namespace)};
+	}
+}
+
+bool fsck_finder_open(struct fsck_core *core)
+{
+	struct fsck_rules *rules = &core->rules;
+	struct fsck_finder *finder = &rules->finder;
+	size_t tags = rules->looks;
+
+	for (uint32_t i = 0; i < rules->looks; i++)
+		tags += rules->look[i].labels->count;
+	finder->tag = pl_calloc(tags, sizeof *finder->tag);
+	finder->space = pl_calloc(rules->looks, sizeof *finder->space);
+	finder->found = pl_calloc(rules->looks, sizeof *finder->found);
+	if (finder->tag == NULL || finder->space == NULL || finder->found == NULL ||
+	    tags > UINT32_MAX) {
+		fsck_no_memory(core);
+		return false;
+	}
+	make_tags(rules);
+	make_spaces(core);
+	return core->code == PL_OK;
+}
+
+void fsck_finder_done(struct fsck_core *core)
+{
+	struct fsck_finder *finder = &core->rules.finder;
+
+	for (uint32_t i = 0; i < finder->spaces; i++)
+		model_unref(&core->model, MODEL_LABELS, finder->space[i].labels);
+	free(finder->space);
+	free(finder->tag);
+	free(finder->found);
+	free(finder->domain);
+}
+
+/* -- finding ------------------------------------------------------------------------ */
+
+/* What is sought: a rule's terms, all of which must find the pod, or a selector. */
+struct seek {
+	struct fsck_core *core;
+	const struct spec_term *row;
+	uint32_t count;
+	const struct selector *selector;
+	uint32_t stamp;
+};
+
+static bool finds(const struct seek *seek, const struct fsck_look *look,
+                  const struct labels *space)
+{
+	const struct strings *strings = &seek->core->model.strings;
+
+	for (uint32_t i = 0; i < seek->count; i++)
+		if (!pod_term_matches(strings, seek->row[i].term, look->namespace, space,
+		                      look->labels))
+			return false;
+	return seek->count > 0 || selector_matches(strings, seek->selector, look->labels);
+}
+
+/* The first tag that is not before. */
+static uint32_t tag_from(const struct fsck_finder *finder, const struct fsck_tag *tag)
+{
+	uint32_t low = 0, high = finder->tags;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (tag_cmp(&finder->tag[middle], tag) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A label that it wants; key 0: there is none. */
+static struct fsck_tag wanted(const struct selector *selector, uint32_t namespace)
+{
+	struct fsck_tag tag = {.namespace = namespace};
+
+	for (uint32_t i = 0; i < selector->count && tag.key == 0; i++) {
+		const struct selector_row *row = &selector->row[i];
+
+		if (row->op != SELECTOR_IN || row->count != 1)
+			continue;
+		tag.key = row->key;
+		tag.value = selector_values(selector, row)[0];
+	}
+	return tag;
+}
+
+static void find_in(const struct seek *seek, const struct fsck_space *space)
+{
+	struct fsck_rules *rules = &seek->core->rules;
+	struct fsck_finder *finder = &rules->finder;
+	const struct selector *selector =
+		seek->count > 0 ? seek->row[0].term->selector : seek->selector;
+	const struct fsck_tag tag = wanted(selector, space->namespace);
+
+	for (uint32_t i = tag_from(finder, &tag); i < finder->tags; i++) {
+		const struct fsck_tag *at = &finder->tag[i];
+
+		if (at->namespace != tag.namespace || at->key != tag.key ||
+		    at->value != tag.value)
+			return;
+		if (!finds(seek, &rules->look[at->look], space->labels))
+			continue;
+		rules->look[at->look].stamp = seek->stamp;
+		finder->found[finder->founds++] = at->look;
+	}
+}
+
+static int space_cmp(const void *a, const void *b)
+{
+	const struct fsck_space *x = a, *y = b;
+
+	return number_cmp(x->namespace, y->namespace);
+}
+
+static void find_of(const struct seek *seek, uint32_t namespace)
+{
+	const struct fsck_finder *finder = &seek->core->rules.finder;
+	const struct fsck_space key = {.namespace = namespace};
+	const struct fsck_space *space =
+		bsearch(&key, finder->space, finder->spaces, sizeof key, space_cmp);
+
+	if (space != NULL)
+		find_in(seek, space);
+}
+
+void fsck_find_spread(struct fsck_core *core, uint32_t namespace,
+                      const struct selector *selector, uint32_t stamp)
+{
+	const struct seek seek = {.core = core, .selector = selector, .stamp = stamp};
+
+	core->rules.finder.founds = 0;
+	find_of(&seek, namespace);
+}
+
+void fsck_find_terms(struct fsck_core *core, const struct spec_term *row, uint32_t count,
+                     uint32_t stamp)
+{
+	const struct seek seek = {
+		.core = core, .row = row, .count = count, .stamp = stamp};
+	const struct pod_term *term = row[0].term;
+	struct fsck_finder *finder = &core->rules.finder;
+
+	finder->founds = 0;
+	if ((term->namespace_selector->flags & SELECTOR_NOTHING) != 0) {
+		for (uint32_t i = 0; i < term->count; i++)
+			find_of(&seek, term->namespace[i]);
+		return;
+	}
+	for (uint32_t i = 0; i < finder->spaces; i++)
+		find_in(&seek, &finder->space[i]);
+}
+
+uint32_t fsck_found_pods(const struct fsck_core *core)
+{
+	const struct fsck_finder *finder = &core->rules.finder;
+	uint32_t pods = 0;
+
+	for (uint32_t i = 0; i < finder->founds; i++)
+		pods += core->rules.look[finder->found[i]].pods;
+	return pods;
+}
+
+/* -- domains ------------------------------------------------------------------------ */
+
+bool fsck_domains_clear(struct fsck_core *core, uint32_t most)
+{
+	struct fsck_finder *finder = &core->rules.finder;
+	uint32_t want = DOMAINS_LEAST;
+
+	while (want / 2 < most)
+		want *= 2;
+	if (want > finder->domain_cap) {
+		free(finder->domain);
+		finder->domain_cap = 0;
+		finder->domain = pl_malloc(want * sizeof *finder->domain);
+		if (finder->domain == NULL) {
+			fsck_no_memory(core);
+			return false;
+		}
+		finder->domain_cap = want;
+	}
+	finder->domains = want;
+	memset(finder->domain, 0, want * sizeof *finder->domain);
+	return true;
+}
+
+struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t value)
+{
+	const struct fsck_finder *finder = &core->rules.finder;
+	uint32_t at = value * UINT32_C(2654435761);
+
+	for (at ^= at >> 15;; at++) {
+		struct fsck_domain *domain = &finder->domain[at & (finder->domains - 1)];
+
+		if (domain->value == 0 || domain->value == value)
+			return domain;
+	}
+}

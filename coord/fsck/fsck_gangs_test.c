@@ -1,0 +1,148 @@
+/* Gangs' records, and room that is held: each code, and released where nobody waits. */
+#include "coord/fsck/fsck_kit.h"
+
+/* More on n-2: room for web/c, which waits, or for gang ml/t. */
+static void put_held(const char *kind, const char *space, const char *name)
+{
+	char json[TEXT_SIZE];
+
+	(void)snprintf(
+		json, sizeof json,
+		"{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"500m\"},\"holds\":[{"
+		"\"kind\":%s,\"namespace\":\"%s\",\"name\":\"%s\",\"used\":{"
+		"\"cpu\":\"500m\"},\"until\":\"2026-11-21T09:00:00.000Z\"}]}",
+		kind, space, name);
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), json);
+}
+
+static const char *nominated(const char *name)
+{
+	static char text[40];
+
+	(void)snprintf(text, sizeof text, "\"nominated\",\"at\":%u",
+	               pod_partition("web", name));
+	return text;
+}
+
+static bool shows(const char *key, const char *text)
+{
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	return strstr(kit_show(&kit), text) != NULL;
+}
+
+T_CASE(gang_garbled)
+{
+	up();
+	(void)kit_put(&kit, "/gangs/ml/t", "{\"v\":1,\"phase\":\"lost\"}");
+	finds(FSCK_GANG_GARBLED, 1);
+	/* What it holds nobody knows. */
+	put_held("\"gang\"", "ml", "t");
+	finds(FSCK_GANG_GARBLED, 1);
+	mends_not();
+}
+
+T_CASE(room_for_a_gang_that_is_not_placed_there)
+{
+	up();
+	put_held("\"gang\"", "ml", "t");
+	finds(FSCK_GANG_HOLD, 1);
+	put_gang("ml", "t", "n-2");
+	clean();
+	put_gang("ml", "t", "n-1");
+	finds(FSCK_GANG_HOLD, 1);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	T_TRUE(!shows(node_key(KEYS_ALLOC, "n-2"), "holds"));
+	clean();
+	down();
+}
+
+T_CASE(room_of_a_gang_without_a_record_is_released)
+{
+	up();
+	put_held("\"gang\"", "ml", "t");
+	finds(FSCK_GANG_HOLD, 1);
+	mends(1);
+}
+
+/* The record is written between the check and the repair. */
+T_CASE(a_gang_that_came_meanwhile_keeps_its_room)
+{
+	up();
+	put_held("\"gang\"", "ml", "t");
+	finds(FSCK_GANG_HOLD, 1);
+	put_gang("ml", "t", "n-2");
+	mend(false);
+	T_EQ(m.count[MEND_RIGHT], 1);
+	T_EQ(m.count[MEND_DONE], 0);
+	T_TRUE(shows(node_key(KEYS_ALLOC, "n-2"), "holds"));
+	down();
+}
+
+T_CASE(a_record_that_holds_nothing_past_its_deadline)
+{
+	up();
+	put_gang("ml", "t", "n-2");
+	clean(); /* the kit's clock is long before */
+	wall_ms = INT64_C(4102444800000);
+	finds(FSCK_GANG_OVERDUE, 1);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
+	put_held("\"gang\"", "ml", "t");
+	clean();
+	mends_not();
+	wall_ms = 1000;
+}
+
+T_CASE(fewer_than_the_minimum_are_bound)
+{
+	static const char more[] = ",\"annotations\":{\"placet.io/gang\":\"t\","
+				   "\"placet.io/gang-min\":\"2\"}";
+
+	up();
+	(void)kit_put(&kit, key_in(KEYS_SPEC, gang_home(), "db", gang_pod()),
+	              spec_of("db", gang_pod(), more));
+	finds(FSCK_GANG_PARTLY, 1);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
+	/* It is being placed. */
+	put_gang("db", "t", "n-2");
+	clean();
+	mends_not();
+}
+
+T_CASE(room_for_a_pod_that_does_not_wait)
+{
+	up();
+	put_held(nominated("c"), "web", "c");
+	clean();
+	put_state("web", "c", state_of("Pending", NULL, "1"));
+	clean();
+	put_state("web", "c", "{");
+	finds(FSCK_STATE_GARBLED, 1); /* it may wait */
+	put_state("web", "c", state_of("Failed", "n-0", "1"));
+	finds(FSCK_HOLD_NOBODY, 1);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
+	mends(1);
+	up();
+	put_held(nominated("x"), "web", "x");
+	finds(FSCK_HOLD_NOBODY, 1);
+	mends(1);
+	/* The right name in another partition is another pod. */
+	up();
+	put_held("\"nominated\",\"at\":1", "web", "a");
+	finds(FSCK_HOLD_NOBODY, 1);
+	mends(1);
+}
+
+/* It waits again when the repair comes. */
+T_CASE(a_pod_that_waits_again_keeps_its_room)
+{
+	up();
+	put_state("web", "c", state_of("Failed", "n-0", "1"));
+	put_held(nominated("c"), "web", "c");
+	finds(FSCK_HOLD_NOBODY, 1);
+	put_state("web", "c", state_of("Pending", NULL, "1"));
+	mend(false);
+	T_EQ(m.count[MEND_RIGHT], 1);
+	T_EQ(m.count[MEND_DONE], 0);
+	down();
+}

@@ -1,0 +1,129 @@
+/* What can be mended, one after the other. */
+#include "coord/fsck/fsck_int.h"
+
+static bool mend_node(const struct fsck_core *core, uint32_t number,
+                      struct fsck_mend *out)
+{
+	const struct fsck_node *node = &core->node[number];
+
+	if ((node->flags & NODE_MEND) == 0 || (node->flags & NODE_HAS_NODE) == 0)
+		return false;
+	*out = (struct fsck_mend){
+		.what = FSCK_MEND_ALLOC, .partition = node->partition, .number = number};
+	fsck_split(name_table_get(&core->nodes, number), &out->scope, &out->name);
+	return true;
+}
+
+static bool mend_pointer(const struct fsck_core *core, uint32_t number,
+                         struct fsck_mend *out)
+{
+	const struct fsck_entry *entry = &core->entry[number];
+
+	if ((entry->flags & POD_AWAY) == 0 || (entry->flags & POD_TWO) != 0 ||
+	    ((entry->flags & POD_POINTER) != 0 && entry->pointer_to == entry->spec_at))
+		return false;
+	*out = (struct fsck_mend){
+		.what = FSCK_MEND_POINTER, .at = entry->spec_at, .number = number};
+	fsck_split(name_table_get(&core->pods, number), &out->scope, &out->name);
+	return true;
+}
+
+static bool mend_registry(const struct fsck_core *core, uint32_t number,
+                          struct fsck_mend *out)
+{
+	if ((core->registry[number].flags & REGISTRY_MEND) == 0)
+		return false;
+	*out = (struct fsck_mend){.what = FSCK_MEND_REGISTRY,
+	                          .scope = name_table_get(&core->registries, number),
+	                          .number = number};
+	return true;
+}
+
+/* What goes with a registry's term goes with it; what comes, too, and may have been there
+ * before. */
+static bool mend_lock(const struct fsck_core *core, uint32_t number,
+                      struct fsck_mend *out)
+{
+	unsigned flags = core->group[number].flags;
+	bool registered = (flags & TERM_REGISTERED) != 0;
+	bool there = (flags & TERM_HAS_LOCK) != 0;
+
+	if (registered == there && (!there || (flags & TERM_BAD_LOCK) == 0))
+		return false;
+	if (fsck_term_is_nobodys(core, number) ||
+	    (!registered && (flags & (TERM_BOUND | TERM_WAITING)) != 0))
+		return false;
+	*out = (struct fsck_mend){.what = FSCK_MEND_LOCK, .number = number};
+	fsck_split(name_table_get(&core->groups, number), &out->scope, &out->name);
+	return true;
+}
+
+static bool mend_shape(const struct fsck_core *core, uint32_t number,
+                       struct fsck_mend *out)
+{
+	(void)number;
+	*out = (struct fsck_mend){.what = FSCK_MEND_SHAPE,
+	                          .revision = core->newest_node_rev};
+	return core->shape_rev < core->newest_node_rev;
+}
+
+/* Registries before locks. */
+bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor, struct fsck_mend *out)
+{
+	const struct {
+		uint32_t count;
+		bool (*fn)(const struct fsck_core *core, uint32_t number,
+		           struct fsck_mend *out);
+	} part[] = {{core->nodes.count, mend_node},
+	            {core->pods.count, mend_pointer},
+	            {core->registries.count, mend_registry},
+	            {core->groups.count, mend_lock},
+	            {1, mend_shape}};
+	uint64_t before = 0;
+
+	PL_ASSERT(core->ended);
+	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
+		for (; *cursor < before + part[i].count; ++*cursor) {
+			if (!part[i].fn(core, (uint32_t)(*cursor - before), out))
+				continue;
+			++*cursor;
+			return true;
+		}
+		before += part[i].count;
+	}
+	return false;
+}
+
+bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
+                        struct fsck_pod *out)
+{
+	uint32_t at = *cursor == 0 ? core->node[number].unlisted : *cursor - 2;
+
+	if (at == FSCK_NONE || *cursor == 1)
+		return false;
+	out->partition = core->row[at].partition;
+	fsck_split(name_table_get(&core->pods, core->row[at].pod), &out->space,
+	           &out->name);
+	/* 1: the end; else the next row plus two. */
+	*cursor = core->row[at].next == FSCK_NONE ? 1 : core->row[at].next + 2;
+	return true;
+}
+
+bool fsck_core_term(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
+                    struct fsck_term *out)
+{
+	for (; *cursor < core->groups.count; ++*cursor) {
+		const struct fsck_group *group = &core->group[*cursor];
+
+		if (group->registry != number ||
+		    (group->carrier.len == 0 && !fsck_term_is_nobodys(core, *cursor)))
+			continue;
+		*out = (struct fsck_term){.kind = (enum group_kind)group->kind,
+		                          .pod = group->carrier,
+		                          .lock_rev = group->lock_rev};
+		fsck_split(name_table_get(&core->groups, *cursor), &out->space, &out->id);
+		++*cursor;
+		return true;
+	}
+	return false;
+}

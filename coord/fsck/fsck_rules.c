@@ -1,0 +1,524 @@
+/*
+ * Pods that have a place, and who carries which rule. What is alike is kept once: labels,
+ * what is wanted of nodes, rules; they are numbered by what they are, as bytes, since
+ * equal values of the model have equal addresses.
+ */
+#include <stdlib.h>
+
+#include "coord/fsck/fsck_int.h"
+#include "shardsched/ledger/group.h"
+#include "store/base/alloc.h"
+
+enum { CARRIED_PLACED = 1, CARRIED_WAITING = 2 };
+
+static void *room(struct fsck_core *core, void **at, uint32_t *cap, uint32_t count,
+                  size_t size)
+{
+	if (!name_table_room(at, cap, count, size))
+		fsck_no_memory(core);
+	return core->code == PL_OK ? (char *)*at + (size_t)count * size : NULL;
+}
+
+#define ROOM(core, rows, cap, count) \
+	room(core, (void **)&(rows), &(cap), count, sizeof *(rows))
+
+/* Its number among those; *fresh: it has just got it. */
+static uint32_t number_of(struct fsck_core *core, struct name_table *table,
+                          const void *bytes, size_t size, bool *fresh)
+{
+	uint32_t before = table->count;
+	uint32_t number = name_table_add(table, pl_span(bytes, size));
+
+	*fresh = table->count > before;
+	if (number == NAME_TABLE_NONE)
+		fsck_no_memory(core);
+	return number;
+}
+
+/* -- looks, wants ------------------------------------------------------------------ */
+
+static uint32_t look_of(struct fsck_core *core, uint32_t namespace,
+                        const struct labels *labels)
+{
+	struct fsck_rules *rules = &core->rules;
+	const uint64_t key[2] = {(uintptr_t)labels, namespace};
+	struct fsck_look *look = ROOM(core, rules->look, rules->look_cap, rules->looks);
+	bool fresh = false;
+	uint32_t number = FSCK_NONE;
+
+	if (look != NULL)
+		number = number_of(core, &rules->look_at, key, sizeof key, &fresh);
+	if (!fresh)
+		return number;
+	*look = (struct fsck_look){
+		.namespace = strings_ref(&core->model.strings, namespace),
+		.labels = model_ref(&core->model, MODEL_LABELS, labels)};
+	return rules->looks++;
+}
+
+static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
+{
+	struct fsck_rules *rules = &core->rules;
+	const uint64_t key[3] = {(uintptr_t)spec->node_selector,
+	                         (uintptr_t)spec->required, (uintptr_t)spec->tolerations};
+	struct fsck_want *want = ROOM(core, rules->want, rules->want_cap, rules->wants);
+	bool fresh = false;
+	uint32_t number = FSCK_NONE;
+
+	if (want != NULL)
+		number = number_of(core, &rules->want_at, key, sizeof key, &fresh);
+	if (!fresh)
+		return number;
+	*want = (struct fsck_want){
+		.labels = model_ref(&core->model, MODEL_LABELS, spec->node_selector),
+		.required = model_ref(&core->model, MODEL_NODE_SELECTORS, spec->required),
+		.tolerations =
+			model_ref(&core->model, MODEL_TOLERATIONS, spec->tolerations),
+		.plain = spec->node_selector->count == 0 && spec->required == NULL};
+	return rules->wants++;
+}
+
+/* -- topology keys, and which nodes count ------------------------------------------- */
+
+/* RULES_KEYS_MAX: there are too many. */
+uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key)
+{
+	uint32_t i = 0;
+
+	while (i < rules->keys && rules->key[i] != key)
+		i++;
+	return i < rules->keys ? i : RULES_KEYS_MAX;
+}
+
+static bool key_add(struct fsck_core *core, uint32_t key)
+{
+	struct fsck_rules *rules = &core->rules;
+
+	if (fsck_key_number(rules, key) < RULES_KEYS_MAX)
+		return true;
+	if (rules->keys == RULES_KEYS_MAX)
+		return false;
+	rules->key[rules->keys++] = strings_ref(&core->model.strings, key);
+	return true;
+}
+
+static uint32_t scope_add(struct fsck_rules *rules, struct fsck_scope scope)
+{
+	for (uint32_t i = 0; i < rules->scopes; i++) {
+		const struct fsck_scope *at = &rules->scope[i];
+
+		if (at->want == scope.want && at->affinity == scope.affinity &&
+		    at->taints == scope.taints && at->keys == scope.keys)
+			return i;
+	}
+	if (rules->scopes < RULES_SCOPES_MAX)
+		rules->scope[rules->scopes++] = scope;
+	else
+		return RULES_SCOPES_MAX;
+	return rules->scopes - 1;
+}
+
+/* -- rules ------------------------------------------------------------------------- */
+
+static bool keys_of_terms(struct fsck_core *core, const struct spec_term *row,
+                          uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!key_add(core, row[i].term->topology_key))
+			return false;
+	return true;
+}
+
+/* A node counts for spreading if it has the keys of all of the pod's hard constraints. */
+static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t at,
+                     uint32_t *out)
+{
+	const struct spec_spread *row = spec_spreads(spec);
+	struct fsck_scope scope = {.want = want_of(core, spec),
+	                           .affinity = row[at].affinity != 0,
+	                           .taints = row[at].taints != 0};
+
+	for (uint32_t i = 0; i < spec->spreads.count; i++) {
+		if (row[i].hard == 0)
+			continue;
+		if (!key_add(core, row[i].topology_key))
+			return false;
+		scope.keys |= UINT64_C(1)
+		              << fsck_key_number(&core->rules, row[i].topology_key);
+	}
+	*out = scope_add(&core->rules, scope);
+	return *out < RULES_SCOPES_MAX;
+}
+
+/* False: what it looks at can not be kept. */
+static bool rule_open(struct fsck_core *core, struct fsck_rule *rule)
+{
+	const struct spec *spec = rule->spec;
+
+	switch (rule->kind) {
+	case RULE_APART:
+		return keys_of_terms(core, &spec_anti_affinity(spec)[rule->at], 1);
+	case RULE_AFFINITY:
+		return keys_of_terms(core, spec_affinity(spec), spec->affinity.count);
+	case RULE_SPREAD:
+		return scope_of(core, spec, rule->at, &rule->scope);
+	}
+	PL_UNREACHABLE("kind of rule");
+}
+
+static uint32_t rule_add(struct fsck_core *core, const struct pl_buf *key,
+                         struct fsck_rule rule)
+{
+	struct fsck_rules *rules = &core->rules;
+	struct fsck_rule *at = ROOM(core, rules->rule, rules->rule_cap, rules->rules);
+	uint32_t number = FSCK_NONE;
+	bool fresh = false;
+
+	if (at != NULL)
+		number = number_of(core, &rules->rule_at, key->at, key->len, &fresh);
+	if (!fresh)
+		return number;
+	*at = rule;
+	at->spec = model_ref(&core->model, MODEL_SPECS, rule.spec);
+	rules->rules++;
+	at->skipped = !rule_open(core, at);
+	rules->skipped += at->skipped;
+	return number;
+}
+
+static void key_word(struct fsck_core *core, uint64_t word)
+{
+	if (pl_buf_add(&core->rules.key_text, pl_span(&word, sizeof word)) != PL_OK)
+		fsck_no_memory(core);
+}
+
+static void key_begin(struct fsck_core *core, const struct spec *spec,
+                      enum fsck_rule_kind kind)
+{
+	pl_buf_clear(&core->rules.key_text, core->rules.key_text.cap);
+	key_word(core, (uint64_t)spec->namespace << 32 | (uint32_t)kind);
+}
+
+static void carried(struct fsck_core *core, struct fsck_rule rule, uint32_t bound)
+{
+	struct fsck_rules *rules = &core->rules;
+	uint32_t number = rule_add(core, &rules->key_text, rule);
+	uint8_t how = bound == FSCK_NONE ? CARRIED_WAITING : CARRIED_PLACED;
+	struct fsck_carry *carry;
+
+	if (core->code != PL_OK)
+		return;
+	if ((rules->rule[number].carried & how) == 0)
+		fsck_carry(core, rule.spec, bound != FSCK_NONE);
+	rules->rule[number].carried |= how;
+	if (bound == FSCK_NONE || rules->rule[number].skipped)
+		return;
+	carry = ROOM(core, rules->carry, rules->carry_cap, rules->carries);
+	if (carry == NULL)
+		return;
+	*carry = (struct fsck_carry){number, bound};
+	rules->carries++;
+	rules->rule[number].pods++;
+}
+
+static void carry_apart(struct fsck_core *core, const struct spec *spec, uint32_t bound)
+{
+	for (uint32_t i = 0; i < spec->anti_affinity.count; i++) {
+		key_begin(core, spec, RULE_APART);
+		key_word(core, (uintptr_t)spec_anti_affinity(spec)[i].term);
+		carried(core,
+		        (struct fsck_rule){.kind = RULE_APART, .spec = spec, .at = i},
+		        bound);
+	}
+}
+
+static void carry_affinity(struct fsck_core *core, const struct spec *spec,
+                           uint32_t bound)
+{
+	if (spec->affinity.count == 0)
+		return;
+	key_begin(core, spec, RULE_AFFINITY);
+	for (uint32_t i = 0; i < spec->affinity.count; i++)
+		key_word(core, (uintptr_t)spec_affinity(spec)[i].term);
+	carried(core, (struct fsck_rule){.kind = RULE_AFFINITY, .spec = spec}, bound);
+}
+
+static void key_spread(struct fsck_core *core, const struct spec_spread *row)
+{
+	key_word(core, (uintptr_t)row->selector);
+	key_word(core, (uint64_t)row->topology_key << 32 | (uint32_t)row->max_skew);
+	key_word(core, (uint64_t)(uint32_t)row->min_domains << 32 |
+	                       (uint32_t)row->affinity << 8 | row->taints);
+}
+
+static void carry_spread(struct fsck_core *core, const struct spec *spec, uint32_t bound)
+{
+	const struct spec_spread *row = spec_spreads(spec);
+
+	for (uint32_t i = 0; i < spec->spreads.count; i++) {
+		if (row[i].hard == 0)
+			continue;
+		key_begin(core, spec, RULE_SPREAD);
+		key_spread(core, &row[i]);
+		key_word(core, (uintptr_t)spec->node_selector);
+		key_word(core, (uintptr_t)spec->required);
+		key_word(core, (uintptr_t)spec->tolerations);
+		for (uint32_t n = 0; n < spec->spreads.count; n++)
+			if (row[n].hard != 0)
+				key_word(core, row[n].topology_key);
+		carried(core,
+		        (struct fsck_rule){.kind = RULE_SPREAD, .spec = spec, .at = i},
+		        bound);
+	}
+}
+
+/* -- pods -------------------------------------------------------------------------- */
+
+static uint32_t bound_add(struct fsck_core *core, uint32_t node)
+{
+	const struct fsck_current *at = &core->at;
+	const struct spec *spec = at->pod.spec;
+	struct fsck_rules *rules = &core->rules;
+	struct fsck_bound *bound =
+		ROOM(core, rules->bound, rules->bound_cap, rules->bounds);
+	uint32_t entry = fsck_entry_add(core, keys_span(&at->name));
+
+	if (bound == NULL || entry == FSCK_NONE)
+		return FSCK_NONE;
+	*bound = (struct fsck_bound){
+		.lo = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev,
+		.spec_rev = at->spec_rev,
+		.entry = entry,
+		.node = node,
+		.next = core->node[node].first_bound,
+		.look = look_of(core, spec->namespace, spec->labels),
+		.want = want_of(core, spec),
+		.index = strings_ref(&core->model.strings, at->pod.index),
+		.partition = (uint16_t)at->partition,
+		.beside = at->pod.beside,
+		.leaving = at->state.phase == STATE_TERMINATING,
+	};
+	core->node[node].first_bound = rules->bounds;
+	return rules->bounds++;
+}
+
+static void keep_ports(struct fsck_core *core, const struct spec *spec, uint32_t bound)
+{
+	struct fsck_rules *rules = &core->rules;
+
+	for (uint32_t i = 0; i < spec->ports.count; i++) {
+		const struct spec_port *row = &spec_ports(spec)[i];
+		struct fsck_host_port *port =
+			ROOM(core, rules->port, rules->port_cap, rules->ports);
+
+		if (port == NULL)
+			return;
+		*port = (struct fsck_host_port){
+			.node = rules->bound[bound].node,
+			.bound = bound,
+			.ip = strings_ref(&core->model.strings, row->ip),
+			.port = row->port,
+			.protocol = row->protocol};
+		rules->ports++;
+	}
+}
+
+void fsck_rules_pod(struct fsck_core *core, uint32_t node)
+{
+	const struct spec *spec = core->at.pod.spec;
+	uint32_t bound = FSCK_NONE;
+
+	if (!core->at.spec_ok)
+		return;
+	if (node != FSCK_NONE) {
+		bound = bound_add(core, node);
+		if (bound == FSCK_NONE)
+			return;
+		keep_ports(core, spec, bound);
+	}
+	carry_apart(core, spec, bound);
+	carry_affinity(core, spec, bound);
+	carry_spread(core, spec, bound);
+}
+
+/* -- the end ----------------------------------------------------------------------- */
+
+static const struct labels *join_labels(struct fsck_core *core,
+                                        const struct labels *labels, uint32_t name,
+                                        const struct identity *beside, uint32_t due)
+{
+	struct draft_pairs pairs = {0};
+	struct maker maker;
+
+	pairs.at = pl_arena_zalloc(&core->scratch, labels->count + IDENTITY_KEYS,
+	                           sizeof *pairs.at);
+	if (pairs.at == NULL) {
+		fsck_no_memory(core);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < labels->count; i++)
+		pairs.at[pairs.count++] = (struct draft_pair){
+			model_text(&core->model, labels->row[i].key),
+			model_text(&core->model, labels->row[i].value)};
+	for (unsigned key = 0; key < IDENTITY_KEYS; key++)
+		if ((due & 1u << key) != 0)
+			pairs.at[pairs.count++] = (struct draft_pair){
+				identity_key_text((enum identity_key)key),
+				model_text(&core->model,
+			                   identity_value((enum identity_key)key, name,
+			                                  beside))};
+	maker_init(&maker, &core->model, &core->scratch);
+	labels = labels_make(&maker, pairs);
+	if (maker.code != PL_OK)
+		fsck_no_memory(core);
+	return labels;
+}
+
+/* Labels that stand beside the class, and that some rule asks for by now. */
+static void join(struct fsck_core *core, struct fsck_bound *bound)
+{
+	const struct identity beside = {bound->index, bound->beside};
+	struct strings *strings = &core->model.strings;
+	const struct fsck_look *look = &core->rules.look[bound->look];
+	const struct labels *labels;
+	struct pl_span space, text;
+	uint32_t name = 0, due;
+
+	fsck_split(name_table_get(&core->pods, bound->entry), &space, &text);
+	if (strings_add(strings, text, &name) != PL_OK) {
+		fsck_no_memory(core);
+		return;
+	}
+	due = identity_due(&core->model, name, &beside);
+	if (due != 0) {
+		labels = join_labels(core, look->labels, name, &beside, due);
+		if (labels != NULL)
+			bound->look = look_of(core, look->namespace, labels);
+		model_unref(&core->model, MODEL_LABELS, labels);
+	}
+	strings_unref(strings, name);
+}
+
+static void join_all(struct fsck_core *core)
+{
+	for (uint32_t i = 0; i < core->rules.bounds && core->code == PL_OK; i++) {
+		if (core->rules.bound[i].beside == 0)
+			continue;
+		pl_arena_reset(&core->scratch);
+		join(core, &core->rules.bound[i]);
+	}
+}
+
+/* Pods by how they look, and by the rules that they carry. */
+static bool sort(struct fsck_core *core)
+{
+	struct fsck_rules *rules = &core->rules;
+	uint32_t at = 0;
+
+	rules->by_look = pl_calloc(rules->bounds, sizeof *rules->by_look);
+	rules->by_rule = pl_calloc(rules->carries, sizeof *rules->by_rule);
+	if (rules->by_look == NULL || rules->by_rule == NULL) {
+		fsck_no_memory(core);
+		return false;
+	}
+	for (uint32_t i = 0; i < rules->bounds; i++)
+		rules->look[rules->bound[i].look].pods++;
+	for (uint32_t i = 0; i < rules->looks; i++) {
+		rules->look[i].first = at;
+		at += rules->look[i].pods;
+		rules->look[i].pods = 0;
+	}
+	at = 0;
+	for (uint32_t i = 0; i < rules->rules; i++) {
+		rules->rule[i].first = at;
+		at += rules->rule[i].pods;
+		rules->rule[i].pods = 0;
+	}
+	for (uint32_t i = 0; i < rules->bounds; i++) {
+		struct fsck_look *look = &rules->look[rules->bound[i].look];
+
+		rules->by_look[look->first + look->pods++] = i;
+	}
+	for (uint32_t i = 0; i < rules->carries; i++) {
+		struct fsck_rule *rule = &rules->rule[rules->carry[i].rule];
+
+		rules->by_rule[rule->first + rule->pods++] = rules->carry[i].bound;
+	}
+	return true;
+}
+
+static void say_skipped(struct fsck_core *core)
+{
+	if (core->rules.skipped > 0)
+		fsck_tell(
+			core, FSCK_RULES_SKIPPED, PL_SPAN_LIT("/schedules/"),
+			(struct pl_span){0},
+			"%u rules: pods name more than %d topology keys, or spread over "
+			"more than %d kinds of sets of nodes",
+			core->rules.skipped, RULES_KEYS_MAX, RULES_SCOPES_MAX);
+}
+
+void fsck_end_rules(struct fsck_core *core)
+{
+	struct fsck_rules *rules = &core->rules;
+
+	say_skipped(core);
+	fsck_judge_ports(core);
+	if (rules->carries == 0 || core->code != PL_OK)
+		return;
+	join_all(core);
+	if (core->code != PL_OK || !sort(core) || !fsck_finder_open(core))
+		return;
+	for (uint32_t i = 0; i < rules->rules && core->code == PL_OK; i++) {
+		pl_arena_reset(&core->scratch);
+		if (rules->rule[i].pods > 0)
+			fsck_judge_rule(core, i);
+	}
+}
+
+static void give_back(struct fsck_rules *rules, struct model *model)
+{
+	struct strings *strings = &model->strings;
+
+	for (uint32_t i = 0; i < rules->bounds; i++)
+		strings_unref(strings, rules->bound[i].index);
+	for (uint32_t i = 0; i < rules->looks; i++) {
+		strings_unref(strings, rules->look[i].namespace);
+		model_unref(model, MODEL_LABELS, rules->look[i].labels);
+	}
+	for (uint32_t i = 0; i < rules->wants; i++) {
+		model_unref(model, MODEL_LABELS, rules->want[i].labels);
+		model_unref(model, MODEL_NODE_SELECTORS, rules->want[i].required);
+		model_unref(model, MODEL_TOLERATIONS, rules->want[i].tolerations);
+	}
+	for (uint32_t i = 0; i < rules->rules; i++)
+		model_unref(model, MODEL_SPECS, rules->rule[i].spec);
+	for (uint32_t i = 0; i < rules->ports; i++)
+		strings_unref(strings, rules->port[i].ip);
+	for (size_t i = 0; i < (size_t)rules->valued * rules->keys; i++)
+		strings_unref(strings, rules->value[i]);
+	for (uint32_t i = 0; i < rules->keys; i++)
+		strings_unref(strings, rules->key[i]);
+}
+
+void fsck_rules_done(struct fsck_core *core)
+{
+	struct fsck_rules *rules = &core->rules;
+
+	fsck_finder_done(core);
+	give_back(rules, &core->model);
+	name_table_done(&rules->look_at);
+	name_table_done(&rules->want_at);
+	name_table_done(&rules->rule_at);
+	pl_buf_done(&rules->key_text);
+	free(rules->bound);
+	free(rules->look);
+	free(rules->want);
+	free(rules->rule);
+	free(rules->carry);
+	free(rules->value);
+	free(rules->counted);
+	free(rules->port);
+	free(rules->by_look);
+	free(rules->by_rule);
+}

@@ -1,0 +1,324 @@
+/*
+ * Registries, locks and /groups/nodes.
+ *
+ * A term goes only with its lock as it was when nobody carried it: who is bound under a
+ * term that keeps others away puts its lock, and everybody compares the registry. (Who
+ * spreads, or wants to be near others, may be bound meanwhile without a trace; of these
+ * nobody needs the term once they are there.)
+ */
+#include <stdlib.h>
+
+#include "coord/fsck/mend_int.h"
+#include "coord/fsck/term_check.h"
+#include "store/kv/calls.h"
+
+enum { LOCK_GETS = 3 };
+
+static void build(const struct keys_id *id, struct keys_text *out)
+{
+	enum pl_code code = keys_build(id, out, NULL);
+
+	PL_ASSERT(code == PL_OK); /* the core had it from a key, or made it */
+}
+
+static void registry_key(struct pl_span scope, struct keys_text *out)
+{
+	const struct keys_id id = {.kind = scope.len == 0 ? KEYS_REGISTRY_GLOBAL
+	                                                  : KEYS_REGISTRY,
+	                           .scope = scope};
+
+	build(&id, out);
+}
+
+/* -- a job ------------------------------------------------------------------------- */
+
+bool mend_groups_more(struct mend *mend, struct job *job)
+{
+	uint32_t cursor = job->next_term;
+	struct fsck_term term;
+
+	if (job->what.what != FSCK_MEND_REGISTRY || cursor == 0 || mend->failed ||
+	    !fsck_core_term(mend->opts.core, job->what.number, &cursor, &term))
+		return false;
+	job->first_term = job->next_term;
+	return true;
+}
+
+void mend_groups_begin(struct job *job)
+{
+	if (job->what.what == FSCK_MEND_REGISTRY) {
+		registry_key(job->what.scope, &job->key);
+	} else if (job->what.what == FSCK_MEND_SHAPE) {
+		build(&(struct keys_id){.kind = KEYS_SHAPE}, &job->key);
+	} else {
+		build(&(struct keys_id){.kind = KEYS_GROUP,
+		                        .scope = job->what.scope,
+		                        .name = job->what.name},
+		      &job->key);
+		registry_key(job->what.scope, &job->other);
+	}
+}
+
+bool mend_groups_begin_try(struct mend *mend, struct job *job)
+{
+	uint32_t cursor = job->first_term;
+
+	job->terms = 0;
+	job->term = pl_arena_zalloc(&job->arena, MEND_TERMS_MAX, sizeof *job->term);
+	if (job->term == NULL || job->what.what != FSCK_MEND_REGISTRY)
+		return job->term != NULL;
+	while (job->terms < MEND_TERMS_MAX &&
+	       fsck_core_term(mend->opts.core, job->what.number, &cursor,
+	                      &job->term[job->terms].is)) {
+		struct mend_term *term = &job->term[job->terms++];
+
+		build(&(struct keys_id){.kind = KEYS_GROUP,
+		                        .scope = term->is.space,
+		                        .name = term->is.id},
+		      &term->lock);
+	}
+	job->next_term = cursor;
+	return true;
+}
+
+/* -- reading ----------------------------------------------------------------------- */
+
+bool mend_groups_ask(struct job *job, struct pl_arena *arena, struct kv_req *req)
+{
+	struct kv_req *gets =
+		pl_arena_alloc(arena, (LOCK_GETS + job->terms) * sizeof *gets);
+	struct keys_text global;
+	struct pl_span key;
+	size_t count = 0;
+
+	if (gets == NULL)
+		return false;
+	gets[count++] = kv_op_get(kv_key(keys_span(&job->key)));
+	for (uint32_t i = 0; i < job->terms; i++)
+		gets[count++] = kv_op_get(kv_key(keys_span(&job->term[i].lock)));
+	if (job->what.what == FSCK_MEND_LOCK) {
+		registry_key((struct pl_span){0}, &global);
+		key = pl_arena_dup(arena, keys_span(&global));
+		if (key.at == NULL)
+			return false;
+		gets[count++] = kv_op_get(kv_key(keys_span(&job->other)));
+		gets[count++] = kv_op_get(kv_key(key));
+	}
+	*req = (struct kv_req){.op = KV_TXN, .txn = {.then = gets, .then_count = count}};
+	return true;
+}
+
+void mend_groups_take(struct mend *mend, struct job *job, const struct kv_txn_result *txn)
+{
+	bool kept = mend_keep(job, &txn->results[0], &job->target);
+
+	for (uint32_t i = 0; i < job->terms; i++) {
+		const struct kv_get_result *get = &txn->results[1 + i].get;
+
+		job->term[i].lock_rev =
+			get->count == 0 ? 0 : get->records[0].mod_revision;
+	}
+	if (job->what.what == FSCK_MEND_LOCK)
+		kept = kept && mend_keep(job, &txn->results[1], &job->source) &&
+		       mend_keep(job, &txn->results[2], &job->third);
+	if (!kept)
+		mend_no_memory(mend);
+	job->step = STEP_WRITE;
+}
+
+/* -- registries -------------------------------------------------------------------- */
+
+/* The lock has not been put since nobody carried it. */
+static bool may_go(const struct mend_term *term)
+{
+	return term->is.pod.len == 0 && term->lock_rev == term->is.lock_rev;
+}
+
+static bool goes(const struct job *job, const struct registry_term *term,
+                 struct pl_span space)
+{
+	for (uint32_t i = 0; i < job->terms; i++)
+		if (may_go(&job->term[i]) && pl_span_eq(job->term[i].is.id, term->id) &&
+		    pl_span_eq(job->term[i].is.space, space))
+			return true;
+	return false;
+}
+
+/* Those that make sense and stay. */
+static enum pl_code take_known(struct mend *mend, struct job *job,
+                               struct registry *registry, struct registry_term *term,
+                               struct pl_err *err)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < registry->terms; i++) {
+		struct pl_span space;
+		enum pl_code code =
+			term_check(&mend->model, &job->arena, &registry->term[i],
+		                   job->what.scope, &space, err);
+
+		if (code == PL_NOMEM)
+			return code;
+		if (code == PL_OK && !goes(job, &registry->term[i], space))
+			term[kept++] = registry->term[i];
+	}
+	registry->term = term;
+	registry->terms = kept;
+	return PL_OK;
+}
+
+static bool has(const struct registry *registry, struct pl_span id)
+{
+	for (uint32_t i = 0; i < registry->terms; i++)
+		if (pl_span_eq(registry->term[i].id, id))
+			return true;
+	return false;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct registry_term *x = a, *y = b;
+
+	return pl_span_cmp(x->id, y->id);
+}
+
+static enum pl_code print(struct job *job, const struct registry *registry,
+                          struct pl_err *err)
+{
+	struct pl_buf text;
+	enum pl_code code;
+
+	pl_buf_init(&text, 2 * (size_t)REGISTRY_BYTES_MAX);
+	code = registry_print(registry, &text, err);
+	if (code == PL_OK) {
+		job->value = pl_arena_dup(&job->arena, pl_buf_span(&text));
+		if (job->value.at == NULL)
+			code = pl_err_set(err, PL_NOMEM, "mend");
+	}
+	pl_buf_done(&text);
+	return code;
+}
+
+/* One that makes no sense counts as empty, as it does for shards. */
+static enum pl_code derive_registry(struct mend *mend, struct job *job, bool *same,
+                                    struct pl_err *err)
+{
+	struct registry registry = {0};
+	struct registry_term *term;
+	enum pl_code code = PL_OK;
+
+	if (job->target.mod_revision != 0)
+		code = registry_parse(job->target.value, &job->arena, &registry, err);
+	if (code == PL_NOMEM)
+		return code;
+	if (code != PL_OK)
+		registry = (struct registry){0};
+	term = pl_arena_zalloc(&job->arena, registry.terms + MEND_TERMS_MAX,
+	                       sizeof *term);
+	if (term == NULL)
+		return pl_err_set(err, PL_NOMEM, "mend");
+	code = take_known(mend, job, &registry, term, err);
+	if (code != PL_OK)
+		return code;
+	for (uint32_t i = 0; i < job->terms; i++) {
+		const struct fsck_term *is = &job->term[i].is;
+
+		if (is->pod.len > 0 && !has(&registry, is->id))
+			term[registry.terms++] = (struct registry_term){
+				.id = is->id, .kind = is->kind, .pod = is->pod};
+	}
+	if (registry.terms > 1)
+		qsort(term, registry.terms, sizeof *term, by_id);
+	code = print(job, &registry, err);
+	*same = code == PL_OK && pl_span_eq(job->value, job->target.value);
+	return code;
+}
+
+static bool book_registry(struct job *job)
+{
+	bool fits = book_put(&job->book, keys_span(&job->key), job->target.mod_revision,
+	                     job->value);
+
+	for (uint32_t i = 0; i < job->terms && fits; i++) {
+		const struct mend_term *term = &job->term[i];
+		struct pl_span lock = keys_span(&term->lock);
+
+		if (term->is.pod.len > 0)
+			fits = book_bump(&job->book, lock, PL_SPAN_LIT("{\"v\":1}"));
+		else if (may_go(term) && term->lock_rev == 0)
+			fits = book_expect(&job->book, lock, 0);
+		else if (may_go(term))
+			fits = book_delete(&job->book, lock, term->lock_rev);
+	}
+	return fits;
+}
+
+/* -- locks ------------------------------------------------------------------------- */
+
+/* In one that makes no sense there is nothing. */
+static enum pl_code find(struct job *job, const struct kv_record *record, bool *found,
+                         struct pl_err *err)
+{
+	struct registry registry = {0};
+	enum pl_code code = PL_OK;
+
+	if (record->mod_revision != 0)
+		code = registry_parse(record->value, &job->arena, &registry, err);
+	if (code == PL_OK && has(&registry, job->what.name))
+		*found = true;
+	return code == PL_NOMEM ? code : PL_OK;
+}
+
+static enum pl_code derive_lock(struct job *job, bool *same, struct pl_err *err)
+{
+	bool found = false;
+	enum pl_code code = find(job, &job->source, &found, err);
+
+	if (code == PL_OK)
+		code = find(job, &job->third, &found, err);
+	if (code != PL_OK)
+		return code;
+	job->value = found ? PL_SPAN_LIT("{\"v\":1}") : (struct pl_span){0};
+	*same = found ? pl_span_eq(job->value, job->target.value)
+	              : job->target.mod_revision == 0;
+	return PL_OK;
+}
+
+static bool book_lock(struct job *job)
+{
+	struct pl_span key = keys_span(&job->key);
+	struct keys_text global;
+
+	registry_key((struct pl_span){0}, &global);
+	if (job->value.len > 0
+	            ? !book_put(&job->book, key, job->target.mod_revision, job->value)
+	            : !book_delete(&job->book, key, job->target.mod_revision))
+		return false;
+	return book_expect(&job->book, keys_span(&job->other),
+	                   job->source.mod_revision) &&
+	       book_expect(&job->book, keys_span(&global), job->third.mod_revision);
+}
+
+/* -- any of them ------------------------------------------------------------------- */
+
+enum pl_code mend_groups_derive(struct mend *mend, struct job *job, bool *same,
+                                struct pl_err *err)
+{
+	if (job->what.what == FSCK_MEND_REGISTRY)
+		return derive_registry(mend, job, same, err);
+	if (job->what.what == FSCK_MEND_LOCK)
+		return derive_lock(job, same, err);
+	job->value = PL_SPAN_LIT("{\"v\":1}");
+	*same = job->target.mod_revision > job->what.revision;
+	return PL_OK;
+}
+
+bool mend_groups_book(struct job *job)
+{
+	if (job->what.what == FSCK_MEND_REGISTRY)
+		return book_registry(job);
+	if (job->what.what == FSCK_MEND_LOCK)
+		return book_lock(job);
+	return book_put(&job->book, keys_span(&job->key), job->target.mod_revision,
+	                job->value);
+}
