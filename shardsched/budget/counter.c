@@ -1,0 +1,304 @@
+#include "shardsched/budget/counter.h"
+
+#include <stdlib.h>
+
+#include "shardsched/budget/inner.h"
+#include "store/base/alloc.h"
+
+enum { ARENA_CHUNK = 16 << 10 };
+
+static struct counted *counted_at(struct pl_map_node *at)
+{
+	return PL_CONTAINER_OF(at, struct counted, by_name);
+}
+
+void counted_touch(struct counter *counter, struct counted *budget)
+{
+	if (budget->good && pl_list_empty(&budget->dirty))
+		pl_list_add_tail(&counter->dirty, &budget->dirty);
+}
+
+/* -- namespaces --------------------------------------------------------------------- */
+
+static struct pl_span name_key(const uint32_t *name)
+{
+	return pl_span(name, sizeof *name);
+}
+
+struct space_of_budgets *space_find(const struct counter *counter, struct pl_span name)
+{
+	uint32_t id = strings_find(&counter->model.strings, name);
+	struct pl_map_node *at =
+		id == 0 ? NULL : pl_map_get(&counter->spaces, name_key(&id));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct space_of_budgets, by_name);
+}
+
+static struct space_of_budgets *space_get(struct counter *counter, struct pl_span name)
+{
+	struct space_of_budgets *space = space_find(counter, name);
+
+	if (space != NULL)
+		return space;
+	space = pl_calloc(1, sizeof *space);
+	if (space == NULL)
+		return NULL;
+	if (strings_add(&counter->model.strings, name, &space->name) != PL_OK) {
+		free(space);
+		return NULL;
+	}
+	pl_list_init(&space->budgets);
+	pl_list_init(&space->kins);
+	(void)!pl_map_add(&counter->spaces, &space->by_name, name_key(&space->name));
+	return space;
+}
+
+static void space_tidy(struct counter *counter, struct space_of_budgets *space)
+{
+	if (!pl_list_empty(&space->budgets))
+		return;
+	pods_forget(counter, space);
+	PL_ASSERT(pl_list_empty(&space->kins));
+	pl_map_del(&counter->spaces, &space->by_name);
+	strings_unref(&counter->model.strings, space->name);
+	free(space);
+}
+
+/* -- budgets ------------------------------------------------------------------------ */
+
+static struct counted *counted_find(const struct counter *counter,
+                                    const struct keys_id *id)
+{
+	const struct strings *strings = &counter->model.strings;
+	const uint32_t key[2] = {strings_find(strings, id->scope),
+	                         strings_find(strings, id->name)};
+	struct pl_map_node *at =
+		key[0] == 0 || key[1] == 0
+			? NULL
+			: pl_map_get(&counter->budgets, pl_span(key, sizeof key));
+
+	return at == NULL ? NULL : counted_at(at);
+}
+
+static struct counted *counted_get(struct counter *counter, const struct keys_id *id)
+{
+	struct strings *strings = &counter->model.strings;
+	struct counted *budget = counted_find(counter, id);
+
+	if (budget != NULL)
+		return budget;
+	budget = pl_calloc(1, sizeof *budget);
+	if (budget == NULL)
+		return NULL;
+	budget->space = space_get(counter, id->scope);
+	if (budget->space == NULL ||
+	    strings_add(strings, id->scope, &budget->key[0]) != PL_OK ||
+	    strings_add(strings, id->name, &budget->key[1]) != PL_OK) {
+		strings_unref(strings, budget->key[0]);
+		if (budget->space != NULL)
+			space_tidy(counter, budget->space);
+		free(budget);
+		return NULL;
+	}
+	pl_list_init(&budget->dirty);
+	pl_list_init(&budget->noting);
+	pl_list_add_tail(&budget->space->budgets, &budget->of_space);
+	(void)!pl_map_add(&counter->budgets, &budget->by_name,
+	                  pl_span(budget->key, sizeof budget->key));
+	return budget;
+}
+
+void counted_free(struct counter *counter, struct counted *budget)
+{
+	strings_unref(&counter->model.strings, budget->key[0]);
+	strings_unref(&counter->model.strings, budget->key[1]);
+	free(budget->value);
+	free(budget->sent);
+	free(budget);
+}
+
+/* What it is about is not known, or not what it was. */
+static enum pl_code match_all(struct counter *counter,
+                              const struct space_of_budgets *space)
+{
+	enum pl_code code = PL_OK;
+
+	PL_LIST_EACH (link, &space->kins)
+		if (code == PL_OK)
+			code = kin_match(counter,
+			                 PL_LIST_ITEM(link, struct kin, of_space));
+	return code;
+}
+
+static void counted_unset(struct counter *counter, struct counted *budget)
+{
+	budget->good = false;
+	budget_drop(&counter->model, &budget->object);
+	free(PL_STEAL(budget->value));
+	pl_list_del(&budget->dirty);
+	pl_list_del(&budget->noting);
+}
+
+static void counted_drop(struct counter *counter, struct counted *budget)
+{
+	struct space_of_budgets *space = budget->space;
+
+	counted_unset(counter, budget);
+	pl_list_del(&budget->of_space);
+	pl_map_del(&counter->budgets, &budget->by_name);
+	/* Matching less needs no memory. */
+	if (match_all(counter, space) != PL_OK)
+		PL_UNREACHABLE("a match that grew");
+	space_tidy(counter, space);
+	budget->space = NULL;
+	budget->gone = true;
+	if (budget->out)
+		pl_list_add_tail(&counter->gone, &budget->dirty);
+	else
+		counted_free(counter, budget);
+}
+
+static enum pl_code read(struct counter *counter, const struct counted *of,
+                         struct pl_span value, struct budget_record *record,
+                         struct budget *out, struct pl_err *err)
+{
+	struct parse parse = {.model = &counter->model, .arena = &counter->arena};
+	enum pl_code code;
+
+	pl_arena_reset(&counter->arena);
+	code = budget_record_parse(value, &counter->arena, record, err);
+	if (code != PL_OK)
+		return code;
+	return budget_record_object(record, &parse,
+	                            model_text(&counter->model, of->key[0]),
+	                            model_text(&counter->model, of->key[1]), out, err);
+}
+
+static enum pl_code replace(struct counter *counter, struct counted *budget,
+                            const struct kv_record *record, struct pl_err *err)
+{
+	struct budget object = {0};
+	struct budget_record says = {0};
+	bool alike;
+	enum pl_code code = read(counter, budget, record->value, &says, &object, err);
+	uint8_t *copy = code == PL_OK ? pl_malloc(record->value.len) : NULL;
+
+	if (code == PL_OK && copy == NULL)
+		code = pl_err_set(err, PL_NOMEM, "keep a budget");
+	if (code != PL_OK) {
+		budget_drop(&counter->model, &object);
+		return code;
+	}
+	memcpy(copy, record->value.at, record->value.len);
+	alike = budget->good && budget->object.selector == object.selector;
+	counted_unset(counter, budget);
+	budget->object = object;
+	budget->value = copy;
+	budget->len = record->value.len;
+	budget->good = true;
+	budget->fresh = !says.counted;
+	if (budget->fresh || says.disrupted_count > 0)
+		pl_list_add_tail(&counter->noting, &budget->noting);
+	counted_touch(counter, budget);
+	code = alike ? PL_OK : match_all(counter, budget->space);
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "count for a budget");
+}
+
+enum pl_code counted_set(struct counter *counter, struct counted *budget,
+                         const struct kv_record *record, struct pl_err *err)
+{
+	enum pl_code code = replace(counter, budget, record, err);
+
+	budget->rev = code == PL_NOMEM ? 0 : record->mod_revision;
+	if (code == PL_OK)
+		return PL_OK;
+	counted_unset(counter, budget);
+	if (match_all(counter, budget->space) != PL_OK)
+		PL_UNREACHABLE("a match that grew");
+	return code;
+}
+
+enum pl_code counter_budget(struct counter *counter, const struct keys_id *id,
+                            const struct kv_record *record, struct pl_err *err)
+{
+	struct counted *budget;
+
+	PL_ASSERT(id->kind == KEYS_BUDGET);
+	if (record == NULL) {
+		budget = counted_find(counter, id);
+		if (budget != NULL)
+			counted_drop(counter, budget);
+		return PL_OK;
+	}
+	budget = counted_get(counter, id);
+	if (budget == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep a budget");
+	budget->seen = counter->budgets_seen;
+	if (record->mod_revision <= budget->rev)
+		return PL_OK;
+	return counted_set(counter, budget, record, err);
+}
+
+void counter_budgets_begin(struct counter *counter)
+{
+	counter->budgets_seen++;
+}
+
+void counter_budgets_end(struct counter *counter)
+{
+	PL_MAP_EACH (at, &counter->budgets)
+		if (counted_at(at)->seen != counter->budgets_seen)
+			counted_drop(counter, counted_at(at));
+}
+
+/* -- life --------------------------------------------------------------------------- */
+
+enum pl_code counter_new(uint32_t pods_max, struct counter **out, struct pl_err *err)
+{
+	struct counter *counter = pl_calloc(1, sizeof *counter);
+
+	if (counter == NULL)
+		return pl_err_set(err, PL_NOMEM, "count for budgets");
+	model_init(&counter->model);
+	pl_arena_init(&counter->arena, ARENA_CHUNK, READER_ARENA_MAX);
+	pl_buf_init(&counter->buf, BUDGET_BYTES_MAX);
+	pl_map_init(&counter->budgets);
+	pl_map_init(&counter->spaces);
+	pl_map_init(&counter->kins);
+	pl_map_init(&counter->pods);
+	pl_list_init(&counter->dirty);
+	pl_list_init(&counter->noting);
+	pl_list_init(&counter->gone);
+	counter->pods_max = pods_max == 0 ? COUNTER_PODS_MAX : pods_max;
+	*out = counter;
+	return PL_OK;
+}
+
+void counter_forget(struct counter *counter)
+{
+	PL_MAP_EACH (at, &counter->budgets)
+		counted_drop(counter, counted_at(at));
+	PL_ASSERT(counter->pods.count == 0 && counter->kins.count == 0);
+	counter->listing = false;
+	counter->view_rev = 0;
+	counter->stale_ms = 0;
+}
+
+void counter_free(struct counter *counter)
+{
+	if (counter == NULL)
+		return;
+	counter_forget(counter);
+	PL_LIST_EACH (link, &counter->gone) {
+		pl_list_del(link);
+		counted_free(counter, PL_LIST_ITEM(link, struct counted, dirty));
+	}
+	pl_map_done(&counter->budgets);
+	pl_map_done(&counter->spaces);
+	pl_map_done(&counter->kins);
+	pl_map_done(&counter->pods);
+	pl_buf_done(&counter->buf);
+	pl_arena_done(&counter->arena);
+	model_done(&counter->model);
+	free(counter);
+}

@@ -1,0 +1,271 @@
+/*
+ * Which budgets are to be written: those of which something was heard are looked at, one
+ * after the other, and those whose count is another than what stands there are put.
+ */
+#include <stdlib.h>
+
+#include "shardsched/budget/inner.h"
+#include "store/base/alloc.h"
+
+enum { LOOK_AHEAD = 32, LOOK_MS = 20, AGAIN_MS = 1000, PATIENCE_MS = 1000 };
+
+/* -- what a budget should say ------------------------------------------------------- */
+
+/* Something newer is known of the pod than the state that was given up. What was there
+ * then, and is not there now, is gone. */
+static bool is_seen(const struct counter *counter, const struct counter_pod *pod,
+                    int64_t state_rev)
+{
+	int64_t known = pod == NULL ? 0 : pod->state_rev;
+
+	return known > state_rev ||
+	       (counter->view_rev >= state_rev && known != state_rev);
+}
+
+static bool is_counted(const struct counted *budget, const struct counter_pod *pod)
+{
+	if (pod == NULL || pod->kin == NULL || !pod->healthy)
+		return false;
+	for (uint32_t i = 0; i < pod->kin->budgets; i++)
+		if (pod->kin->budget[i] == budget)
+			return true;
+	return false;
+}
+
+static bool same_status(const struct budget_status *a, const struct budget_status *b)
+{
+	return a->expected == b->expected && a->desired == b->desired &&
+	       a->healthy == b->healthy && a->allowed == b->allowed;
+}
+
+static uint32_t bounded(uint64_t count)
+{
+	return count > INT32_MAX ? INT32_MAX : (uint32_t)count;
+}
+
+/* Notes that have been seen are struck out in place. True: it says something else. */
+static bool recount(const struct counter *counter, const struct counted *budget,
+                    struct budget_record *record, struct budget_disrupted *notes)
+{
+	uint64_t healthy = budget->healthy;
+	uint32_t kept = 0, had = record->disrupted_count;
+	struct budget_status status;
+	bool same;
+
+	for (uint32_t i = 0; i < had; i++) {
+		const struct counter_pod *pod =
+			pod_of(counter, budget->key[0], record->disrupted[i].name);
+
+		if (is_seen(counter, pod, record->disrupted[i].state_rev))
+			continue;
+		healthy -= is_counted(budget, pod);
+		notes[kept++] = record->disrupted[i];
+	}
+	status = budget_status_of(budget->object.rule, bounded(budget->expected),
+	                          bounded(healthy));
+	same = record->counted && kept == had && same_status(&status, &record->status);
+	record->counted = true;
+	record->status = status;
+	record->disrupted = notes;
+	record->disrupted_count = kept;
+	return !same;
+}
+
+/* PL_OK: it lies in buf. PL_NOTFOUND: nothing is to be written. */
+static enum pl_code print(struct counter *counter, const struct counted *budget)
+{
+	struct pl_span value = pl_span(budget->value, budget->len);
+	struct budget_disrupted *notes;
+	struct budget_record record;
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	pl_arena_reset(&counter->arena);
+	code = budget_record_parse(value, &counter->arena, &record, &err);
+	if (code != PL_OK)
+		return code;
+	notes = pl_arena_zalloc(&counter->arena, (size_t)record.disrupted_count + 1,
+	                        sizeof *notes);
+	if (notes == NULL)
+		return PL_NOMEM;
+	if (!recount(counter, budget, &record, notes))
+		return PL_NOTFOUND;
+	pl_buf_clear(&counter->buf, counter->buf.cap);
+	return budget_record_print(&record, &counter->buf, &err);
+}
+
+/* -- which ones --------------------------------------------------------------------- */
+
+static bool is_ready(const struct counted *budget, uint64_t now_ms)
+{
+	return !budget->out && budget->next_ms <= now_ms;
+}
+
+static struct counted *next_ready(struct counter *counter, uint64_t now_ms)
+{
+	unsigned looked = 0;
+
+	PL_LIST_EACH (link, &counter->dirty) {
+		struct counted *budget = PL_LIST_ITEM(link, struct counted, dirty);
+
+		if (is_ready(budget, now_ms))
+			return budget;
+		if (++looked == LOOK_AHEAD)
+			break;
+	}
+	return NULL;
+}
+
+/* Who was disturbed before the budget was there is noted nowhere: so its pods have to be
+ * known as they were then. */
+static bool is_awaited(const struct counter *counter, const struct counted *budget)
+{
+	return budget->good && budget->fresh && budget->space->known &&
+	       counter->view_rev < budget->rev;
+}
+
+/* A view to which nothing happens does not come any further: then all is listed anew. */
+static void lose_patience(struct counter *counter, uint64_t now_ms)
+{
+	if (counter->stale_ms == 0 || now_ms < counter->stale_ms)
+		return;
+	counter->stale_ms = 0;
+	PL_LIST_EACH (link, &counter->noting) {
+		struct counted *budget = PL_LIST_ITEM(link, struct counted, noting);
+
+		if (is_awaited(counter, budget))
+			budget->space->known = false;
+	}
+}
+
+static bool make(struct counter *counter, struct counted *budget, uint64_t now_ms)
+{
+	bool awaited = is_awaited(counter, budget);
+	enum pl_code code = PL_NOTFOUND;
+	uint8_t *copy = NULL;
+
+	pl_list_del(&budget->dirty);
+	budget->next_ms = now_ms + LOOK_MS;
+	if (awaited && counter->stale_ms == 0)
+		counter->stale_ms = now_ms + PATIENCE_MS;
+	if (budget->space->known && !awaited) /* else when its pods are */
+		code = print(counter, budget);
+	if (code == PL_NOTFOUND)
+		return false;
+	if (code == PL_OK)
+		copy = pl_malloc(counter->buf.len);
+	if (copy == NULL) {
+		budget->next_ms = now_ms + AGAIN_MS;
+		counted_touch(counter, budget);
+		return false;
+	}
+	memcpy(copy, counter->buf.at, counter->buf.len);
+	budget->sent = copy;
+	budget->sent_len = counter->buf.len;
+	budget->out = true;
+	budget->next_ms = now_ms + COUNTER_EACH_MS;
+	counter->next_ms = now_ms + COUNTER_PACE_MS;
+	return true;
+}
+
+bool counter_next(struct counter *counter, uint64_t now_ms, struct counter_put *out)
+{
+	struct counted *budget;
+
+	lose_patience(counter, now_ms);
+	if (now_ms < counter->next_ms)
+		return false;
+	do {
+		budget = next_ready(counter, now_ms);
+		if (budget == NULL)
+			return false;
+	} while (!make(counter, budget, now_ms));
+	*out = (struct counter_put){.budget = budget,
+	                            .space = model_text(&counter->model, budget->key[0]),
+	                            .name = model_text(&counter->model, budget->key[1]),
+	                            .rev = budget->rev,
+	                            .value = pl_span(budget->sent, budget->sent_len)};
+	return true;
+}
+
+uint64_t counter_deadline_ms(const struct counter *counter)
+{
+	uint64_t at = UINT64_MAX;
+	unsigned looked = 0;
+
+	PL_LIST_EACH (link, &counter->dirty) {
+		const struct counted *budget = PL_LIST_ITEM(link, struct counted, dirty);
+
+		if (!budget->out && budget->next_ms < at)
+			at = budget->next_ms;
+		if (++looked == LOOK_AHEAD)
+			break;
+	}
+	if (at != UINT64_MAX && at < counter->next_ms)
+		at = counter->next_ms;
+	return counter->stale_ms != 0 && counter->stale_ms < at ? counter->stale_ms : at;
+}
+
+void counter_answer(struct counter *counter, struct counted *budget, int64_t revision,
+                    uint64_t now_ms)
+{
+	struct kv_record record = {.mod_revision = revision};
+	struct pl_err err = {0};
+
+	PL_ASSERT(budget->out);
+	budget->out = false;
+	record.value = pl_span(budget->sent, budget->sent_len);
+	if (budget->gone) {
+		pl_list_del(&budget->dirty);
+		counted_free(counter, budget);
+		return;
+	}
+	if (revision > budget->rev)
+		(void)!counted_set(counter, budget, &record,
+		                   &err); /* or the watch will */
+	if (revision == 0 && budget->next_ms < now_ms + COUNTER_EACH_MS)
+		budget->next_ms = now_ms + COUNTER_EACH_MS;
+	free(PL_STEAL(budget->sent));
+	if (revision == 0)
+		counted_touch(counter, budget);
+}
+
+/* -- for tests ---------------------------------------------------------------------- */
+
+static bool pod_covered(const struct counter *counter, const struct counter_pod *pod,
+                        const struct counted *budget)
+{
+	return pod->kin != NULL && pod->kin->key.space == budget->space && budget->good &&
+	       budget_covers(&counter->model.strings, &budget->object,
+	                     pod->kin->key.labels);
+}
+
+static void check_budget(const struct counter *counter, const struct counted *budget)
+{
+	uint64_t expected = 0, healthy = 0;
+
+	PL_MAP_EACH (at, &counter->pods) {
+		const struct counter_pod *pod =
+			PL_CONTAINER_OF(at, struct counter_pod, by_name);
+
+		if (!pod_covered(counter, pod, budget))
+			continue;
+		expected += !pod->over;
+		healthy += pod->healthy;
+	}
+	PL_ASSERT(budget->expected == expected && budget->healthy == healthy);
+	PL_ASSERT(budget->good == (budget->value != NULL));
+	PL_ASSERT(budget->out == (budget->sent != NULL));
+}
+
+void counter_check(const struct counter *counter)
+{
+	uint32_t pods = 0;
+
+	PL_MAP_EACH (at, &counter->budgets)
+		check_budget(counter, PL_CONTAINER_OF(at, struct counted, by_name));
+	PL_MAP_EACH (at, &counter->kins)
+		pods += PL_CONTAINER_OF(at, struct kin, by_labels)->pods;
+	PL_ASSERT(pods <= counter->pods.count &&
+	          counter->pods.count <= counter->pods_max);
+}
