@@ -9,6 +9,7 @@
 #define COORD_SHARD_SHARD_INT_H
 
 #include "coord/balance/balance.h"
+#include "coord/budgets/budgets.h"
 #include "coord/config/config_watch.h"
 #include "coord/elect/elect.h"
 #include "coord/janitor/janitor.h"
@@ -29,8 +30,10 @@ enum shard_part {
 	PART_CLAIMS,
 	PART_BALANCER, /* the elections */
 	PART_SWEEPER,
+	PART_COUNTER,
 	PART_BALANCE, /* and what their leaders do */
 	PART_JANITOR,
+	PART_BUDGETS,
 	PART_GUARD, /* what the shard's own work writes through */
 	PART_COUNT,
 };
@@ -43,7 +46,7 @@ enum shard_phase {
 	SHARD_PHASE_STOP,  /* everything is being closed */
 };
 
-enum shard_role { ROLE_BALANCER, ROLE_JANITOR, ROLE_COUNT };
+enum shard_role { ROLE_BALANCER, ROLE_JANITOR, ROLE_BUDGETS, ROLE_COUNT };
 
 /* Of an election's notes. */
 struct shard_elect {
@@ -86,6 +89,7 @@ struct shard {
 	struct shard_elect elect[ROLE_COUNT];
 	struct balance *balance;
 	struct janitor *janitor;
+	struct budgets *budgets;
 	uint64_t part_retry_ms[PART_COUNT];
 	enum part_state part[PART_COUNT];
 	bool again[PART_COUNT]; /* to be stopped and opened anew */
@@ -186,6 +190,7 @@ void shard_on_config(void *ctx, const struct config_note *note);
 void shard_on_elect(void *ctx, const struct elect_note *note);
 void shard_on_balance(void *ctx, const struct balance_note *note);
 void shard_on_janitor(void *ctx, const struct janitor_note *note);
+void shard_on_budgets(void *ctx, const struct budgets_note *note);
 void leaders_configure(struct shard *shard);
 
 /* shard_members.c */

@@ -130,14 +130,30 @@ static void lead(struct shard_elect *elect, bool leading)
 		balance_lead(shard->balance, leading);
 	if (elect->role == ROLE_JANITOR && shard->janitor != NULL)
 		janitor_lead(shard->janitor, leading);
+	if (elect->role == ROLE_BUDGETS && shard->budgets != NULL)
+		budgets_lead(shard->budgets, leading);
+}
+
+static enum shard_part part_of(enum shard_role role)
+{
+	switch (role) {
+	case ROLE_BALANCER:
+		return PART_BALANCER;
+	case ROLE_JANITOR:
+		return PART_SWEEPER;
+	case ROLE_BUDGETS:
+		return PART_COUNTER;
+	case ROLE_COUNT:
+		break;
+	}
+	PL_UNREACHABLE("a role");
 }
 
 void shard_on_elect(void *ctx, const struct elect_note *note)
 {
 	struct shard_elect *elect = ctx;
 	struct shard *shard = elect->shard;
-	enum shard_part part =
-		elect->role == ROLE_BALANCER ? PART_BALANCER : PART_SWEEPER;
+	enum shard_part part = part_of(elect->role);
 	struct shard_note told = {.role = role_name(elect->role), .epoch = note->epoch};
 
 	shard_kick(shard);
@@ -209,6 +225,27 @@ void shard_on_janitor(void *ctx, const struct janitor_note *note)
 	case JANITOR_STOPPED:
 		shard->janitor = NULL;
 		part_off(shard, PART_JANITOR);
+		return;
+	}
+}
+
+void shard_on_budgets(void *ctx, const struct budgets_note *note)
+{
+	struct shard *shard = ctx;
+
+	shard_kick(shard);
+	switch (note->what) {
+	case BUDGETS_GARBLED:
+		shard_tell(shard, &(struct shard_note){.what = SHARD_GARBLED,
+		                                       .key = note->key,
+		                                       .err = note->err});
+		return;
+	case BUDGETS_TROUBLE:
+		shard_trouble(shard, part_name(PART_BUDGETS), note->err);
+		return;
+	case BUDGETS_STOPPED:
+		shard->budgets = NULL;
+		part_off(shard, PART_BUDGETS);
 		return;
 	}
 }

@@ -10,8 +10,10 @@ static const char *const part_names[PART_COUNT] = {
 	[PART_CLAIMS] = "claims",
 	[PART_BALANCER] = "elect.balancer",
 	[PART_SWEEPER] = "elect.janitor",
+	[PART_COUNTER] = "elect.budgets",
 	[PART_BALANCE] = "balancer",
 	[PART_JANITOR] = "janitor",
+	[PART_BUDGETS] = "budgets",
 	[PART_GUARD] = "guard",
 };
 
@@ -23,7 +25,12 @@ const char *part_name(enum shard_part part)
 
 const char *role_name(enum shard_role role)
 {
-	return role == ROLE_BALANCER ? "balancer" : "janitor";
+	static const char *const names[ROLE_COUNT] = {[ROLE_BALANCER] = "balancer",
+	                                              [ROLE_JANITOR] = "janitor",
+	                                              [ROLE_BUDGETS] = "budgets"};
+
+	PL_ASSERT((unsigned)role < ROLE_COUNT);
+	return names[role];
 }
 
 static enum pl_code open_meta(struct shard *shard, struct pl_err *err)
@@ -131,6 +138,18 @@ static enum pl_code open_janitor(struct shard *shard, struct pl_err *err)
 	return code;
 }
 
+static enum pl_code open_budgets(struct shard *shard, struct pl_err *err)
+{
+	const struct shard_elect *elect = &shard->elect[ROLE_BUDGETS];
+	enum pl_code code =
+		budgets_open(shard->kv, elect->elect, pl_rng_next(&shard->rng),
+	                     shard_on_budgets, shard, &shard->budgets, err);
+
+	if (code == PL_OK)
+		budgets_lead(shard->budgets, elect->leading);
+	return code;
+}
+
 enum pl_code part_open(struct shard *shard, enum shard_part part, struct pl_err *err)
 {
 	shard_kick(shard); /* there may be something to tell it */
@@ -151,10 +170,14 @@ enum pl_code part_open(struct shard *shard, enum shard_part part, struct pl_err 
 		return open_elect(shard, ROLE_BALANCER, err);
 	case PART_SWEEPER:
 		return open_elect(shard, ROLE_JANITOR, err);
+	case PART_COUNTER:
+		return open_elect(shard, ROLE_BUDGETS, err);
 	case PART_BALANCE:
 		return open_balance(shard, err);
 	case PART_JANITOR:
 		return open_janitor(shard, err);
+	case PART_BUDGETS:
+		return open_budgets(shard, err);
 	case PART_GUARD:
 	case PART_COUNT:
 		break;
@@ -194,11 +217,17 @@ void part_stop(struct shard *shard, enum shard_part part)
 	case PART_SWEEPER:
 		elect_stop(shard->elect[ROLE_JANITOR].elect, !shard->abandoned);
 		return;
+	case PART_COUNTER:
+		elect_stop(shard->elect[ROLE_BUDGETS].elect, !shard->abandoned);
+		return;
 	case PART_BALANCE:
 		balance_stop(shard->balance);
 		return;
 	case PART_JANITOR:
 		janitor_stop(shard->janitor);
+		return;
+	case PART_BUDGETS:
+		budgets_stop(shard->budgets);
 		return;
 	case PART_GUARD:
 		shard_guard_close(shard);
@@ -218,4 +247,6 @@ void parts_abandon(struct shard *shard)
 		elect_stop(shard->elect[ROLE_BALANCER].elect, false);
 	if (shard->part[PART_SWEEPER] == PART_STOPPING)
 		elect_stop(shard->elect[ROLE_JANITOR].elect, false);
+	if (shard->part[PART_COUNTER] == PART_STOPPING)
+		elect_stop(shard->elect[ROLE_BUDGETS].elect, false);
 }

@@ -106,7 +106,7 @@ static bool owners_good(struct world *world, struct state *state,
 
 static bool roles_good(struct world *world, struct state *state)
 {
-	static const char *const wanted[] = {"balancer", "janitor"};
+	static const char *const wanted[] = {"balancer", "janitor", "budgets"};
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < TRUTH_ROLES_MAX; i++) {
@@ -122,10 +122,10 @@ static bool roles_good(struct world *world, struct state *state)
 		if (leading != 1)
 			return BAD(state, "%u say that they lead %s", leading,
 			           leader->role);
-		for (unsigned k = 0; k < 2; k++)
+		for (unsigned k = 0; k < 3; k++)
 			found += strcmp(leader->role, wanted[k]) == 0;
 	}
-	return found == 2 || BAD(state, "%u of 2 roles have ever been led", found);
+	return found == 3 || BAD(state, "%u of 3 roles have ever been led", found);
 }
 
 static bool config_good(struct world *world, struct state *state)

@@ -1,0 +1,246 @@
+#include <stdlib.h>
+
+#include "coord/budgets/budgets_int.h"
+#include "store/base/alloc.h"
+#include "store/kv/keys.h"
+
+/* The two lists that are followed. What makes no sense, or has no room, is told. */
+
+static struct kv_keys keys_of(enum budgets_feed what)
+{
+	return what == FEED_BUDGETS ? kv_prefix(PL_SPAN_LIT("/budgets/"))
+	                            : kv_prefix(PL_SPAN_LIT("/schedules/"));
+}
+
+static void stop(struct feed *feed)
+{
+	struct budgets *budgets = feed->owner;
+
+	budgets->feed[feed->what] = NULL;
+	feed->heard = false;
+	if (feed->what == FEED_PODS)
+		counter_pods_lost(budgets->counter);
+	relist_stop(feed->relist);
+}
+
+void feeds_stop(struct budgets *budgets)
+{
+	for (unsigned i = 0; i < FEEDS; i++)
+		if (budgets->feed[i] != NULL)
+			stop(budgets->feed[i]);
+}
+
+/* -- what they say ------------------------------------------------------------------ */
+
+static void fail(struct feed *feed, const struct pl_err *err)
+{
+	struct budgets *budgets = feed->owner;
+	uint64_t wait_ms = err->code == PL_LIMIT ? BUDGETS_FULL_MS : BUDGETS_RETRY_MS;
+
+	if (!feed->anew)
+		budgets->retry_ms[feed->what] = kv_now_ms(budgets->kv) + wait_ms;
+	feed->anew = true;
+}
+
+/* PL_OK, or it is told: what was not kept for want of memory is listed anew. */
+static void take(struct feed *feed, const struct kv_record *record, bool gone)
+{
+	struct budgets *budgets = feed->owner;
+	const struct kv_record *told = gone ? NULL : record;
+	struct pl_err err = {0};
+	struct keys_id id;
+	enum pl_code code = keys_parse(record->key, &id, &err);
+	bool pods = feed->what == FEED_PODS;
+
+	if (code == PL_OK && !pods && id.kind == KEYS_BUDGET)
+		code = counter_budget(budgets->counter, &id, told, &err);
+	else if (code == PL_OK && pods && (id.kind == KEYS_SPEC || id.kind == KEYS_STATE))
+		code = counter_pod(budgets->counter, &id, told, &err);
+	if (code == PL_OK)
+		return;
+	if (code == PL_NOMEM || (pods && code == PL_LIMIT))
+		fail(feed, &err);
+	if (!pods || code == PL_LIMIT || code == PL_NOMEM)
+		budgets_tell(budgets,
+		             &(struct budgets_note){.what = code == PL_NOMEM || pods
+		                                                    ? BUDGETS_TROUBLE
+		                                                    : BUDGETS_GARBLED,
+		                                    .key = record->key,
+		                                    .err = &err});
+}
+
+static void begin(struct feed *feed)
+{
+	struct counter *counter = feed->owner->counter;
+
+	feed->whole = feed->anew = false;
+	if (feed->what == FEED_BUDGETS)
+		counter_budgets_begin(counter);
+	else
+		counter_pods_begin(counter);
+}
+
+static void end(struct feed *feed, int64_t revision)
+{
+	struct counter *counter = feed->owner->counter;
+
+	feed->whole = true;
+	if (feed->what == FEED_BUDGETS)
+		counter_budgets_end(counter);
+	else
+		counter_pods_end(counter, revision);
+}
+
+/* The others find out by themselves; what was counted is of another store. */
+static void lost(struct feed *feed, const struct pl_err *err)
+{
+	struct budgets *budgets = feed->owner;
+
+	feed->whole = false;
+	if (feed->what == FEED_PODS)
+		counter_pods_lost(budgets->counter);
+	if (err->code != PL_REWOUND)
+		return;
+	counter_forget(budgets->counter);
+	for (unsigned i = 0; i < FEEDS; i++)
+		if (budgets->feed[i] != NULL && budgets->feed[i] != feed)
+			stop(budgets->feed[i]);
+}
+
+static void on_news(struct feed *feed, const struct relist_note *note)
+{
+	struct budgets *budgets = feed->owner;
+
+	switch (note->what) {
+	case RELIST_BEGIN:
+		begin(feed);
+		break;
+	case RELIST_PAGE:
+		for (size_t i = 0; i < note->count && feed->heard; i++)
+			take(feed, &note->records[i], false);
+		break;
+	case RELIST_END:
+		end(feed, note->revision);
+		break;
+	case RELIST_EVENTS:
+		for (size_t i = 0; i < note->count && feed->heard; i++)
+			take(feed, &note->events[i].record, note->events[i].is_delete);
+		if (feed->heard && feed->what == FEED_PODS)
+			counter_pods_seen(budgets->counter, note->revision);
+		break;
+	case RELIST_PROGRESS:
+		if (feed->what == FEED_PODS)
+			counter_pods_seen(budgets->counter, note->revision);
+		break;
+	case RELIST_LOST:
+		lost(feed, note->err);
+		budgets_tell(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
+		                                             .err = note->err});
+		break;
+	case RELIST_TROUBLE:
+		budgets_tell(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
+		                                             .err = note->err});
+		break;
+	case RELIST_STOPPED:
+		PL_UNREACHABLE("taken before");
+	}
+	budgets_kick(budgets);
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	struct feed *feed = ctx;
+	struct budgets *budgets = feed->owner;
+
+	if (note->what != RELIST_STOPPED) {
+		if (feed->heard)
+			on_news(feed, note);
+		return;
+	}
+	pl_list_del(&feed->link);
+	free(feed);
+	budgets_kick(budgets);
+}
+
+/* -- which there are ---------------------------------------------------------------- */
+
+static enum pl_code open_one(struct budgets *budgets, enum budgets_feed what,
+                             struct pl_err *err)
+{
+	struct relist_opts opts = {.keys = keys_of(what), .page_keys = 1000};
+	struct feed *feed = pl_calloc(1, sizeof *feed);
+	enum pl_code code;
+
+	if (feed == NULL)
+		return pl_err_set(err, PL_NOMEM, "count for budgets");
+	opts.seed = budgets->seed == 0 ? 0 : budgets->seed + what;
+	feed->owner = budgets;
+	feed->what = what;
+	feed->heard = true;
+	code = relist_open(budgets->kv, &opts, on_note, feed, &feed->relist, err);
+	if (code != PL_OK) {
+		free(feed);
+		return code;
+	}
+	pl_list_add_tail(&budgets->feeds, &feed->link);
+	budgets->feed[what] = feed;
+	return PL_OK;
+}
+
+static bool is_wanted(const struct budgets *budgets, enum budgets_feed what)
+{
+	if (!budgets->leading)
+		return false;
+	return what == FEED_BUDGETS || counter_wants_pods(budgets->counter);
+}
+
+/* It does not tell what is needed, and will not. */
+static bool is_old(const struct budgets *budgets, const struct feed *feed)
+{
+	if (!feed->whole)
+		return false;
+	return feed->anew || (feed->what == FEED_PODS && counter_stale(budgets->counter));
+}
+
+static enum pl_code follow(struct budgets *budgets, enum budgets_feed what,
+                           struct pl_err *err)
+{
+	struct feed *feed = budgets->feed[what];
+	bool wanted = is_wanted(budgets, what);
+	uint64_t now = kv_now_ms(budgets->kv);
+	enum pl_code code = PL_OK;
+
+	if (feed != NULL && !wanted)
+		stop(feed);
+	if (!wanted || now < budgets->retry_ms[what])
+		return PL_OK;
+	if (feed != NULL && is_old(budgets, feed))
+		stop(feed);
+	if (budgets->feed[what] == NULL)
+		code = open_one(budgets, what, err);
+	if (code != PL_OK)
+		budgets->retry_ms[what] = now + BUDGETS_RETRY_MS;
+	return code;
+}
+
+enum pl_code feeds_follow(struct budgets *budgets, struct pl_err *err)
+{
+	for (unsigned i = 0; i < FEEDS; i++)
+		if (follow(budgets, (enum budgets_feed)i, err) != PL_OK)
+			return err->code;
+	return PL_OK;
+}
+
+uint64_t feeds_deadline_ms(const struct budgets *budgets)
+{
+	uint64_t at = UINT64_MAX;
+
+	for (unsigned i = 0; i < FEEDS; i++) {
+		const struct feed *feed = budgets->feed[i];
+
+		if (is_wanted(budgets, (enum budgets_feed)i) &&
+		    (feed == NULL || is_old(budgets, feed)) && budgets->retry_ms[i] < at)
+			at = budgets->retry_ms[i];
+	}
+	return at;
+}
