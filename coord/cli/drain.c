@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/cli/rest.h"
 #include "coord/cli/say.h"
 #include "shardsched/ledger/alloc.h"
 #include "store/base/alloc.h"
@@ -135,6 +136,8 @@ static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcom
 {
 	struct drain *drain = ctx;
 
+	if (outcome == WISH_WITHHELD && drain->withheld++ == 0)
+		(void)snprintf(drain->budget, sizeof drain->budget, "%s", why);
 	if (outcome != WISH_GARBLED || drain->garbled++ > 0)
 		return;
 	progress_end(&drain->progress);
@@ -156,13 +159,18 @@ static enum pl_code ask_all(struct drain *drain, struct pl_err *err)
 	struct store_session *session = drain->reach->session;
 	char who[REACH_WHO_SIZE];
 	struct wish_opts opts = {.partitions = drain->reach->meta.partitions,
+	                         .slots = 1,
+	                         .past_budgets = drain->past_budgets,
 	                         .timeout_ms = session->timeout_ms,
 	                         .who = reach_who(who),
 	                         .next = on_next,
 	                         .told = on_told,
 	                         .done = on_done,
 	                         .ctx = drain};
-	enum pl_code code = wishes_open(session->kv, &opts, &drain->asking, err);
+	enum pl_code code;
+
+	drain->withheld = 0;
+	code = wishes_open(session->kv, &opts, &drain->asking, err);
 
 	while (code == PL_OK && drain->asking != NULL)
 		(void)uv_run(&session->loop, UV_RUN_ONCE);
@@ -179,29 +187,6 @@ static enum pl_code ask_all(struct drain *drain, struct pl_err *err)
 static uint64_t now_of(const struct drain *drain)
 {
 	return kv_now_ms(drain->reach->session->kv);
-}
-
-static void on_time(void *ctx)
-{
-	bool *flag = ctx;
-
-	*flag = true;
-}
-
-static enum pl_code rest(struct drain *drain, struct pl_err *err)
-{
-	struct store_session *session = drain->reach->session;
-	struct pl_timer timer;
-	bool over = false;
-	enum pl_code code = pl_timer_init(&timer, kv_timers(session->kv), on_time, &over);
-
-	if (code != PL_OK)
-		return pl_err_set(err, code, "wait");
-	pl_timer_set(&timer, now_of(drain) + ROUND_MS);
-	while (!over)
-		(void)uv_run(&session->loop, UV_RUN_ONCE);
-	pl_timer_done(&timer);
-	return PL_OK;
 }
 
 static uint64_t tell(struct drain *drain)
@@ -224,10 +209,31 @@ static uint64_t tell(struct drain *drain)
 	}
 	if (left > drain->total)
 		drain->total = left;
-	progress_say(&drain->progress, now_of(drain),
-	             "%u of %u nodes drained, %" PRIu64 " of %" PRIu64 " pods have left",
-	             drained, drain->nodes, drain->total - left, drain->total);
+	if (drain->withheld > 0)
+		progress_say(&drain->progress, now_of(drain),
+		             "%u of %u nodes drained, %" PRIu64 " of %" PRIu64
+		             " pods have left, %" PRIu64 " wait for budget %s",
+		             drained, drain->nodes, drain->total - left, drain->total,
+		             drain->withheld, drain->budget);
+	else
+		progress_say(&drain->progress, now_of(drain),
+		             "%u of %u nodes drained, %" PRIu64 " of %" PRIu64
+		             " pods have left",
+		             drained, drain->nodes, drain->total - left, drain->total);
 	return left;
+}
+
+static enum pl_code time_up(const struct drain *drain, uint64_t left, struct pl_err *err)
+{
+	if (drain->withheld > 0)
+		return pl_err_set(err, PL_TIMEOUT,
+		                  "%" PRIu64 " pods are still there: %" PRIu64
+		                  " wait for budget %s, or --ignore-budgets",
+		                  left, drain->withheld, drain->budget);
+	return pl_err_set(err, PL_TIMEOUT, "%" PRIu64 " pods are still there: %s", left,
+	                  drain->force ? "is any shard running?"
+	                               : "their members have to say that "
+	                                 "they have ended, or --force");
 }
 
 static enum pl_code rounds(struct drain *drain, struct pl_err *err)
@@ -242,14 +248,10 @@ static enum pl_code rounds(struct drain *drain, struct pl_err *err)
 		if (left == 0)
 			return PL_OK;
 		if (drain->end_ms != 0 && now_of(drain) >= drain->end_ms)
-			return pl_err_set(err, PL_TIMEOUT,
-			                  "%" PRIu64 " pods are still there: %s", left,
-			                  drain->force ? "is any shard running?"
-			                               : "their members have to say that "
-			                                 "they have ended, or --force");
+			return time_up(drain, left, err);
 		code = ask_all(drain, err);
 		if (code == PL_OK)
-			code = rest(drain, err);
+			code = rest(drain->reach->session, ROUND_MS, err);
 		if (code != PL_OK)
 			return code;
 	}

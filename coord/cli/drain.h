@@ -1,7 +1,8 @@
 /*
  * Takes all pods off some nodes: no new ones come (cordon), those that are there are
  * evicted, and it waits until the nodes' allocs list none. Nothing but the store is asked
- * for that, and nothing kept: run again, it goes on.
+ * for that, and nothing kept: run again, it goes on. What a disruption budget protects is
+ * asked again and again, until it may go.
  */
 #ifndef COORD_CLI_DRAIN_H
 #define COORD_CLI_DRAIN_H
@@ -10,6 +11,8 @@
 #include "coord/cli/reach.h"
 #include "coord/nodes/nodes.h"
 #include "coord/submit/wish.h"
+
+enum { DRAIN_BUDGET_SIZE = 330 };
 
 struct drain_node {
 	struct pl_span cluster, name;
@@ -23,6 +26,7 @@ struct drain {
 	struct drain_node *node;
 	unsigned nodes;
 	bool force;          /* does not wait for the members */
+	bool past_budgets;   /* whatever they allow */
 	uint64_t timeout_ms; /* 0: however long it takes */
 	/* While it goes on. */
 	uint64_t total; /* pods that were there when it began */
@@ -31,6 +35,8 @@ struct drain {
 	uint32_t wishes, wishes_cap, next;
 	struct wishes *asking;
 	uint64_t garbled;
+	uint64_t withheld;              /* by budgets, in this round */
+	char budget[DRAIN_BUDGET_SIZE]; /* one of them */
 	struct pl_err err;
 	struct progress progress;
 	uint64_t end_ms;

@@ -1,8 +1,12 @@
 #include "coord/cli/intake.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "shardsched/model/object.h"
+#include "store/base/alloc.h"
+
+enum { ARENA_MAX = 1 << 30 };
 
 enum pl_code intake_open(struct intake *intake, const struct intake_opts *opts,
                          struct pl_err *err)
@@ -13,13 +17,18 @@ enum pl_code intake_open(struct intake *intake, const struct intake_opts *opts,
 
 	*intake = (struct intake){.opts = *opts};
 	code = manifest_open(opts->files, &intake->manifest, err);
-	if (code == PL_OK)
-		expand_init(&intake->expand, space);
-	return code;
+	if (code != PL_OK)
+		return code;
+	intake->opts.space = space;
+	expand_init(&intake->expand, space);
+	pl_arena_init(&intake->arena, 0, ARENA_MAX);
+	return PL_OK;
 }
 
 void intake_close(struct intake *intake)
 {
+	free(intake->budget);
+	pl_arena_done(&intake->arena);
 	expand_done(&intake->expand);
 	manifest_close(intake->manifest);
 }
@@ -55,6 +64,29 @@ static enum pl_code first_home(struct intake *intake, struct pl_err *err)
 	               intake->opts.partitions, &home, err);
 }
 
+static enum pl_code keep_budget(struct intake *intake, struct pl_span json,
+                                struct pl_err *err)
+{
+	uint32_t cap = intake->budgets_cap == 0 ? 16 : intake->budgets_cap * 2;
+	struct budget_given *grown;
+
+	if (intake->budgets == INTAKE_BUDGETS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d PodDisruptionBudgets",
+		                  INTAKE_BUDGETS_MAX);
+	if (intake->budgets == intake->budgets_cap) {
+		grown = pl_realloc(intake->budget, cap * sizeof *grown);
+		if (grown == NULL)
+			return pl_err_set(err, PL_NOMEM, "keep a budget");
+		intake->budget = grown;
+		intake->budgets_cap = cap;
+	}
+	if (budget_given(&intake->arena, json, intake->opts.space,
+	                 &intake->budget[intake->budgets], err) != PL_OK)
+		return err->code;
+	intake->budgets++;
+	return PL_OK;
+}
+
 static enum pl_code check_one(struct intake *intake, const struct manifest_object *object,
                               enum expand_source source, struct pl_err *err)
 {
@@ -67,6 +99,8 @@ static enum pl_code check_one(struct intake *intake, const struct manifest_objec
 	intake->objects++;
 	if (source == EXPAND_CLASS) {
 		code = expand_class(&intake->expand, object->json, err);
+	} else if (source == EXPAND_BUDGET) {
+		code = keep_budget(intake, object->json, err);
 	} else {
 		code = expand_begin(&intake->expand, source, object->json, err);
 		if (code == PL_OK)
@@ -84,6 +118,8 @@ static void forget(struct intake *intake)
 	manifest_rewind(intake->manifest);
 	intake->pods = intake->objects = intake->refused = 0;
 	intake->kinds = 0;
+	intake->budgets = 0;
+	pl_arena_reset(&intake->arena);
 	memset(intake->passed, 0, sizeof intake->passed);
 }
 

@@ -3,17 +3,18 @@
  * with the first, then given one after the other, with where each of them stands.
  *
  * PriorityClasses count wherever they stand in the input. Objects of other kinds than
- * those that pods are made of are passed over and counted.
+ * those that pods are made of are passed over and counted. PodDisruptionBudgets are kept.
  */
 #ifndef COORD_CLI_INTAKE_H
 #define COORD_CLI_INTAKE_H
 
+#include "coord/cli/budget_given.h"
 #include "coord/cli/files.h"
 #include "coord/cli/manifest.h"
 #include "shardsched/expand/expand.h"
 #include "shardsched/ledger/home.h"
 
-enum { INTAKE_KINDS_MAX = 16, INTAKE_KIND_SIZE = 64 };
+enum { INTAKE_KINDS_MAX = 16, INTAKE_KIND_SIZE = 64, INTAKE_BUDGETS_MAX = 10000 };
 
 struct intake_opts {
 	const struct files *files; /* borrowed */
@@ -37,6 +38,9 @@ struct intake {
 		uint64_t count;
 	} passed[INTAKE_KINDS_MAX]; /* the last one: all others */
 	unsigned kinds;
+	struct pl_arena arena; /* of the budgets */
+	struct budget_given *budget;
+	uint32_t budgets, budgets_cap;
 };
 
 PL_NODISCARD enum pl_code intake_open(struct intake *intake,

@@ -14,6 +14,7 @@
 enum {
 	OPT_FORCE = OPTIONS_OWN_FIRST,
 	OPT_TIMEOUT,
+	OPT_PAST,
 	NODES_MAX = 4096,
 	QUESTION_SIZE = 160,
 	TIMEOUT_MAX_MS = 86400000,
@@ -24,7 +25,7 @@ struct set {
 	const char *words;
 	char **args;
 	unsigned count, at;
-	bool drain, force;
+	bool drain, force, past_budgets;
 	uint64_t timeout_ms; /* of the drain */
 	struct nodes_run run;
 };
@@ -103,6 +104,7 @@ static enum pl_code drain_all(struct set *set, const struct reach *reach,
 	struct drain drain = {.words = set->words,
 	                      .reach = reach,
 	                      .force = set->force,
+	                      .past_budgets = set->past_budgets || !set->drain,
 	                      .timeout_ms = set->timeout_ms};
 	enum pl_code code = PL_OK;
 
@@ -180,8 +182,9 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 {
 	struct set *set = ctx;
 
-	if (opt == OPT_FORCE) {
-		set->force = true;
+	if (opt == OPT_FORCE || opt == OPT_PAST) {
+		set->force = set->force || opt == OPT_FORCE;
+		set->past_budgets = set->past_budgets || opt == OPT_PAST;
 		return PL_OK;
 	}
 	if (pl_duration_ms(pl_span_str(arg), 0, TIMEOUT_MAX_MS, &set->timeout_ms, err) ==
@@ -193,6 +196,12 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 static const struct option own[] = {{"force", no_argument, NULL, OPT_FORCE},
                                     {"timeout", required_argument, NULL, OPT_TIMEOUT},
                                     {0}};
+
+static const struct option drain_own[] = {
+	{"force", no_argument, NULL, OPT_FORCE},
+	{"ignore-budgets", no_argument, NULL, OPT_PAST},
+	{"timeout", required_argument, NULL, OPT_TIMEOUT},
+	{0}};
 
 static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb verb,
                                int argc, char **argv)
@@ -279,10 +288,12 @@ static const struct options_spec drain_spec = {
 	.usage = "CLUSTER/NODE... [options]",
 	.about =
 		"Takes all pods off nodes: cordons them, evicts what is there, to be placed\n"
-		"elsewhere, and waits until it has ended. Interrupted, it may be run again.\n",
+		"elsewhere, and waits until it has ended. Interrupted, it may be run again.\n"
+		"What a PodDisruptionBudget protects waits until that allows it to go.\n",
 	.help = "  --force                does not wait for the members to say that pods "
 		"have\n"
 		"                         ended\n"
+		"  --ignore-budgets       evicts pods whatever their budgets allow\n"
 		"  --timeout DURATION     until all have left (default 0: however long it "
 		"takes)\n",
 	.example = "  placet nodes drain east/n-7 --timeout=10m\n",
@@ -290,7 +301,7 @@ static const struct options_spec drain_spec = {
 	.common = OPTIONS_DRY_RUN,
 	.args_min = 1,
 	.args_max = NODES_MAX,
-	.own = own,
+	.own = drain_own,
 	.take = take,
 	.check = check,
 };

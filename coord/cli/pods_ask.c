@@ -6,11 +6,12 @@
 
 #include "coord/cli/ask.h"
 #include "coord/cli/podwatch.h"
+#include "coord/cli/rest.h"
 #include "coord/cli/say.h"
 #include "store/base/alloc.h"
 #include "store/base/duration.h"
 
-enum { TIMEOUT_MAX_MS = 86400000 };
+enum { TIMEOUT_MAX_MS = 86400000, ROUND_MS = 500, SAID_MAX = 20 };
 
 /* -- the command line ------------------------------------------------------------------
  */
@@ -36,6 +37,9 @@ enum pl_code pods_ask_take(void *ctx, int opt, const char *arg, struct pl_err *e
 		return PL_OK;
 	case PODS_ASK_IGNORE:
 		job->ignore_absent = true;
+		return PL_OK;
+	case PODS_ASK_PAST:
+		job->past_budgets = true;
 		return PL_OK;
 	case PODS_ASK_WAIT:
 		return take_wait(job, arg, err);
@@ -190,6 +194,19 @@ static enum pl_code next_of_files(struct pods_ask *job, struct wish *out,
 	return PL_OK;
 }
 
+/* Those that budgets held back in the round before. */
+static enum pl_code next_held(struct pods_ask *job, struct wish *out)
+{
+	const struct pods_held *held = &job->held[(job->round + 1) % 2];
+
+	if (job->again == held->count)
+		return PL_NOTFOUND;
+	out->space = held->at[job->again].space;
+	out->name = held->at[job->again].name;
+	job->again++;
+	return PL_OK;
+}
+
 static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 {
 	struct pods_ask *job = ctx;
@@ -198,6 +215,8 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	*out = (struct wish){.verb = job->verb,
 	                     .at = WISH_BY_NAME,
 	                     .ended = job->force ? STATE_ENDED_GONE : STATE_ENDED_NOT};
+	if (job->round > 0)
+		return next_held(job, out);
 	if (job->all)
 		return next_found(job, out);
 	if (job->given.files.count > 0)
@@ -208,12 +227,40 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	                       &out->name, err);
 }
 
+/* To be asked again, soon. The first ones are told, once. */
+static void hold_back(struct pods_ask *job, const struct wish *wish, const char *budget)
+{
+	struct pods_held *held = &job->held[job->round % 2];
+	size_t cap = held->cap == 0 ? 64 : held->cap * 2;
+	struct pods_held_pod pod = {.space = pl_arena_dup(&held->arena, wish->space),
+	                            .name = pl_arena_dup(&held->arena, wish->name)};
+	struct pods_held_pod *grown = held->at;
+
+	if (held->count == held->cap)
+		grown = pl_realloc(held->at, cap * sizeof *grown);
+	if (grown == NULL || pod.space.at == NULL || pod.name.at == NULL) {
+		pl_err_set(&job->err, PL_NOMEM, "keep the pods' names");
+		return;
+	}
+	held->cap = held->count == held->cap ? cap : held->cap;
+	held->at = grown;
+	held->at[held->count++] = pod;
+	if (job->round == 0 && held->count <= SAID_MAX)
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT " waits: budget %s allows no disruption "
+		                "now",
+		    PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name), budget);
+}
+
 static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcome,
                     const char *why)
 {
 	struct pods_ask *job = ctx;
 	struct pl_err err = {0};
 
+	if (outcome == WISH_WITHHELD) {
+		hold_back(job, wish, why);
+		return;
+	}
 	if (outcome == WISH_GARBLED) {
 		job->left++;
 		say(PL_SPAN_FMT "/" PL_SPAN_FMT " is left as it is: %s",
@@ -247,6 +294,8 @@ static enum pl_code ask_all(struct pods_ask *job, struct pl_err *err)
 	struct store_session *session = job->reach->session;
 	char who[REACH_WHO_SIZE];
 	struct wish_opts opts = {.partitions = job->reach->meta.partitions,
+	                         .slots = job->verb == WISH_EVICT ? 1 : 0,
+	                         .past_budgets = job->past_budgets,
 	                         .timeout_ms = session->timeout_ms,
 	                         .who = reach_who(who),
 	                         .next = on_next,
@@ -264,6 +313,35 @@ static enum pl_code ask_all(struct pods_ask *job, struct pl_err *err)
 		return PL_OK;
 	*err = job->err;
 	return err->code;
+}
+
+/* Until no budget holds any of them back. */
+static enum pl_code ask_rounds(struct pods_ask *job, struct pl_err *err)
+{
+	struct store_session *session = job->reach->session;
+	uint64_t end_ms = kv_now_ms(session->kv) + job->timeout_ms;
+	enum pl_code code;
+
+	for (;; job->round++) {
+		struct pods_held *held = &job->held[job->round % 2];
+
+		held->count = job->again = 0;
+		pl_arena_reset(&held->arena);
+		code = ask_all(job, err);
+		if (code != PL_OK || held->count == 0)
+			return code;
+		if (job->round == 0 && held->count > SAID_MAX)
+			say("and %zu more", held->count - SAID_MAX);
+		if (job->timeout_ms > 0 && kv_now_ms(session->kv) >= end_ms)
+			return pl_err_set(
+				err, PL_TIMEOUT,
+				"%zu pods were not asked to move: their budgets "
+				"do not allow it, or --ignore-budgets",
+				held->count);
+		code = rest(session, ROUND_MS, err);
+		if (code != PL_OK)
+			return code;
+	}
 }
 
 static enum pl_code verdict(const struct pods_ask *job, struct pl_err *err)
@@ -306,7 +384,7 @@ static enum pl_code do_all(void *ctx, const struct reach *reach, struct pl_err *
 		return code;
 	code = confirm(job, err);
 	if (code == PL_OK)
-		code = ask_all(job, err);
+		code = ask_rounds(job, err);
 	if (files)
 		intake_close(&job->intake);
 	if (code == PL_OK)
@@ -321,9 +399,15 @@ enum exit_code pods_ask_run(struct pods_ask *job, const struct options_spec *spe
 
 	pods_gone_init(&job->gone);
 	pl_map_init(&job->named);
+	for (unsigned i = 0; i < 2; i++)
+		pl_arena_init(&job->held[i].arena, 0, 0);
 	exit_code = reach_run(spec, argc, argv, do_all, job);
 	files_done(&job->given.files);
 	forget_found(job);
 	pods_gone_done(&job->gone);
+	for (unsigned i = 0; i < 2; i++) {
+		pl_arena_done(&job->held[i].arena);
+		free(job->held[i].at);
+	}
 	return exit_code;
 }

@@ -13,6 +13,7 @@ enum {
 	PODS_ASK_TIMEOUT,
 	PODS_ASK_ALL,
 	PODS_ASK_IGNORE,
+	PODS_ASK_PAST,
 	PODS_ASK_ARGS_MAX = 10000,
 };
 
@@ -26,6 +27,15 @@ enum {
 		"ignore-not-found", no_argument, NULL, PODS_ASK_IGNORE  \
 	}
 
+/* Names. */
+struct pods_held {
+	struct pl_arena arena;
+	struct pods_held_pod {
+		struct pl_span space, name;
+	} * at;
+	size_t count, cap;
+};
+
 struct pods_ask {
 	enum wish_verb verb;
 	const char
@@ -34,7 +44,7 @@ struct pods_ask {
 	bool wait;
 	/* As of the options. */
 	struct pods_given given;
-	bool ignore_absent, force, all;
+	bool ignore_absent, force, all, past_budgets;
 	uint64_t timeout_ms;
 	/* While it goes on. */
 	const struct reach *reach;
@@ -45,6 +55,9 @@ struct pods_ask {
 	struct wishes *wishes;
 	struct pods_gone gone;
 	uint64_t absent, left;
+	struct pods_held held[2]; /* by budgets: in the round before, in this one */
+	unsigned round;
+	size_t again; /* the next of the round before */
 	struct pl_err err;
 };
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/budget_edit.h"
 #include "coord/cli/pods_given.h"
 #include "coord/cli/progress.h"
 #include "coord/cli/reach.h"
@@ -23,6 +24,7 @@ struct job {
 	struct intake intake;
 	struct submit *submit; /* NULL: over */
 	struct submit_counts counts;
+	uint64_t budgets[BUDGET_UNCHANGED + 1];
 	struct progress progress;
 	struct pl_timer timer;
 	struct pl_err err;
@@ -147,9 +149,12 @@ static void print_counts(const struct job *job)
 	if (job->reach->options->format == OUTPUT_JSON)
 		(void)printf("{\"kind\":\"SubmitResult\",\"submitted\":%" PRIu64
 		             ",\"unchanged\":%" PRIu64 ",\"others\":%" PRIu64
-		             ",\"refused\":%" PRIu64 "}\n",
+		             ",\"refused\":%" PRIu64 ",\"budgets\":{\"created\":%" PRIu64
+		             ",\"changed\":%" PRIu64 ",\"unchanged\":%" PRIu64 "}}\n",
 		             counts->submitted, counts->unchanged, counts->others,
-		             job->intake.refused);
+		             job->intake.refused, job->budgets[BUDGET_CREATED],
+		             job->budgets[BUDGET_CHANGED],
+		             job->budgets[BUDGET_UNCHANGED]);
 	else
 		(void)printf("%" PRIu64 " submitted, %" PRIu64 " unchanged%s\n",
 		             counts->submitted, counts->unchanged,
@@ -177,6 +182,31 @@ static enum pl_code verdict(const struct job *job, struct pl_err *err)
 	return PL_OK;
 }
 
+/* Before the pods: who is placed is protected at once. */
+static enum pl_code put_budgets(struct job *job, struct pl_err *err)
+{
+	static const char *const words[] = {[BUDGET_CREATED] = "created",
+	                                    [BUDGET_CHANGED] = "changed",
+	                                    [BUDGET_UNCHANGED] = "unchanged"};
+	bool table = job->reach->options->format != OUTPUT_JSON;
+
+	for (uint32_t i = 0; i < job->intake.budgets; i++) {
+		const struct budget_given *given = &job->intake.budget[i];
+		enum budget_outcome outcome;
+
+		if (budget_put(job->reach->session, given, &outcome, err) != PL_OK)
+			return pl_err_wrap(err, "budget " PL_SPAN_FMT "/" PL_SPAN_FMT,
+			                   PL_SPAN_ARG(given->space),
+			                   PL_SPAN_ARG(given->name));
+		job->budgets[outcome]++;
+		if (table)
+			(void)printf("budget " PL_SPAN_FMT "/" PL_SPAN_FMT " %s\n",
+			             PL_SPAN_ARG(given->space), PL_SPAN_ARG(given->name),
+			             words[outcome]);
+	}
+	return PL_OK;
+}
+
 static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_err *err)
 {
 	struct job *job = ctx;
@@ -193,7 +223,9 @@ static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_e
 		             job->intake.pods, job->intake.objects);
 		code = verdict(job, err);
 	} else {
-		code = run_submit(job, err);
+		code = put_budgets(job, err);
+		if (code == PL_OK)
+			code = run_submit(job, err);
 		if (code == PL_OK || job->err.code != PL_OK) {
 			print_counts(job);
 			code = verdict(job, err);
@@ -219,6 +251,7 @@ static const struct options_spec spec = {
 		"refused. What is there already, as it would be written, is left alone: to\n"
 		"submit again changes nothing. A pod that is there with another spec stays\n"
 		"as it is, and is told.\n"
+		"PodDisruptionBudget objects are created, or changed, before the pods.\n"
 		"PriorityClass objects in the same input say what priorities are. Other\n"
 		"kinds are passed over.\n",
 	.help = "  -f, --filename PATH    JSON or YAML, one object or many, a List, an "

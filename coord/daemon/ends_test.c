@@ -4,6 +4,8 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "coord/cli/placet_rig.h"
 
@@ -135,5 +137,129 @@ T_CASE_SECONDS(a_node_is_drained_and_taken_away, 120)
 	T_EQ(PLACET("get", "nodes"), 0);
 	placet_prints("4/110");
 	start_member("--lifetime=0");
+	down();
+}
+
+/* -- budgets ------------------------------------------------------------------------- */
+
+static const char budget_of_one[] =
+	"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+	"spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}\n";
+static const char budget_of_none[] =
+	"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+	"spec: {minAvailable: 100%, selector: {matchLabels: {app: web}}}\n";
+
+static const char web[] =
+	"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+	"spec: {replicas: 4, selector: {matchLabels: {app: web}}, template: {metadata: "
+	"{labels: {app: web}}, spec: {containers: [{name: c, image: i, resources: "
+	"{requests: {cpu: 500m}}}]}}}\n";
+
+static bool has(struct pl_span text, const char *words)
+{
+	return memmem(text.at, text.len, words, strlen(words)) != NULL;
+}
+
+/* As the store says at one revision: bound, and nobody has asked them to go. */
+static unsigned healthy(void)
+{
+	struct kv_req req = kv_op_get(kv_prefix(PL_SPAN_LIT("/schedules/")));
+	struct kv_result result;
+	unsigned count = 0;
+
+	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	for (size_t i = 0; i < result.get.count; i++) {
+		struct pl_span value = result.get.records[i].value;
+
+		count += has(value, "\"phase\":\"Bound\"") && !has(value, "\"ask\"") &&
+		         !has(value, "\"ended\"");
+	}
+	return count;
+}
+
+/* The fewest that there were while the command ran. */
+static unsigned fewest_until_done(struct placet_running *running, int *status)
+{
+	unsigned fewest = UINT32_MAX;
+	int raw = 0;
+
+	while (waitpid(running->pid, &raw, WNOHANG) == 0) {
+		unsigned now = healthy();
+
+		fewest = now < fewest ? now : fewest;
+	}
+	*status = WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
+	(void)fclose(running->out);
+	return fewest;
+}
+
+static void budget_says(const char *words)
+{
+	for (unsigned i = 0; i < 200; i++) {
+		T_EQ(PLACET("get", "budgets", "-o", "json"), 0);
+		if (strstr(placet_rig.out, words) != NULL)
+			return;
+	}
+	placet_prints(words);
+}
+
+T_CASE_SECONDS(no_more_pods_leave_a_node_at_once_than_their_budget_allows, 120)
+{
+	static struct placet_running drain;
+	int status = -1;
+
+	up();
+	start_member("--lifetime=0");
+	T_EQ(RUN(budget_of_one, "submit", "-f", "-"), 0);
+	placet_prints("budget default/web created\n");
+	T_EQ(RUN(budget_of_one, "submit", "-f", "-"), 0);
+	placet_prints("budget default/web unchanged\n");
+	T_EQ(RUN(web, "submit", "-f", "-"), 0);
+	are_bound(web);
+	budget_says("\"healthy\": 4,\n      \"allowed\": 1");
+	T_EQ(PLACET("nodes", "drain", "east/m-000000", "--timeout=30s"), 0);
+	are_bound(web);
+	T_EQ(PLACET("nodes", "uncordon", "east/m-000000"), 0);
+	/* All of them are on the other one now. */
+	placet_start(&drain, (const char *const[]){"nodes", "drain", "east/m-000001",
+	                                           "--timeout=60s", NULL});
+	T_EQ(fewest_until_done(&drain, &status), 3);
+	T_EQ(status, 0);
+	are_bound(web);
+	budget_says("\"healthy\": 4,\n      \"allowed\": 1");
+	T_EQ(PLACET("get", "pdb"), 0);
+	placet_prints("default");
+	down();
+}
+
+T_CASE_SECONDS(what_a_budget_protects_stays_until_somebody_insists, 120)
+{
+	up();
+	start_member("--lifetime=0");
+	T_EQ(RUN(budget_of_none, "submit", "-f", "-"), 0);
+	T_EQ(RUN(web, "submit", "-f", "-"), 0);
+	are_bound(web);
+	budget_says("\"healthy\": 4,\n      \"allowed\": 0");
+	T_EQ(PLACET("nodes", "drain", "east/m-000000", "east/m-000001",
+	            "--timeout=700ms"),
+	     1);
+	placet_says("wait for budget default/web");
+	T_EQ(PLACET("evict", "pod", "--all", "-n", "default", "--yes", "--timeout=300ms"),
+	     1);
+	placet_says("waits: budget default/web allows no disruption now");
+	placet_says("4 pods were not asked");
+	T_EQ(healthy(), 4);
+	T_EQ(PLACET("nodes", "uncordon", "east/m-000000"), 0);
+	T_EQ(PLACET("evict", "pod", "--all", "-n", "default", "--yes",
+	            "--ignore-budgets"),
+	     0);
+	are_bound(web);
+	budget_says("\"healthy\": 4,\n      \"allowed\": 0");
+	/* A budget that allows more is another budget of the same pods. */
+	T_EQ(RUN(budget_of_one, "submit", "-f", "-"), 0);
+	placet_prints("budget default/web changed\n");
+	T_EQ(PLACET("delete", "pdb", "web", "--yes"), 0);
+	T_EQ(PLACET("delete", "pdb", "web", "--yes"), 1);
+	T_EQ(PLACET("evict", "pod", "--all", "-n", "default", "--yes"), 0);
 	down();
 }

@@ -5,14 +5,15 @@
  *	  |                                              |   ^
  *	  +--nothing--> told                             +---+ newer: LOOK again
  *
- * First all of them are looked at that have to be, in one transaction, then all are
- * written, in another. A pod that went and came back while we looked is looked at again
- * from the start.
+ * First all of them are looked at that have to be, in one transaction, with the budgets
+ * of their namespaces, then all are written, in another. A pod that went and came back
+ *while we looked is looked at again from the start.
  */
 #include "coord/submit/wish.h"
 
 #include <stdlib.h>
 
+#include "coord/submit/wards.h"
 #include "coord/writes/writes.h"
 #include "shardsched/ledger/book.h"
 #include "shardsched/ledger/home.h"
@@ -32,6 +33,9 @@ struct entry {
 	int64_t spec_rev, state_rev;
 	struct pl_span state; /* the new one */
 	unsigned tries;
+	/* It runs, and nobody has asked it to go before: budgets are asked. */
+	bool disturbs;
+	const struct labels *labels; /* held */
 };
 
 struct slot {
@@ -40,6 +44,7 @@ struct slot {
 	bool looking;
 	struct pl_arena arena; /* of its pods */
 	struct book book;
+	struct wards wards;
 };
 
 struct wishes {
@@ -50,15 +55,34 @@ struct wishes {
 	bool has_carried, exhausted;
 	struct pl_err failed;
 	struct pl_buf buf;
+	struct model model; /* labels, budgets */
 	unsigned slots;
 	struct slot slot[];
 };
 
+static void entry_unlabel(struct wishes *wishes, struct entry *entry)
+{
+	model_unref(&wishes->model, MODEL_LABELS, entry->labels);
+	entry->labels = NULL;
+	entry->disturbs = false;
+}
+
+static void slot_forget(struct wishes *wishes, struct slot *slot)
+{
+	for (unsigned i = 0; i < slot->count; i++)
+		entry_unlabel(wishes, &slot->entry[i]);
+	slot->count = slot->left = 0;
+}
+
 static void wishes_free(struct wishes *wishes)
 {
-	for (unsigned i = 0; i < wishes->slots; i++)
+	for (unsigned i = 0; i < wishes->slots; i++) {
+		slot_forget(wishes, &wishes->slot[i]);
+		wards_done(&wishes->slot[i].wards);
 		pl_arena_done(&wishes->slot[i].arena);
+	}
 	pl_buf_done(&wishes->buf);
+	model_done(&wishes->model);
 	free(wishes);
 }
 
@@ -137,17 +161,30 @@ static enum pl_code take(struct wishes *wishes, struct slot *slot, struct pl_err
 	slot->count++;
 	slot->left++;
 	wishes->has_carried = false;
+	if (wish.verb == WISH_EVICT && !wards_space(&slot->wards, wish.space))
+		PL_UNREACHABLE("a namespace for which there was room");
 	return PL_OK;
+}
+
+/* For the budgets of its namespace, beside those of the others. */
+static bool has_room(struct slot *slot, const struct wish *wish)
+{
+	bool known = wish->verb != WISH_EVICT || slot->wards.spaces < WARDS_SPACES_MAX;
+
+	for (uint32_t i = 0; i < slot->wards.spaces; i++)
+		known = known || pl_span_eq(slot->wards.space[i], wish->space);
+	return known;
 }
 
 static void refill(struct wishes *wishes, struct slot *slot)
 {
 	struct pl_err err = {0};
 
-	slot->count = slot->left = 0;
+	slot_forget(wishes, slot);
+	wards_clear(&slot->wards);
 	pl_arena_reset(&slot->arena);
 	while (slot->count < WISH_BATCH_MAX && look_ahead(wishes) &&
-	       !has_it(slot, &wishes->carried))
+	       !has_it(slot, &wishes->carried) && has_room(slot, &wishes->carried))
 		if (take(wishes, slot, &err) != PL_OK) {
 			fail(wishes, &err);
 			return;
@@ -176,9 +213,11 @@ static bool look_op(const struct entry *entry, struct pl_arena *arena, struct kv
 static bool looks(struct wishes *wishes, struct slot *slot, struct pl_arena *arena,
                   struct kv_req *req, unsigned *count)
 {
-	struct kv_req *op = pl_arena_zalloc(arena, WISH_BATCH_MAX, sizeof *op);
+	struct kv_req *op =
+		pl_arena_zalloc(arena, WISH_BATCH_MAX + WARDS_SPACES_MAX, sizeof *op);
 	uint64_t most = kv_limits(wishes->kv).txn_ops;
 
+	most = most > slot->wards.spaces + 1 ? most - slot->wards.spaces : most;
 	*count = 0;
 	for (unsigned i = 0; op != NULL && i < slot->count; i++) {
 		struct entry *entry = &slot->entry[i];
@@ -190,8 +229,12 @@ static bool looks(struct wishes *wishes, struct slot *slot, struct pl_arena *are
 			return false;
 		++*count;
 	}
-	*req = (struct kv_req){.op = KV_TXN, .txn = {.then = op, .then_count = *count}};
-	return op != NULL;
+	if (op == NULL || wards_ops(&slot->wards, arena, op + *count) != PL_OK)
+		return false;
+	*req = (struct kv_req){
+		.op = KV_TXN,
+		.txn = {.then = op, .then_count = *count + slot->wards.spaces}};
+	return true;
 }
 
 static bool add(struct slot *slot, const struct entry *entry)
@@ -210,20 +253,69 @@ static bool add(struct slot *slot, const struct entry *entry)
 	               : book_delete_pod(&slot->book, &decided, entry->named);
 }
 
-static bool writes_all(struct wishes *wishes, struct slot *slot, struct pl_arena *arena,
-                       struct kv_req *req)
+/* Whom a budget protects now is told, and not asked. */
+static void withhold(struct wishes *wishes, struct slot *slot)
 {
+	struct pl_err err = {0};
+	enum pl_code code = PL_OK;
+
+	wards_release(&slot->wards);
+	for (unsigned i = 0; i < slot->count && code == PL_OK; i++) {
+		struct entry *entry = &slot->entry[i];
+		const struct ward *ward;
+
+		if (entry->stage != STAGE_SAY || !entry->disturbs)
+			continue;
+		ward = wards_against(&slot->wards, entry->wish.space, entry->labels);
+		if (ward == NULL) {
+			code = wards_take(&slot->wards, entry->wish.space, entry->labels,
+			                  entry->wish.name, entry->state_rev, &err);
+			continue;
+		}
+		tell(wishes, slot, entry, WISH_WITHHELD,
+		     pl_arena_printf(&slot->arena, PL_SPAN_FMT "/" PL_SPAN_FMT,
+		                     PL_SPAN_ARG(ward->space), PL_SPAN_ARG(ward->name)));
+	}
+	if (code != PL_OK)
+		fail(wishes, &err);
+}
+
+/* At most so many, and what their budgets say then. */
+static bool write_some(struct wishes *wishes, struct slot *slot, struct pl_arena *arena,
+                       unsigned most)
+{
+	struct pl_err err = {0};
 	bool room = true;
+	unsigned asked = 0;
 
 	book_begin(&slot->book, arena, kv_limits(wishes->kv));
+	wards_release(&slot->wards);
 	for (unsigned i = 0; i < slot->count; i++) {
 		struct entry *entry = &slot->entry[i];
 
 		entry->asked = false;
-		if (entry->stage == STAGE_TOLD || !room)
+		if (entry->stage == STAGE_TOLD || !room || asked == most)
 			continue;
 		room = add(slot, entry);
 		entry->asked = room;
+		asked += room;
+		if (room && entry->stage == STAGE_SAY && entry->disturbs &&
+		    wards_take(&slot->wards, entry->wish.space, entry->labels,
+		               entry->wish.name, entry->state_rev, &err) != PL_OK)
+			return false;
+	}
+	return wards_book(&slot->wards, &slot->book);
+}
+
+static bool writes_all(struct wishes *wishes, struct slot *slot, struct pl_arena *arena,
+                       struct kv_req *req)
+{
+	unsigned most = slot->left;
+
+	while (!write_some(wishes, slot, arena, most)) {
+		if (slot->book.code != PL_OK || most == 1)
+			return false;
+		most /= 2;
 	}
 	if (slot->book.code != PL_OK)
 		return false;
@@ -231,24 +323,45 @@ static bool writes_all(struct wishes *wishes, struct slot *slot, struct pl_arena
 	return true;
 }
 
+static bool make(struct wishes *wishes, struct slot *slot, struct pl_arena *arena,
+                 struct kv_req *req)
+{
+	unsigned count = 0;
+	bool made = looks(wishes, slot, arena, req, &count);
+
+	slot->looking = count > 0;
+	return made && count == 0 ? writes_all(wishes, slot, arena, req) : made;
+}
+
+static bool has_looks(const struct slot *slot)
+{
+	for (unsigned i = 0; i < slot->count; i++)
+		if (slot->entry[i].stage == STAGE_LOOK)
+			return true;
+	return false;
+}
+
 static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
                     struct kv_req *req)
 {
 	struct wishes *wishes = ctx;
 	struct slot *slot = &wishes->slot[number];
-	unsigned count = 0;
 	bool made;
 
+	do {
+		if (slot->left == 0)
+			refill(wishes, slot);
+		if (wishes->failed.code == PL_OK && !has_looks(slot) &&
+		    !wishes->opts.past_budgets)
+			withhold(wishes, slot);
+		if (wishes->failed.code != PL_OK)
+			return false;
+	} while (slot->left == 0 && slot->count > 0);
 	if (slot->left == 0)
-		refill(wishes, slot);
-	if (wishes->failed.code != PL_OK || slot->left == 0)
 		return false;
-	made = looks(wishes, slot, arena, req, &count);
-	slot->looking = count > 0;
-	if (made && count == 0)
-		made = writes_all(wishes, slot, arena, req);
+	made = make(wishes, slot, arena, req);
 	if (!made)
-		fail_with(wishes, PL_NOMEM);
+		fail_with(wishes, slot->book.code == PL_LIMIT ? PL_LIMIT : PL_NOMEM);
 	return made;
 }
 
@@ -283,11 +396,14 @@ static enum pl_code say_it(struct wishes *wishes, struct slot *slot, struct entr
 	const struct wish *wish = &entry->wish;
 	enum pl_code code;
 
-	if (wish->verb == WISH_DELETE)
+	if (wish->verb == WISH_DELETE) {
 		state->ask = STATE_ASK_DELETE;
-	else if (wish->verb == WISH_EVICT && state->phase == STATE_BOUND &&
-	         state->ask == STATE_ASK_NONE)
+	} else if (wish->verb == WISH_EVICT && state->phase == STATE_BOUND &&
+	           state->ask == STATE_ASK_NONE) {
 		state->ask = STATE_ASK_EVICT;
+		entry->disturbs =
+			entry->labels != NULL && state->ended == STATE_ENDED_NOT;
+	}
 	if (wish->ended != STATE_ENDED_NOT && state->ended == STATE_ENDED_NOT)
 		state->ended = wish->ended;
 	if (wish->verb != WISH_ENDED) {
@@ -369,6 +485,29 @@ static const struct kv_record *find(const struct kv_get_result *get, enum keys_k
 	return NULL;
 }
 
+/* Of an eviction: what budgets go by. A pod that makes no sense is covered by none. */
+static void label(struct wishes *wishes, struct slot *slot, struct entry *entry,
+                  const struct kv_record *spec)
+{
+	struct pl_err err = {0};
+	struct reader reader;
+	struct maker maker;
+	struct pl_json root, meta;
+	struct draft_pairs pairs;
+
+	entry_unlabel(wishes, entry);
+	if (entry->wish.verb != WISH_EVICT || spec == NULL)
+		return;
+	root = reader_init(&reader, &slot->arena, spec->value, &err);
+	meta = reader_object(&reader, root, "metadata");
+	pairs = reader_pairs(&reader, meta, "labels");
+	maker_init(&maker, &wishes->model, &slot->arena);
+	if (reader.code == PL_OK)
+		entry->labels = labels_make(&maker, pairs);
+	if (reader.code == PL_NOMEM || maker.code != PL_OK)
+		fail_with(wishes, PL_NOMEM);
+}
+
 static void looked(struct wishes *wishes, struct slot *slot, struct entry *entry,
                    const struct kv_get_result *get)
 {
@@ -391,8 +530,10 @@ static void looked(struct wishes *wishes, struct slot *slot, struct entry *entry
 		tell(wishes, slot, entry, WISH_ABSENT, NULL);
 	else if (spec == NULL && state == NULL)
 		entry->at = entry->named; /* it went meanwhile */
-	else
+	else {
+		label(wishes, slot, entry, spec);
 		judge(wishes, slot, entry, spec, state);
+	}
 }
 
 /* -- answers ---------------------------------------------------------------------------
@@ -415,6 +556,28 @@ static void again(struct wishes *wishes, struct slot *slot, struct entry *entry)
 {
 	if (entry->stage != STAGE_TOLD && ++entry->tries > TRIES_MAX)
 		tell(wishes, slot, entry, WISH_GARBLED, "it changes again and again");
+}
+
+/* As they stood with the pods, or before them if not all could be read at once. */
+static void look_at_budgets(struct wishes *wishes, struct slot *slot,
+                            const struct kv_result *result)
+{
+	const struct kv_txn_result *txn = &result->txn;
+	size_t from = txn->count - slot->wards.spaces;
+	struct pl_err err = {0};
+
+	wards_forget(&slot->wards, result->header.revision);
+	for (size_t i = from; i < txn->count; i++)
+		if (wards_read(&slot->wards, &txn->results[i].get, &err) != PL_OK)
+			fail(wishes, &err);
+}
+
+/* Pods and budgets that were not written are looked at again, together. */
+static void look_again(struct slot *slot)
+{
+	for (unsigned i = 0; i < slot->count; i++)
+		if (slot->entry[i].stage == STAGE_SAY && slot->entry[i].disturbs)
+			slot->entry[i].stage = STAGE_LOOK;
 }
 
 static void on_answer(void *ctx, unsigned number, const struct kv_result *result,
@@ -441,6 +604,10 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
 		again(wishes, slot, entry);
 		at++;
 	}
+	if (slot->looking)
+		look_at_budgets(wishes, slot, result);
+	else if (!result->txn.succeeded || slot->left > 0)
+		look_again(slot);
 }
 
 /* -- life ------------------------------------------------------------------------------
@@ -475,8 +642,11 @@ enum pl_code wishes_open(struct kv *kv, const struct wish_opts *opts, struct wis
 	wishes->opts = *opts;
 	wishes->slots = slots;
 	pl_buf_init(&wishes->buf, STATE_BYTES_MAX);
-	for (unsigned i = 0; i < slots; i++)
+	model_init(&wishes->model);
+	for (unsigned i = 0; i < slots; i++) {
 		pl_arena_init(&wishes->slot[i].arena, CHUNK, ROOM_MAX);
+		wards_init(&wishes->slot[i].wards, &wishes->model);
+	}
 	writes.ctx = wishes;
 	code = writes_open(kv, &writes, &wishes->writes, err);
 	if (code == PL_OK)

@@ -3,6 +3,10 @@
  * they go, that they move, that they have ended. Phases are changed by shards only
  * (state.h); but what has no place is deleted at once: spec, state and pointer.
  *
+ * **Budgets.** A bound pod is evicted only as far as the disruption budgets that cover it
+ * allow; the transaction that asks it to go lowers them. Whoever evicts many has one
+ * slot: they meet on these keys.
+ *
  * Pods are read together first, then written together, each with the compares on what
  * was read; what changed meanwhile is looked at again.
  */
@@ -39,18 +43,21 @@ struct wish {
 };
 
 enum wish_outcome {
-	WISH_GONE,    /* deleted */
-	WISH_SAID,    /* its shard does what follows */
-	WISH_ALREADY, /* it was said before */
-	WISH_ABSENT,  /* no such pod */
-	WISH_PASSED,  /* it has no place, or another one: nothing was done */
-	WISH_GARBLED, /* what stands there makes no sense: why */
+	WISH_GONE,     /* deleted */
+	WISH_SAID,     /* its shard does what follows */
+	WISH_ALREADY,  /* it was said before */
+	WISH_ABSENT,   /* no such pod */
+	WISH_PASSED,   /* it has no place, or another one: nothing was done */
+	WISH_WITHHELD, /* a disruption budget does not allow it now: why */
+	WISH_GARBLED,  /* what stands there makes no sense: why */
 };
 
 struct wish_opts {
 	uint32_t partitions;
-	unsigned slots;                   /* 0: 8; transactions at once */
+	unsigned slots;                   /* 0: 8; transactions at once. EVICT: 1 */
 	uint64_t timeout_ms, patience_ms; /* 0: as of writes.h */
+	/* EVICT: pods are asked whatever their budgets allow. */
+	bool past_budgets;
 	/* Who wants it, for the states' messages; borrowed. */
 	const char *who;
 	/* PL_OK: *out; PL_NOTFOUND: that was all; anything else ends it all, with err. */

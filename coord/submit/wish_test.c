@@ -1,6 +1,7 @@
 /* Pods taken out of the store in memory: deleted where nobody has placed them, marked
  * where they have a place, whatever becomes of the answers. */
 #include "coord/submit/wish.h"
+#include "shardsched/ledger/budget.h"
 #include "store/keys/partition.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
@@ -13,6 +14,7 @@ static struct job {
 	struct wishes *wishes; /* NULL: over */
 	struct wish wish;
 	unsigned pods, given;
+	bool past;
 	unsigned told[WHATS];
 	struct pl_err err;
 	bool failed;
@@ -103,10 +105,11 @@ static void put(unsigned number, unsigned further, const char *state)
 static void start(void)
 {
 	struct wish_opts opts = {.partitions = PARTITIONS,
-	                         .slots = 4,
+	                         .slots = job.wish.verb == WISH_EVICT ? 1 : 4,
 	                         .timeout_ms = 100,
 	                         .patience_ms = 3000,
 	                         .who = "ann@h1",
+	                         .past_budgets = job.past,
 	                         .next = next,
 	                         .told = told,
 	                         .done = done};
@@ -331,4 +334,138 @@ T_CASE(many_go_together)
 	T_EQ(job.told[WISH_SAID], 32);
 	T_EQ(kit_put(&kit, "/placet/test", "y"), before + 2);
 	kit_close(&kit);
+}
+
+/* -- budgets ------------------------------------------------------------------------- */
+
+/* Of all pods: so many allowed of so many. */
+static void budget(const char *name, unsigned healthy, unsigned allowed)
+{
+	char key[TEXT], value[512];
+
+	(void)snprintf(key, sizeof key, "/budgets/ns/%s", name);
+	(void)snprintf(
+		value, sizeof value,
+		"{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+		"\"ns\"},\"spec\":{\"minAvailable\":%u,\"selector\":{}}},\"status\":{"
+		"\"expected\":%u,\"desired\":%u,\"healthy\":%u,\"allowed\":%u}}",
+		name, healthy - allowed, healthy, healthy - allowed, healthy, allowed);
+	(void)kit_put(&kit, key, value);
+}
+
+static struct budget_record budget_now(struct pl_arena *arena, const char *name)
+{
+	struct budget_record record = {0};
+	char key[TEXT];
+
+	(void)snprintf(key, sizeof key, "/budgets/ns/%s", name);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	T_EQ(kit.result.get.count, 1);
+	T_OK(budget_record_parse(kit.result.get.records[0].value, arena, &record,
+	                         &kit.err),
+	     &kit.err);
+	return record;
+}
+
+/* As many as may, each noted with the state that it gave up. */
+static void lowered(const char *name, unsigned by, unsigned left)
+{
+	struct pl_arena arena;
+	struct budget_record record;
+
+	pl_arena_init(&arena, 0, 0);
+	record = budget_now(&arena, name);
+	T_EQ(record.disrupted_count, by);
+	T_EQ(record.status.allowed, left);
+	pl_arena_done(&arena);
+}
+
+T_CASE(no_more_are_evicted_than_their_budgets_allow)
+{
+	up(NULL, 0);
+	for (unsigned i = 0; i < 10; i++)
+		put(i, i % 2, bound);
+	budget("three", 10, 3);
+	budget("five", 10, 5);
+	job.pods = 10;
+	job.wish = (struct wish){.verb = WISH_EVICT};
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[WISH_SAID], 3);
+	T_EQ(job.told[WISH_WITHHELD], 7);
+	T_STR(job.why, "ns/three");
+	lowered("three", 3, 0);
+	lowered("five", 3, 2);
+	run();
+	T_EQ(job.told[WISH_ALREADY], 3);
+	T_EQ(job.told[WISH_WITHHELD], 7);
+	lowered("five", 3, 2);
+	/* One that nobody has counted allows nothing. */
+	(void)kit_put(
+		&kit, "/budgets/ns/three",
+		"{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"three\",\"namespace\":"
+		"\"ns\"},\"spec\":{\"maxUnavailable\":9,\"selector\":{}}}}");
+	run();
+	T_EQ(job.told[WISH_WITHHELD], 7);
+	job.past = true;
+	run();
+	T_EQ(job.told[WISH_SAID], 7);
+	lowered("five", 10, 0);
+	lowered("three", 7, 0);
+	kit_close(&kit);
+}
+
+T_CASE(what_is_deleted_asks_no_budget)
+{
+	up(NULL, 0);
+	put(0, 0, bound);
+	put(1, 0, pending);
+	budget("none", 1, 0);
+	job.pods = 2;
+	job.wish = (struct wish){.verb = WISH_DELETE};
+	run();
+	T_EQ(job.told[WISH_SAID], 1);
+	T_EQ(job.told[WISH_GONE], 1);
+	lowered("none", 0, 0);
+	kit_close(&kit);
+}
+
+/* Whatever is lost, late, or changed by others in between: as many as may, no more. */
+T_CASE(whatever_becomes_of_the_answers_no_more_go_than_may)
+{
+	static const struct faulty_rule rules[] = {
+		{.what = FAULTY_LOSE_ANSWER, .per_mille = 200},
+		{.what = FAULTY_APPLY_LATE,
+	         .ops = 1u << KV_TXN,
+	         .per_mille = 200,
+	         .delay_min_ms = 1,
+	         .delay_max_ms = 90},
+		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_UNAVAIL},
+	};
+
+	for (unsigned round = 0; round < 20; round++) {
+		unsigned steps = 0;
+
+		up(rules, sizeof rules / sizeof rules[0]);
+		for (unsigned i = 0; i < 100; i++)
+			put(i, i % 3, bound);
+		budget("a", 100, 37);
+		faulty_calm(job.kv, false);
+		job.pods = 100;
+		job.wish = (struct wish){.verb = WISH_EVICT};
+		start();
+		while (job.wishes != NULL) {
+			if (memkv_next_ms(kit.mem) > kit.now_ms)
+				kit.now_ms = memkv_next_ms(kit.mem);
+			kit_run(&kit, kit.now_ms);
+			if (++steps == 3 + round) /* one that was not there before */
+				budget("b", 100, 90);
+		}
+		faulty_calm(job.kv, true);
+		T_TRUE(!job.failed);
+		T_EQ(job.told[WISH_SAID], 37);
+		T_EQ(job.told[WISH_WITHHELD], 63);
+		lowered("a", 37, 0);
+		kit_close(&kit);
+	}
 }

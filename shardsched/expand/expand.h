@@ -33,13 +33,14 @@
 #include "shardsched/model/pod.h"
 
 /* X(SOURCE, kind, group) */
-#define EXPAND_SOURCE_MAP(X)                   \
-	X(POD, "Pod", "")                      \
-	X(DEPLOYMENT, "Deployment", "apps")    \
-	X(REPLICA_SET, "ReplicaSet", "apps")   \
-	X(STATEFUL_SET, "StatefulSet", "apps") \
-	X(JOB, "Job", "batch")                 \
-	X(CLASS, "PriorityClass", "scheduling.k8s.io")
+#define EXPAND_SOURCE_MAP(X)                           \
+	X(POD, "Pod", "")                              \
+	X(DEPLOYMENT, "Deployment", "apps")            \
+	X(REPLICA_SET, "ReplicaSet", "apps")           \
+	X(STATEFUL_SET, "StatefulSet", "apps")         \
+	X(JOB, "Job", "batch")                         \
+	X(CLASS, "PriorityClass", "scheduling.k8s.io") \
+	X(BUDGET, "PodDisruptionBudget", "policy")
 
 #define EXPAND_SOURCE_ENUM(source, kind, group) EXPAND_##source,
 enum expand_source { EXPAND_SOURCE_MAP(EXPAND_SOURCE_ENUM) EXPAND_NOTHING };
@@ -74,14 +75,15 @@ struct expand {
 void expand_init(struct expand *expand, struct pl_span space);
 void expand_done(struct expand *expand);
 
-/* What is made of a JSON object that was scanned: EXPAND_NOTHING, nothing. */
+/* What is made of a JSON object that was scanned: EXPAND_NOTHING, nothing; from
+ * EXPAND_CLASS on no pods. */
 enum expand_source expand_source_of(struct pl_span json);
 
 PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span json,
                                        struct pl_err *err);
 
 /* PL_INVALID, PL_LIMIT: the object is refused, with its kind and name, the field and the
- * reason; PL_NOMEM. On failure it has no pods. source is not EXPAND_CLASS or _NOTHING. */
+ * reason; PL_NOMEM. On failure it has no pods. source is one that pods are made of. */
 PL_NODISCARD enum pl_code expand_begin(struct expand *expand, enum expand_source source,
                                        struct pl_span json, struct pl_err *err);
 
