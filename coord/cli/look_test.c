@@ -334,6 +334,40 @@ T_CASE(a_store_that_can_not_be_reached_is_named)
 	            "endpoint and the network");
 }
 
+/* What a command has of its own never stands in the way of how the store is reached. */
+T_CASE_SECONDS(commands_go_to_the_store_that_is_named, 60)
+{
+	static const char *const commands[][6] = {
+		{"partitions"},
+		{"get", "pods"},
+		{"get", "nodes"},
+		{"delete", "pod", "a", "--yes"},
+		{"evict", "pod", "a", "--yes"},
+		{"nodes", "cordon", "c/n"},
+		{"sim-cluster", "--cluster", "c", "--nodes", "1"},
+		{"config", "get"},
+		{"shard", "drain", "s"},
+		{"explain", "pod", "a"},
+		{"top", "conflicts", "--once"},
+		{"store", "restored", "--yes"},
+		{"fsck"},
+	};
+	const char *args[10];
+
+	T_EQ(setenv("PLACET_ENDPOINTS", "http://127.0.0.1:2", 1), 0);
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+		unsigned count = 0;
+
+		for (; count < 6 && commands[i][count] != NULL; count++)
+			args[count] = commands[i][count];
+		args[count++] = "--endpoints=http://127.0.0.1:1";
+		args[count++] = "--timeout=300ms";
+		args[count] = NULL;
+		T_EQ(placet_run(NULL, args), 1);
+		placet_says("127.0.0.1:1: connect");
+	}
+}
+
 /* -- usage
  * -------------------------------------------------------------------------------------
  */

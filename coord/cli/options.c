@@ -94,7 +94,7 @@ static void long_options(const struct options_spec *spec, struct option *out)
 	/* Of two with one name the first is found. */
 	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
 	     own++) {
-		PL_ASSERT(count < OPTIONS_OWN_COUNT_MAX);
+		PL_ASSERT(count < OPTIONS_OWN_COUNT_MAX && own->val < STORE_OPT_FIRST);
 		out[count++] = *own;
 	}
 	if ((spec->common & OPTIONS_OFFLINE) == 0) {

@@ -8,7 +8,7 @@
 #include "coord/submit/wish.h"
 
 enum {
-	PODS_ASK_FORCE = 1000,
+	PODS_ASK_FORCE = OPTIONS_OWN_FIRST,
 	PODS_ASK_WAIT,
 	PODS_ASK_TIMEOUT,
 	PODS_ASK_ALL,
