@@ -1,0 +1,152 @@
+/* What is done to processes. */
+#include <inttypes.h>
+#include <signal.h>
+
+#include "store/base/clock.h"
+#include "tests/shardlab/campaign.h"
+
+enum { LEAVE_MS = 45000, WALL_MAX_S = 600, DRIFT_MAX_PPM = 20000 };
+
+static uint64_t between(struct campaign *c, uint64_t low, uint64_t high)
+{
+	return pl_rng_between(&c->rng, low, high);
+}
+
+/* One to which nothing is happening; false: there is none. */
+static bool pick_daemon(struct campaign *c, unsigned *out)
+{
+	unsigned count = c->site.opts.daemons;
+	unsigned first = (unsigned)campaign_below(c, count);
+
+	for (unsigned k = 0; k < count; k++) {
+		unsigned i = (first + k) % count;
+		bool hit = c->site.daemon[i].job.pid == 0;
+
+		for (unsigned n = 0; n < CAMPAIGN_SLOTS; n++)
+			hit = hit ||
+			      (c->act[n].busy &&
+			       act_group(c->act[n].what) == ACT_OF_DAEMON &&
+			       (c->act[n].target == i || c->act[n].what == ACT_KILL_ALL));
+		if (!hit) {
+			*out = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void kill_daemon(struct campaign *c, unsigned i)
+{
+	c->site.daemon[i].down = true;
+	job_kill(&c->site.daemon[i].job);
+}
+
+static bool kill_all(struct campaign *c)
+{
+	for (unsigned i = 0; i < CAMPAIGN_SLOTS; i++)
+		if (c->act[i].busy && act_group(c->act[i].what) == ACT_OF_DAEMON)
+			return false;
+	for (unsigned i = 0; i < c->site.opts.daemons; i++)
+		kill_daemon(c, i);
+	return true;
+}
+
+static void set_clock(struct campaign *c, unsigned i)
+{
+	struct site_skew *skew = c->site.daemon[i].skew;
+	int64_t wall_s = (int64_t)between(c, 0, 2 * (uint64_t)WALL_MAX_S) - WALL_MAX_S;
+
+	skew->wall_ns = wall_s * 1000000000;
+	skew->drift_ppm =
+		(int64_t)between(c, 0, 2 * (uint64_t)DRIFT_MAX_PPM) - DRIFT_MAX_PPM;
+	campaign_say(c,
+	             "%s: its clock is %" PRId64 " s off; %" PRId64
+	             " ppm too fast when it is started again",
+	             c->site.daemon[i].name, wall_s, skew->drift_ppm);
+}
+
+static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
+{
+	struct site_daemon *daemon = &c->site.daemon[act->target];
+
+	act->until_ms = now_ms + between(c, 1000, 5000);
+	if (act->what == ACT_KILL) {
+		kill_daemon(c, act->target);
+	} else if (act->what == ACT_KILL_AGAIN) {
+		kill_daemon(c, act->target);
+		site_daemon_start(&c->site, act->target);
+		act->until_ms = now_ms;
+	} else if (act->what == ACT_STOP) {
+		act->until_ms = now_ms + SITE_TTL_S * 1000 + between(c, 300, 3000);
+		job_signal(&daemon->job, SIGSTOP);
+	} else if (act->what == ACT_LEAVE) {
+		daemon->down = true; /* its status is looked at here */
+		job_signal(&daemon->job, SIGTERM);
+		act->until_ms = now_ms;
+	} else {
+		cutter_set(daemon->wire, act->what == ACT_CUT
+		                                 ? CUTTER_NOTHING
+		                                 : 1 + (unsigned)campaign_below(c, 2));
+	}
+}
+
+bool act_begin_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
+{
+	if (act->what == ACT_KILL_ALL) {
+		act->until_ms = now_ms + between(c, 300, 3000);
+		return kill_all(c);
+	}
+	if (!pick_daemon(c, &act->target))
+		return false;
+	hit(c, act, now_ms);
+	return true;
+}
+
+bool act_begin_moment(struct campaign *c, struct act *act)
+{
+	if (act->what == ACT_KILL_MEMBER) {
+		site_member_kill(&c->site, (unsigned)campaign_below(c, SITE_CLUSTERS));
+		return true;
+	}
+	if (!pick_daemon(c, &act->target))
+		return false;
+	if (act->what == ACT_BREAK)
+		cutter_break(c->site.daemon[act->target].wire);
+	else
+		set_clock(c, act->target);
+	return true;
+}
+
+/* False: it has not ended yet. It may have had no store to take leave from. */
+static bool has_left(struct campaign *c, const struct act *act, uint64_t now_ms)
+{
+	struct job *job = &c->site.daemon[act->target].job;
+
+	if (job->pid != 0 && !job_over(job, now_ms)) {
+		if (now_ms > act->until_ms + LEAVE_MS)
+			c->site.opts.failed(c->site.opts.ctx, "leave",
+			                    "a placetd does not end when it is asked to");
+		return false;
+	}
+	if (job->status > 1)
+		site_check(&c->site, job);
+	return true;
+}
+
+bool act_end_daemon(struct campaign *c, const struct act *act, uint64_t now_ms)
+{
+	if (act->what == ACT_KILL_ALL) {
+		for (unsigned i = 0; i < c->site.opts.daemons; i++)
+			site_daemon_start(&c->site, i);
+		return true;
+	}
+	if (act->what == ACT_LEAVE && !has_left(c, act, now_ms))
+		return false;
+	if (act->what == ACT_KILL || act->what == ACT_LEAVE)
+		site_daemon_start(&c->site, act->target);
+	if (act->what == ACT_STOP)
+		job_signal(&c->site.daemon[act->target].job, SIGCONT);
+	if (act->what == ACT_CUT || act->what == ACT_CUT_ONE_WAY)
+		cutter_set(c->site.daemon[act->target].wire, CUTTER_PASS);
+	return true;
+}

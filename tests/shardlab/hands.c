@@ -1,0 +1,210 @@
+#include <inttypes.h>
+
+#include "store/keys/partition.h"
+#include "store/kv/calls.h"
+#include "tests/shardlab/campaign.h"
+
+enum { JUNK_BYTES = 1 << 20, JUNK_MAX = 200, TRIES = 20, PAUSE_MS = 300 };
+
+/* -- keys ------------------------------------------------------------------------- */
+
+static struct pl_span node_key(const struct campaign *c, uint32_t node,
+                               enum keys_kind kind, struct keys_text *out)
+{
+	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	struct keys_id id = {.kind = kind};
+
+	scene_node_cluster(&c->scene, node, cluster);
+	scene_node_name(node, name);
+	id.scope = pl_span_str(cluster);
+	id.name = pl_span_str(name);
+	if (partition_of_node(id.scope, id.name, SITE_PARTITIONS, &id.partition, NULL) !=
+	            PL_OK ||
+	    keys_build(&id, out, NULL) != PL_OK)
+		PL_UNREACHABLE("key");
+	return keys_span(out);
+}
+
+static struct pl_span pod_key(const struct campaign *c, uint32_t pod, enum keys_kind kind,
+                              struct keys_text *out)
+{
+	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	struct keys_id id = {.kind = kind,
+	                     .partition = c->witness.world.stock->pod[pod].partition};
+
+	scene_pod_space(pod, space);
+	scene_pod_name(pod, name);
+	id.scope = pl_span_str(space);
+	id.name = pl_span_str(name);
+	if (keys_build(&id, out, NULL) != PL_OK)
+		PL_UNREACHABLE("key");
+	return keys_span(out);
+}
+
+/* -- by hand ---------------------------------------------------------------------- */
+
+/* Marked as what it is. value NULL: deleted. */
+static void write_key(struct campaign *c, struct pl_span key, const char *value)
+{
+	const struct kv_req ops[] = {
+		kv_op_put(PL_SPAN_LIT(WITNESS_HAND), PL_SPAN_LIT("1")),
+		value == NULL ? kv_op_delete(kv_key(key))
+			      : kv_op_put(key, pl_span_str(value))};
+	const struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
+
+	(void)site_call(&c->site, &req, NULL, NULL);
+}
+
+static const char *garbage(struct campaign *c)
+{
+	static const char *const values[] = {"",
+	                                     "{",
+	                                     "{}",
+	                                     "{\"v\":1}",
+	                                     "null",
+	                                     "{\"v\":2,\"generation\":1}",
+	                                     "{\"v\":1,\"at\":\"home\"}",
+	                                     "{\"v\":1,\"phase\":\"Bound\"}",
+	                                     "{\"v\":1,\"generation\":\"many\"}"};
+
+	return values[campaign_below(c, sizeof values / sizeof values[0])];
+}
+
+static void spoil(struct campaign *c, struct pl_span key)
+{
+	const char *value = campaign_below(c, 2) == 0 ? NULL : garbage(c);
+
+	campaign_say(c, "by hand: " PL_SPAN_FMT " %s%s", PL_SPAN_ARG(key),
+	             value == NULL ? "deleted" : "becomes ", value == NULL ? "" : value);
+	c->spoilt = true;
+	write_key(c, key, value);
+}
+
+void hands_spoil_node(struct campaign *c)
+{
+	uint32_t node = (uint32_t)campaign_below(c, c->scene.nodes);
+	bool alloc = campaign_below(c, 4) != 0;
+	struct keys_text key;
+
+	witness_spoil_node(&c->witness, node);
+	spoil(c, node_key(c, node, alloc ? KEYS_ALLOC : KEYS_NODE, &key));
+}
+
+/* One that is there, if that can be. */
+void hands_spoil_pod(struct campaign *c)
+{
+	const struct stock *stock = c->witness.world.stock;
+	bool state = campaign_below(c, 3) != 0;
+	struct keys_text key;
+	uint32_t pod = 0;
+
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		pod = (uint32_t)campaign_below(c, c->scene.pods);
+		if (stock->pod[pod].has_spec && stock->pod[pod].phase != STOCK_NO_STATE)
+			break;
+	}
+	if (!stock->pod[pod].has_spec)
+		return;
+	witness_spoil_pod(&c->witness, pod);
+	spoil(c, pod_key(c, pod, state ? KEYS_STATE : KEYS_SPEC, &key));
+}
+
+static void right_pod(struct campaign *c, uint32_t i)
+{
+	const struct stock_pod *pod = &c->witness.world.stock->pod[i];
+	struct scene_pod what = pod->what.cpu_milli != 0 ? pod->what : c->pod[i].what;
+	char json[SCENE_JSON_SIZE];
+	struct keys_text key;
+
+	if (pod->phase == STOCK_BAD_STATE)
+		write_key(c, pod_key(c, i, KEYS_STATE, &key), NULL);
+	if ((pod->has_spec && !pod->bad_spec) ||
+	    (!pod->has_spec && !pod->has_pointer && pod->phase == STOCK_NO_STATE))
+		return;
+	scene_pod_json(i, &what, json);
+	write_key(c, pod_key(c, i, KEYS_SPEC, &key), json);
+}
+
+void hands_put_right(struct campaign *c)
+{
+	const struct stock *stock = c->witness.world.stock;
+	char json[SCENE_JSON_SIZE];
+	struct keys_text key;
+
+	for (uint32_t i = 0; i < stock->pods; i++)
+		if (stock->pod[i].spoilt)
+			right_pod(c, i);
+	for (uint32_t i = 0; i < c->scene.nodes; i++) {
+		const struct stock_node *node = &stock->node[i];
+
+		if (!node->spoilt || (node->has_node && !node->bad_node))
+			continue;
+		scene_node_json(&c->scene, i, &c->node[i], json);
+		write_key(c, node_key(c, i, KEYS_NODE, &key), json);
+	}
+}
+
+/* -- the store's room ------------------------------------------------------------- */
+
+void hands_fill(struct campaign *c)
+{
+	static char value[JUNK_BYTES];
+	char key[32];
+
+	memset(value, 'x', sizeof value);
+	c->junk = true;
+	for (unsigned i = 0; i < JUNK_MAX; i++) {
+		struct kv_req req;
+
+		(void)snprintf(key, sizeof key, WITNESS_JUNK "%u", i);
+		req = kv_op_put(pl_span_str(key), pl_span(value, sizeof value));
+		if (site_call(&c->site, &req, NULL, NULL) != PL_OK)
+			return;
+	}
+}
+
+static void etcdctl(struct campaign *c, const char *const args[])
+{
+	const char *argv[12] = {"etcdctl", "--endpoints", site_url(&c->site),
+	                        "--command-timeout=20s"};
+	unsigned count = 4;
+	struct job job = {0};
+
+	for (; *args != NULL; args++)
+		argv[count++] = *args;
+	if (site_program(&c->site, &job, argv, 25000))
+		(void)site_wait(&c->site, &job);
+}
+
+void hands_compact(struct campaign *c)
+{
+	struct kv_header header = {0};
+	struct kv_req now = kv_op_get(kv_key(PL_SPAN_LIT(WITNESS_HAND)));
+	struct kv_req req = {.op = KV_COMPACT};
+
+	if (site_call(&c->site, &now, &header, NULL) != PL_OK)
+		return;
+	req.compact = (struct kv_compact){.revision = header.revision, .physical = true};
+	(void)site_call(&c->site, &req, NULL, NULL);
+}
+
+/* As an operator would; until the store takes something again. */
+void hands_empty(struct campaign *c)
+{
+	const struct kv_req junk = kv_op_delete(kv_prefix(PL_SPAN_LIT(WITNESS_JUNK)));
+	const struct kv_req probe =
+		kv_op_put(PL_SPAN_LIT(WITNESS_HAND), PL_SPAN_LIT("2"));
+
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		(void)site_call(&c->site, &junk, NULL, NULL);
+		hands_compact(c);
+		etcdctl(c, (const char *const[]){"defrag", NULL});
+		etcdctl(c, (const char *const[]){"alarm", "disarm", NULL});
+		if (site_call(&c->site, &probe, NULL, NULL) == PL_OK) {
+			c->junk = false;
+			return;
+		}
+		site_run_ms(&c->site, PAUSE_MS);
+	}
+	c->site.opts.failed(c->site.opts.ctx, "etcd", "it stays over its quota");
+}

@@ -1,0 +1,263 @@
+#include <inttypes.h>
+
+#include "tests/shardlab/campaign.h"
+
+enum { BATCH = 36, FEW = 4, COMMAND_MS = 15000, ALL_NODES = 4096, FIRST_MAX = 10000 };
+
+static const char *const by_line = "%s/%s-%04u.jsonl";
+
+static FILE *new_file(struct campaign *c, const char *what, char path[JOB_PATH_SIZE])
+{
+	FILE *file;
+
+	(void)snprintf(path, JOB_PATH_SIZE, by_line, site_dir(&c->site), what,
+	               c->files++);
+	file = fopen(path, "we");
+	PL_ASSERT(file != NULL);
+	return file;
+}
+
+void wants_pods_file(struct campaign *c, const uint32_t *pods, unsigned count,
+                     char path[JOB_PATH_SIZE])
+{
+	FILE *file = new_file(c, "pods", path);
+	char json[SCENE_JSON_SIZE];
+
+	for (unsigned i = 0; i < count; i++) {
+		scene_pod_json(pods[i], &c->pod[pods[i]].what, json);
+		(void)fprintf(file, "%s\n", json);
+	}
+	(void)fclose(file);
+}
+
+void wants_nodes_file(struct campaign *c, const uint32_t *nodes, unsigned count,
+                      char path[JOB_PATH_SIZE])
+{
+	FILE *file = new_file(c, "nodes", path);
+	char json[SCENE_JSON_SIZE];
+
+	for (unsigned i = 0; i < count; i++) {
+		scene_node_json(&c->scene, nodes[i], &c->node[nodes[i]], json);
+		(void)fprintf(file, "%s\n", json);
+	}
+	(void)fclose(file);
+}
+
+/* -- nodes ------------------------------------------------------------------------ */
+
+static bool apply(struct campaign *c, struct job *job, const char *cluster,
+                  const uint32_t *nodes, unsigned count)
+{
+	char path[JOB_PATH_SIZE];
+	const char *const args[] = {"nodes", "apply", "--cluster", cluster,
+	                            "-f",    path,    NULL};
+
+	wants_nodes_file(c, nodes, count, path);
+	return site_command(&c->site, job, args, 2 * COMMAND_MS);
+}
+
+bool wants_all_nodes(struct campaign *c, bool extra)
+{
+	static uint32_t nodes[ALL_NODES];
+	uint32_t all = c->scene.nodes + (extra ? c->scene.extra : 0);
+	char cluster[SCENE_NAME_SIZE], want[SCENE_NAME_SIZE];
+	bool good = true;
+
+	for (unsigned k = 0; k < SITE_CLUSTERS; k++) {
+		unsigned count = 0;
+		struct job job = {0};
+
+		(void)snprintf(want, sizeof want, "c%u", k);
+		for (uint32_t i = 0; i < all && count < ALL_NODES; i++) {
+			uint32_t version = c->node[i].version + 1;
+
+			scene_node_cluster(&c->scene, i, cluster);
+			if (strcmp(cluster, want) != 0)
+				continue;
+			c->node[i] = scene_node_first(&c->scene, i);
+			c->node[i].version = version;
+			nodes[count++] = i;
+		}
+		good = apply(c, &job, want, nodes, count) &&
+		       site_wait(&c->site, &job) == 0 && good;
+	}
+	return good;
+}
+
+static bool apply_one(struct campaign *c, struct job *job, uint32_t node)
+{
+	char cluster[SCENE_NAME_SIZE];
+
+	c->node[node].version++;
+	scene_node_cluster(&c->scene, node, cluster);
+	return apply(c, job, cluster, &node, 1);
+}
+
+bool wants_change(struct campaign *c, struct job *job, uint32_t node)
+{
+	struct scene_node *what = &c->node[node];
+
+	switch (campaign_below(c, 3)) {
+	case 0:
+		what->cpu_milli = 500 * (1 + (int64_t)campaign_below(c, 3));
+		break;
+	case 1:
+		what->pods = 1 + (int64_t)campaign_below(c, 2);
+		break;
+	default:
+		what->tainted = !what->tainted;
+		break;
+	}
+	return apply_one(c, job, node);
+}
+
+bool wants_node_back(struct campaign *c, struct job *job, uint32_t node)
+{
+	uint32_t version = c->node[node].version;
+
+	c->node[node] = scene_node_first(&c->scene, node);
+	c->node[node].version = version;
+	return apply_one(c, job, node);
+}
+
+void wants_node_name(const struct campaign *c, uint32_t node, char out[2 * SITE_WORD])
+{
+	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+
+	scene_node_cluster(&c->scene, node, cluster);
+	scene_node_name(node, name);
+	(void)snprintf(out, 2 * SITE_WORD, "%s/%s", cluster, name);
+}
+
+/* -- pods ------------------------------------------------------------------------- */
+
+/* It was removed, is gone, and may come again under its name, as another one. */
+static bool is_free(const struct campaign *c, uint32_t i)
+{
+	const struct stock_pod *pod = &c->witness.world.stock->pod[i];
+
+	for (unsigned k = 0; k < CAMPAIGN_SLOTS; k++)
+		if (c->act[k].busy &&
+		    (c->act[k].what == ACT_REMOVE || c->act[k].what == ACT_FORCE))
+			return false; /* who removes by name might mean the new one */
+	return c->pod[i].submitted && c->witness.removed[i] && c->witness.listed &&
+	       !pod->has_spec && pod->phase == STOCK_NO_STATE && !pod->spoilt;
+}
+
+static unsigned pick_submits(struct campaign *c, uint32_t pods[BATCH])
+{
+	unsigned count = 0, again = 0;
+
+	while (count < BATCH && c->next_pod < c->scene.pods) {
+		c->pod[c->next_pod].submitted = true;
+		pods[count++] = c->next_pod++;
+	}
+	for (uint32_t i = 0; i < c->scene.pods && again < BATCH / 3 && count < BATCH;
+	     i++) {
+		if (!is_free(c, i) || campaign_below(c, 2) == 0)
+			continue;
+		c->witness.removed[i] = false;
+		c->pod[i].what.life++;
+		pods[count++] = i;
+		again++;
+	}
+	/* What is there already: nothing changes. */
+	for (unsigned k = 0; k < FEW && count < BATCH && c->next_pod > 0; k++) {
+		uint32_t i = (uint32_t)campaign_below(c, c->next_pod);
+		bool twice = c->witness.removed[i];
+
+		for (unsigned n = 0; n < count; n++)
+			twice = twice || pods[n] == i;
+		if (!twice)
+			pods[count++] = i;
+	}
+	return count;
+}
+
+/* Half of them are there when things begin to happen, the others come meanwhile. */
+bool wants_first(struct campaign *c)
+{
+	static uint32_t pods[FIRST_MAX];
+	char path[JOB_PATH_SIZE];
+	const char *const args[] = {"submit", "-f", path, NULL};
+	struct job job = {0};
+
+	while (c->next_pod < c->scene.pods / 2 && c->next_pod < FIRST_MAX) {
+		c->pod[c->next_pod].submitted = true;
+		pods[c->next_pod] = c->next_pod;
+		c->next_pod++;
+	}
+	wants_pods_file(c, pods, c->next_pod, path);
+	return site_command(&c->site, &job, args, 2 * COMMAND_MS) &&
+	       site_wait(&c->site, &job) == 0;
+}
+
+bool wants_submit(struct campaign *c, struct job *job)
+{
+	uint32_t pods[BATCH];
+	unsigned count = pick_submits(c, pods);
+	char path[JOB_PATH_SIZE];
+	const char *const args[] = {"submit", "-f", path, NULL};
+
+	if (count == 0)
+		return false;
+	wants_pods_file(c, pods, count, path);
+	return site_command(&c->site, job, args, COMMAND_MS);
+}
+
+/* Some that are there. */
+static unsigned pick(struct campaign *c, uint32_t pods[FEW])
+{
+	unsigned count = 0, want = 1 + (unsigned)campaign_below(c, FEW);
+
+	for (unsigned tries = 0; tries < 4 * FEW && count < want && c->next_pod > 0;
+	     tries++) {
+		uint32_t i = (uint32_t)campaign_below(c, c->next_pod);
+		bool twice = !c->witness.world.stock->pod[i].has_spec;
+
+		for (unsigned k = 0; k < count; k++)
+			twice = twice || pods[k] == i;
+		if (!twice)
+			pods[count++] = i;
+	}
+	return count;
+}
+
+static bool ask(struct campaign *c, struct job *job, const char *verb,
+                const uint32_t *pods, unsigned count, bool force)
+{
+	char name[FEW][2 * SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
+	const char *args[FEW + 8] = {verb, "pod"};
+	unsigned n = 2;
+
+	for (unsigned k = 0; k < count; k++) {
+		scene_pod_space(pods[k], space);
+		(void)snprintf(name[k], sizeof name[k], "%s/p-%u", space, pods[k]);
+		args[n++] = name[k];
+	}
+	args[n++] = "--yes";
+	args[n++] = "--ignore-not-found";
+	if (strcmp(verb, "delete") == 0)
+		args[n++] = "--wait=false";
+	if (force)
+		args[n++] = "--force";
+	return count > 0 && site_command(&c->site, job, args, COMMAND_MS);
+}
+
+bool wants_remove(struct campaign *c, struct job *job, bool force)
+{
+	uint32_t pods[FEW];
+	unsigned count = pick(c, pods);
+
+	for (unsigned k = 0; k < count; k++)
+		c->witness.removed[pods[k]] = true;
+	return ask(c, job, "delete", pods, count, force);
+}
+
+bool wants_evict(struct campaign *c, struct job *job, bool force)
+{
+	uint32_t pods[FEW];
+	unsigned count = pick(c, pods);
+
+	return ask(c, job, "evict", pods, count, force);
+}
