@@ -4,39 +4,30 @@
  *	takeover_s    from kill -9 of a process to its last partition owned again
  *	drain_gap_ms  the longest that a partition had no owner while a shard was drained
  *	join_moves    partitions that moved when a ninth shard came
+ *	flow_s        from kill -9 of a process under load until pods of each partition
+ *	              that it owned, submitted after the kill, are bound again
  *
  * Gaps are between the arrivals of two news at one watcher, so they hold a commit and
  * the way of both. What is measured is decided by the lease's TTL in the first case,
  * so it stands in the case.
  */
+#include "bench/takeover/takeover.h"
+
 #include <signal.h>
 #include <stdio.h>
 
-#include "bench/common/options.h"
-#include "bench/common/report.h"
-#include "bench/live/live.h"
 #include "coord/config/config_edit.h"
-#include "coord/daemon/crew.h"
 #include "store/base/clock.h"
 #include "store/base/timers.h"
 
 enum {
-	PROCESSES = 3,
-	SHARDS = 8,
-	WAIT_MAX_MS = 120000,
+	PROCESSES = TAKEOVER_PROCESSES,
+	SHARDS = TAKEOVER_SHARDS,
+	WAIT_MAX_MS = TAKEOVER_WAIT_MAX_MS,
 };
 
-static const char *const names[PROCESSES + 1] = {"a", "b", "c", "d"};
+const char *const takeover_names[PROCESSES + 1] = {"a", "b", "c", "d"};
 static const unsigned shards_of[PROCESSES + 1] = {3, 3, 2, 1};
-
-struct takeover {
-	uint32_t partitions, ttl_s, rounds;
-	uint32_t rest_ms; /* without a move: settled */
-	const char *dir;
-	struct live live;
-	struct crew_view view;
-	struct crew_process process[PROCESSES + 1];
-};
 
 static void fields_of(const struct takeover *t, struct bench_fields *fields)
 {
@@ -45,8 +36,8 @@ static void fields_of(const struct takeover *t, struct bench_fields *fields)
 	            SHARDS, PROCESSES, t->partitions, t->ttl_s);
 }
 
-static void emit(const struct takeover *t, const char *op, const char *metric,
-                 double value, const char *unit)
+void takeover_emit(const struct takeover *t, const char *op, const char *metric,
+                   double value, const char *unit)
 {
 	struct bench_fields fields = {.len = 0};
 
@@ -99,7 +90,7 @@ static bool all_active(const struct takeover *t)
 		for (unsigned k = 0; t->process[i].pid != 0 && k < shards_of[i]; k++) {
 			const char *record;
 
-			(void)snprintf(id, sizeof id, "%s-%u", names[i], k);
+			(void)snprintf(id, sizeof id, "%s-%u", takeover_names[i], k);
 			record = crew_record(&t->view, id);
 			if (record == NULL || crew_owns(&t->view, id) == 0 ||
 			    strstr(record, "\"state\":\"active\"") == NULL)
@@ -109,7 +100,7 @@ static bool all_active(const struct takeover *t)
 }
 
 /* And nothing has moved for a while. */
-static void settle(struct takeover *t)
+void takeover_settle(struct takeover *t)
 {
 	unsigned moves;
 
@@ -120,13 +111,13 @@ static void settle(struct takeover *t)
 	} while (t->view.moves != moves || !all_active(t));
 }
 
-static void start(struct takeover *t, unsigned which)
+void takeover_start(struct takeover *t, unsigned which)
 {
 	char log[CREW_PATH_SIZE], shards[16], ttl[16], partitions[16];
 	const char *const args[] = {"--etcd",
 	                            etcd_launch_endpoints(t->live.launch),
 	                            "--name",
-	                            names[which],
+	                            takeover_names[which],
 	                            "--shards",
 	                            shards,
 	                            "--ttl",
@@ -137,7 +128,7 @@ static void start(struct takeover *t, unsigned which)
 	struct pl_err err = {0};
 
 	(void)snprintf(log, sizeof log, "%s/placetd-%s.log",
-	               etcd_launch_dir(t->live.launch), names[which]);
+	               etcd_launch_dir(t->live.launch), takeover_names[which]);
 	(void)snprintf(shards, sizeof shards, "%u", shards_of[which]);
 	(void)snprintf(ttl, sizeof ttl, "%us", t->ttl_s);
 	(void)snprintf(partitions, sizeof partitions, "%u", t->partitions);
@@ -152,20 +143,21 @@ static void kill_one(struct takeover *t, unsigned which)
 	uint64_t since;
 	unsigned lost;
 
-	settle(t);
-	lost = crew_owns_with(&t->view, names[which]);
+	takeover_settle(t);
+	lost = crew_owns_with(&t->view, takeover_names[which]);
 	since = pl_clock_ns();
 	crew_signal(&t->process[which], SIGKILL);
 	(void)crew_wait(&t->process[which]);
 	/* Until its lease is gone they are still written as its own. */
-	while (crew_owns_with(&t->view, names[which]) != 0 || !all_owned(t)) {
+	while (crew_owns_with(&t->view, takeover_names[which]) != 0 || !all_owned(t)) {
 		if (pl_clock_ns() - since > (uint64_t)WAIT_MAX_MS * 1000000)
 			bench_check(PL_TIMEOUT, NULL, "take-over");
 		(void)uv_run(&t->live.loop, UV_RUN_ONCE);
 	}
-	emit(t, "kill", "takeover_s", (double)(pl_clock_ns() - since) / 1e9, "s");
-	emit(t, "kill", "partitions_lost", lost, "partitions");
-	start(t, which);
+	takeover_emit(t, "kill", "takeover_s", (double)(pl_clock_ns() - since) / 1e9,
+	              "s");
+	takeover_emit(t, "kill", "partitions_lost", lost, "partitions");
+	takeover_start(t, which);
 }
 
 static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
@@ -202,27 +194,28 @@ static void drain_one(struct takeover *t)
 	unsigned had;
 	uint64_t since;
 
-	settle(t);
+	takeover_settle(t);
 	crew_view_reset(&t->view);
 	had = crew_owns(&t->view, "b-0");
 	since = pl_clock_ns();
 	configure(t, "{\"drain\":[\"b-0\"]}");
 	wait_for(t, b0_has_none, "drain");
-	emit(t, "drain", "drain_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
-	emit(t, "drain", "drain_s", (double)(pl_clock_ns() - since) / 1e9, "s");
-	emit(t, "drain", "drain_moves", had, "partitions");
+	takeover_emit(t, "drain", "drain_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
+	takeover_emit(t, "drain", "drain_s", (double)(pl_clock_ns() - since) / 1e9, "s");
+	takeover_emit(t, "drain", "drain_moves", had, "partitions");
 	configure(t, "{\"drain\":[]}");
 }
 
 static void join_one(struct takeover *t)
 {
-	settle(t);
+	takeover_settle(t);
 	crew_view_reset(&t->view);
-	start(t, PROCESSES);
-	settle(t);
-	emit(t, "join", "join_moves", t->view.moves, "partitions");
-	emit(t, "join", "join_fair", (double)t->partitions / (SHARDS + 1), "partitions");
-	emit(t, "join", "join_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
+	takeover_start(t, PROCESSES);
+	takeover_settle(t);
+	takeover_emit(t, "join", "join_moves", t->view.moves, "partitions");
+	takeover_emit(t, "join", "join_fair", (double)t->partitions / (SHARDS + 1),
+	              "partitions");
+	takeover_emit(t, "join", "join_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
 	crew_signal(&t->process[PROCESSES], SIGTERM);
 	if (crew_wait(&t->process[PROCESSES]) != 0)
 		bench_check(PL_IO, NULL, "graceful stop");
@@ -241,7 +234,7 @@ static void up(struct takeover *t)
 	bench_check(crew_view_open(&t->view, t->live.kv, t->partitions, &err), &err,
 	            "watch");
 	for (unsigned i = 0; i < PROCESSES; i++)
-		start(t, i);
+		takeover_start(t, i);
 }
 
 static void down(struct takeover *t)
@@ -256,8 +249,12 @@ static void down(struct takeover *t)
 
 int main(int argc, char **argv)
 {
-	static struct takeover t = {
-		.partitions = 256, .ttl_s = 5, .rounds = 3, .rest_ms = 3000};
+	static struct takeover t = {.partitions = 256,
+	                            .ttl_s = 5,
+	                            .rounds = 3,
+	                            .rest_ms = 3000,
+	                            .nodes = 1000,
+	                            .pods = 4000};
 	const struct bench_option options[] = {
 		{"ttl", BENCH_COUNT, &t.ttl_s, "SECONDS", "of the leases", .low = 2,
 	         .high = 600},
@@ -266,6 +263,11 @@ int main(int argc, char **argv)
 		{"rounds", BENCH_COUNT, &t.rounds, NULL, "of kills and drains", .low = 1},
 		{"rest", BENCH_COUNT, &t.rest_ms, "MS",
 	         "settled: nothing has moved for so long", .low = 1},
+		{"nodes", BENCH_COUNT, &t.nodes, NULL, "of the load", .low = 100,
+	         .high = 1000000},
+		{"pods", BENCH_COUNT, &t.pods, NULL,
+	         "of the load, each time that one is killed", .low = 100,
+	         .high = 1000000},
 		{"dir", BENCH_TEXT, &t.dir, "DIR",
 	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
 	};
@@ -273,7 +275,8 @@ int main(int argc, char **argv)
 		.name = "takeover",
 		.about =
 			"8 shards in 3 processes over an etcd of their own: how long their partitions are\n"
-			"without an owner when a process is killed, a shard drained, a ninth one comes.\n",
+			"without an owner when a process is killed, a shard drained, a ninth one comes;\n"
+			"and how long until the pods of a killed one flow again.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
 	};
@@ -285,6 +288,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < t.rounds; i++)
 		drain_one(&t);
 	join_one(&t);
+	takeover_flow(&t);
 	down(&t);
 	return BENCH_OK;
 }

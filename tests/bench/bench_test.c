@@ -224,9 +224,10 @@ T_CASE_SECONDS(restart, BENCH_SECONDS)
 T_CASE_SECONDS(takeover, BENCH_SECONDS)
 {
 	RUN("takeover", "--ttl", "2", "--partitions", "128", "--rounds", "1", "--rest",
-	    "200");
+	    "200", "--nodes", "100", "--pods", "400");
 	T_EQ(status, 0);
 	HAS("\"op\":\"kill\"", "takeover_s", "partitions_lost");
+	HAS("\"op\":\"flow\"", "flow_s", "flow_all_s", "fsck_violations");
 	HAS("\"op\":\"drain\"", "drain_gap_ms");
 	HAS("\"op\":\"join\"", "join_moves");
 }
