@@ -40,13 +40,15 @@
 	  "an alloc or Node deleted or garbled by hand; fsck --repair")                 \
 	X(SPOIL_POD, STORE, "spoil-pod",                                                \
 	  "a state or spec deleted or garbled by hand; fsck --repair")                  \
+	X(SPOIL_RULES, STORE, "spoil-rules",                                            \
+	  "a lock or a registry deleted or garbled by hand")                            \
 	X(SUBMIT, PEOPLE, "submit",                                                     \
 	  "placet submit: new pods, some that are there, some again")                   \
 	X(REMOVE, PEOPLE, "delete", "placet delete pod")                                \
 	X(FORCE, PEOPLE, "delete-force", "placet delete pod --force")                   \
 	X(EVICT, PEOPLE, "evict", "placet evict pod")                                   \
 	X(CHANGE, PEOPLE, "shrink",                                                     \
-	  "a node smaller than what is on it, or tainted; then as before")              \
+	  "a node smaller, tainted, closed (NoExecute); then as before")                \
 	X(CORDON, PEOPLE, "cordon", "placet nodes cordon, then uncordon")               \
 	X(DRAIN, PEOPLE, "drain", "placet nodes drain, then uncordon")                  \
 	X(DELETE_NODE, PEOPLE, "delete-node",                                           \

@@ -87,6 +87,8 @@ bool act_begin_store(struct campaign *c, struct act *act, uint64_t now_ms)
 		act->until_ms = now_ms;
 	} else if (act->what == ACT_SPOIL_NODE) {
 		hands_spoil_node(c);
+	} else if (act->what == ACT_SPOIL_RULES) {
+		hands_spoil_rules(c);
 	} else {
 		hands_spoil_pod(c);
 	}
@@ -107,6 +109,7 @@ void act_end_store(struct campaign *c, struct act *act)
 		hands_empty(c);
 	if (act->what == ACT_RESTORE)
 		restore(c);
-	if (act->what == ACT_SPOIL_NODE || act->what == ACT_SPOIL_POD)
+	if (act->what == ACT_SPOIL_NODE || act->what == ACT_SPOIL_POD ||
+	    act->what == ACT_SPOIL_RULES)
 		(void)site_command(&c->site, &act->job, fsck, COMMAND_MS);
 }

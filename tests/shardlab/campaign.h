@@ -48,7 +48,7 @@ bool wants_first(struct campaign *c);
 bool wants_submit(struct campaign *c, struct job *job);
 bool wants_remove(struct campaign *c, struct job *job, bool force);
 bool wants_evict(struct campaign *c, struct job *job, bool force);
-/* The node is made smaller, or tainted; or as it was. */
+/* The node is made smaller, tainted, or closed for maintenance; or as it was. */
 bool wants_change(struct campaign *c, struct job *job, uint32_t node);
 bool wants_node_back(struct campaign *c, struct job *job, uint32_t node);
 /* "c0/n-4" */
@@ -58,6 +58,7 @@ void wants_node_name(const struct campaign *c, uint32_t node, char out[2 * SITE_
 
 void hands_spoil_node(struct campaign *c);
 void hands_spoil_pod(struct campaign *c);
+void hands_spoil_rules(struct campaign *c);
 /* What only they know: specs, Nodes. */
 void hands_put_right(struct campaign *c);
 void hands_fill(struct campaign *c);

@@ -109,6 +109,43 @@ void hands_spoil_pod(struct campaign *c)
 	spoil(c, pod_key(c, pod, state ? KEYS_STATE : KEYS_SPEC, &key));
 }
 
+struct pick {
+	struct campaign *c;
+	struct keys_text key;
+	bool done, found;
+};
+
+static void on_rules(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct pick *pick = ctx;
+	struct keys_id id;
+	uint64_t i;
+
+	pick->done = true;
+	if (err != NULL || result->get.count == 0)
+		return;
+	i = campaign_below(pick->c, result->get.count);
+	pick->found = keys_parse(result->get.records[i].key, &id, NULL) == PL_OK &&
+	              keys_build(&id, &pick->key, NULL) == PL_OK;
+	if (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL)
+		witness_spoil_rules(&pick->c->witness);
+}
+
+/* A lock, or which rules there are. */
+void hands_spoil_rules(struct campaign *c)
+{
+	struct kv_get get = {.keys = kv_prefix(PL_SPAN_LIT("/groups/")),
+	                     .keys_only = true};
+	struct pick pick = {.c = c};
+
+	if (kv_get(c->site.kv, &get, SITE_CALL_MS, on_rules, &pick, NULL, NULL) != PL_OK)
+		return;
+	while (!pick.done)
+		(void)uv_run(&c->site.loop, UV_RUN_ONCE);
+	if (pick.found)
+		spoil(c, keys_span(&pick.key));
+}
+
 static void right_pod(struct campaign *c, uint32_t i)
 {
 	const struct stock_pod *pod = &c->witness.world.stock->pod[i];

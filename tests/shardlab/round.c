@@ -78,8 +78,7 @@ static void add_up(struct round *r)
 		totals->act[i] += c->count[i];
 		totals->done[i] += c->done[i];
 	}
-	for (unsigned i = 0; i < SCENE_KINDS && i + COVER_BOUND_BASIC <= COVER_BOUND_HIGH;
-	     i++)
+	for (unsigned i = 0; i < SCENE_NEVER; i++)
 		totals->kind[i] += c->witness.world.cover.count[COVER_BOUND_BASIC + i];
 	totals->revisions += c->witness.revisions;
 	totals->judged += c->witness.judged;

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "store/base/clock.h"
 #include "tests/shardlab/campaign.h"
 
 enum { BATCH = 36, FEW = 4, COMMAND_MS = 15000, ALL_NODES = 4096, FIRST_MAX = 10000 };
@@ -56,6 +57,24 @@ static bool apply(struct campaign *c, struct job *job, const char *cluster,
 	return site_command(&c->site, job, args, 2 * COMMAND_MS);
 }
 
+/* For maintenance: who does not bear that has to go. */
+static void close_node(struct campaign *c, uint32_t node)
+{
+	c->node[node].closed = true;
+	c->node[node].closed_ms = campaign_below(c, 2) == 0 ? 0 : pl_clock_wall_ms();
+}
+
+/* Some stay closed in the end, too. */
+static void first_node(struct campaign *c, uint32_t node, bool in_the_end)
+{
+	uint32_t version = c->node[node].version + 1;
+
+	c->node[node] = scene_node_first(&c->scene, node);
+	c->node[node].version = version;
+	if (in_the_end && node < c->scene.nodes && scene_stays_closed(node))
+		close_node(c, node);
+}
+
 bool wants_all_nodes(struct campaign *c, bool extra)
 {
 	static uint32_t nodes[ALL_NODES];
@@ -69,13 +88,10 @@ bool wants_all_nodes(struct campaign *c, bool extra)
 
 		(void)snprintf(want, sizeof want, "c%u", k);
 		for (uint32_t i = 0; i < all && count < ALL_NODES; i++) {
-			uint32_t version = c->node[i].version + 1;
-
 			scene_node_cluster(&c->scene, i, cluster);
 			if (strcmp(cluster, want) != 0)
 				continue;
-			c->node[i] = scene_node_first(&c->scene, i);
-			c->node[i].version = version;
+			first_node(c, i, extra);
 			nodes[count++] = i;
 		}
 		good = apply(c, &job, want, nodes, count) &&
@@ -97,12 +113,15 @@ bool wants_change(struct campaign *c, struct job *job, uint32_t node)
 {
 	struct scene_node *what = &c->node[node];
 
-	switch (campaign_below(c, 3)) {
+	switch (campaign_below(c, 4)) {
 	case 0:
 		what->cpu_milli = 500 * (1 + (int64_t)campaign_below(c, 3));
 		break;
 	case 1:
 		what->pods = 1 + (int64_t)campaign_below(c, 2);
+		break;
+	case 2:
+		close_node(c, node);
 		break;
 	default:
 		what->tainted = !what->tainted;

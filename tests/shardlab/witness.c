@@ -9,7 +9,8 @@
 
 enum { LIST_MS = 20000 };
 
-static const struct check *const checks[] = {&check_place, &check_room, &check_rules};
+static const struct check *const checks[] = {&check_place, &check_room, &check_rules,
+                                             &check_ends};
 enum { CHECKS = sizeof checks / sizeof checks[0] };
 
 static void follow(struct witness *witness);
@@ -224,8 +225,10 @@ static void on_list(void *ctx, const struct kv_result *result, const struct pl_e
 	memset(witness->world.truth.owner, 0,
 	       witness->opts.partitions * sizeof *witness->world.truth.owner);
 	stock_reset(stock);
+	witness->world.truth.listing = true;
 	for (size_t i = 0; i < result->get.count; i++)
 		see_event(witness, &(struct kv_event){.record = result->get.records[i]});
+	witness->world.truth.listing = false;
 	stock_end(stock);
 	witness->revision = result->header.revision;
 	witness->listed = true;
@@ -258,6 +261,9 @@ void witness_open(struct witness *witness, const struct witness_opts *opts)
 	world->ctx = witness;
 	world->plan.scene = *opts->scene;
 	world->plan.partitions = opts->partitions;
+	world->plan.wall_max_ms = 1; /* whatever clocks say */
+	world->wall_ms = (uint64_t)pl_clock_wall_ms();
+	pl_list_init(&world->procs);
 	world->story =
 		(struct story){.out = opts->story, .now_ms = &world->agenda.now_ms};
 	world->stock = stock_new(world, opts->scene);
@@ -321,10 +327,16 @@ void witness_spoil_pod(struct witness *witness, uint32_t pod)
 			stock->node[i].spoilt = true;
 }
 
+void witness_spoil_rules(struct witness *witness)
+{
+	witness->world.stock->rules_spoilt = true;
+}
+
 void witness_unspoil(struct witness *witness)
 {
 	struct stock *stock = witness->world.stock;
 
+	stock->rules_spoilt = false;
 	for (uint32_t i = 0; i < stock->nodes; i++)
 		stock->node[i].spoilt = false;
 	for (uint32_t i = 0; i < stock->pods; i++)
@@ -344,6 +356,20 @@ static bool is_small_gang(const struct stock *stock, uint32_t i)
 	return count < SCENE_GANG_MIN;
 }
 
+/* It is where it may not be any more. */
+static bool overstays(const struct witness *witness, uint32_t i)
+{
+	const struct stock_pod *pod = &witness->world.stock->pod[i];
+	const struct stock_node *node = &witness->world.stock->node[pod->node];
+	uint64_t bears_s = scene_bears_s(i), from_ms = node->closed_ms;
+
+	if (!node->what.closed || bears_s == SCENE_FOR_EVER)
+		return false;
+	if (pod->since_ms > from_ms)
+		from_ms = pod->since_ms;
+	return pl_clock_ms() - witness->start_ms - from_ms > bears_s * 1000;
+}
+
 /* Who was removed is gone; who is wanted has, or had, its place, or is told why not. */
 static bool is_served(const struct witness *witness, uint32_t i)
 {
@@ -357,6 +383,7 @@ static bool is_served(const struct witness *witness, uint32_t i)
 		return false;
 	switch (pod->phase) {
 	case STOCK_BOUND:
+		return pod->node != STOCK_NONE && !overstays(witness, i);
 	case STOCK_SUCCEEDED:
 	case STOCK_FAILED:
 		return true;

@@ -1,9 +1,9 @@
 /*
  * Who sees every revision of the store and judges it: by the judges of the simulator
- * (tests/sim/check_place.c, check_room.c, check_rules.c), which read values with code of
- * their own. Whose a transaction was is told from what it writes: a hand of ours marks
- * its own (WITNESS_HAND), whoever brings nodes and pods is known by what he brings, the
- * rest is the shards'.
+ * (tests/sim/check_place.c, check_room.c, check_rules.c, check_ends.c), which read values
+ * with code of their own. Whose a transaction was is told from what it writes: a hand of
+ * ours marks its own (WITNESS_HAND), whoever brings nodes and pods is known by what he
+ * brings, the rest is the shards'.
  *
  * What a hand spoils is marked, and nothing is expected of it until witness_unspoil. When
  * the watch loses its place (a restored store, a compaction) everything is read anew and
@@ -54,6 +54,8 @@ void witness_free(struct witness *witness);
 
 void witness_spoil_node(struct witness *witness, uint32_t node);
 void witness_spoil_pod(struct witness *witness, uint32_t pod);
+/* Somebody took away which rules there are. */
+void witness_spoil_rules(struct witness *witness);
 /* From now on nothing is excused. */
 void witness_unspoil(struct witness *witness);
 

@@ -91,7 +91,7 @@ static bool is_apart(struct world *world)
 		least = proc->wall_ms < least ? proc->wall_ms : least;
 		most = proc->wall_ms > most ? proc->wall_ms : most;
 	}
-	return most - least >= APART_MS;
+	return most > least && most - least >= APART_MS;
 }
 
 static void see(struct world *world, void *me, const struct obs *obs)
