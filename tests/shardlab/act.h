@@ -82,6 +82,7 @@ struct act {
 	bool busy;
 	enum act_what what;
 	unsigned target; /* a process, a member */
+	bool young;      /* it may not listen to signals yet */
 	uint32_t node;
 	uint64_t until_ms; /* when it is undone */
 	bool undoing;

@@ -146,7 +146,8 @@ void site_daemon_start(struct site *site, unsigned i)
 	               site->opts.skew == NULL ? "" : site->opts.skew);
 	(void)snprintf(skew, sizeof skew, "SKEW_FILE=%s/skew-%s", site_dir(site),
 	               daemon->name);
-	daemon->down = daemon->stopped = daemon->asked = false;
+	daemon->down = daemon->asked = false;
+	daemon->since_ms = pl_clock_ms();
 	if (!job_start(&daemon->job, log, argv, env))
 		fail(site, "start", "placetd can not be started");
 }

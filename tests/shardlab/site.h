@@ -31,8 +31,9 @@ struct site_daemon {
 	struct cutter *wire;
 	struct site_skew *skew; /* shared with the process */
 	char name[SITE_WORD];
-	bool down, stopped; /* on purpose */
-	bool asked;         /* to end */
+	uint64_t since_ms; /* it runs */
+	bool down;         /* on purpose */
+	bool asked;        /* to end */
 };
 
 struct site_opts {
