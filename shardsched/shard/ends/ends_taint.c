@@ -32,6 +32,15 @@ static void forgive(struct sched *sched, struct sched_node *node)
 	}
 }
 
+/* Who has been found by the old ones may stay by the new. */
+void taints_anew(struct sched *sched, struct sched_node *node)
+{
+	if (pl_list_empty(&node->tainted))
+		return;
+	forgive(sched, node);
+	sched->taints_ms = 0;
+}
+
 void taints_settle(struct sched *sched, struct sched_node *node)
 {
 	bool is = node->node.name != 0 && node_is_home(sched, node) &&

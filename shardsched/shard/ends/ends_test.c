@@ -568,6 +568,24 @@ T_CASE(a_taint_is_first_seen_when_it_is_looked_at)
 	down();
 }
 
+/* It was found, waits at the node while the store does not answer, and may stay now. */
+T_CASE(a_taint_that_is_said_anew_is_looked_at_anew)
+{
+	up_tainted();
+	tainted_node(GONE ",\"timeAdded\":\"2020-01-01T00:00:00Z\"}");
+	rig_deliver_all(&rig);
+	rig.now_ms += 3000;
+	rig_run(&rig);
+	T_STR(phase_of("c"), "Bound");
+	tainted_node(GONE ",\"timeAdded\":\"2031-01-01T00:00:00Z\"}");
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
 /* The pods' own partition is another shard's. */
 T_CASE(pods_of_others_leave_a_tainted_node)
 {

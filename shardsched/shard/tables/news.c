@@ -6,6 +6,7 @@
 #include "shardsched/ledger/home.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
 
@@ -53,6 +54,8 @@ static void node_is(struct sched *sched, struct sched_node *node, struct node *i
 	struct pl_err err = {0};
 
 	node->node = *is;
+	if (was.taints != is->taints || was.tainted_ms != is->tainted_ms)
+		taints_anew(sched, node);
 	if (!is_same_node(&was, is)) {
 		node_give_back(sched, node);
 		if (node->slot != SNAPSHOT_NONE && is->name != 0) {
