@@ -4,7 +4,9 @@
  *
  *	deployment    replicas that share a class
  *	statefulset   they differ in labels that stand beside the class
- *	claims        each names a claim of its own, and so has a class of its own
+ *	claims        and each has a claim that is named after it, so a class of its own
+ *in the queue apart         each names a claim by a name of its own, and so has a class
+ *of its own
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@ struct pending {
 	struct queue_pod queued;
 };
 
-static const char *const profiles[] = {"deployment", "statefulset", "claims"};
+static const char *const profiles[] = {"deployment", "statefulset", "claims", "apart"};
 
 static bool is(const char *profile, const char *of)
 {
@@ -50,11 +52,12 @@ static void pod_json(const char *profile, unsigned i, char out[JSON_SIZE])
 		               ",\"statefulset.kubernetes.io/pod-name\":\"%s\","
 		               "\"apps.kubernetes.io/pod-index\":\"%u\"",
 		               name, i);
-	if (is(profile, "claims"))
+	if (is(profile, "claims") || is(profile, "apart"))
 		(void)snprintf(volumes, sizeof volumes,
 		               "\"volumes\":[{\"name\":\"data\","
-		               "\"persistentVolumeClaim\":{\"claimName\":\"data-%s\"}}],",
-		               name);
+		               "\"persistentVolumeClaim\":{\"claimName\":\"%s-%s\"}}],",
+		               is(profile, "claims") ? "data" : "of",
+		               is(profile, "claims") ? name : name + 1);
 	(void)snprintf(
 		out, JSON_SIZE,
 		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"bench\",\"uid\":"
@@ -97,6 +100,8 @@ static void run(const char *profile)
 		pl_arena_reset(&arena);
 	}
 	classes = (double)model.intern[MODEL_SPECS].count / PODS;
+	if ((pending[0].pod.spec->flags & SPEC_BY_NAME) != 0)
+		classes += 1;
 	emit("pending", profile, PODS,
 	     (double)(scene_heap() - before) / PODS + (double)sizeof *pending +
 	             classes * (double)sizeof(struct queue_class));

@@ -53,7 +53,7 @@ static void add_volumes(struct text *text)
 {
 	add(text, "'volumes':[");
 	for (unsigned i = 0; chance(45) && i < 2; i++)
-		add(text, "{'name':'a%u','persistentVolumeClaim':{'claimName':'c%u'}},",
+		add(text, "{'name':'a%u','persistentVolumeClaim':{'claimName':'c-p%u'}},",
 		    i, below(CLAIMS));
 	if (chance(20))
 		add(text, "{'name':'e','awsElasticBlockStore':{'volumeID':'d%u'}},",

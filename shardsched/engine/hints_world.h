@@ -229,7 +229,7 @@ static void put_pod(unsigned n)
 	}
 	add(&text, ",'volumes':[");
 	if (pod->claim != NONE)
-		add(&text, "{'name':'a','persistentVolumeClaim':{'claimName':'c%u'}},",
+		add(&text, "{'name':'a','persistentVolumeClaim':{'claimName':'c-p%u'}},",
 		    pod->claim);
 	add(&text, "{'name':'b',");
 	if (pod->disk != NONE)
@@ -317,28 +317,24 @@ static void change_pod(unsigned n)
 
 static void change_claim(unsigned n)
 {
-	bool there = string("s") != 0 &&
-	             catalog_find_claim(&engine_snapshot(rig.engine)->catalog,
-	                                (struct catalog_key){string("s"),
-	                                                     string(n == 0   ? "c0"
-	                                                            : n == 1 ? "c1"
-	                                                            : n == 2 ? "c2"
-	                                                                     : "c3"),
-	                                                     0}) != NULL;
 	struct text text = {0};
 	char name[8];
-	bool bound = chance(50);
+	bool bound = chance(50), there;
 
-	(void)snprintf(name, sizeof name, "c%u", n);
+	(void)snprintf(name, sizeof name, "c-p%u", n);
+	there = string("s") != 0 &&
+	        catalog_find_claim(&engine_snapshot(rig.engine)->catalog,
+	                           (struct catalog_key){string("s"), string(name), 0}) !=
+	                NULL;
 	if (there && chance(35)) {
 		uint32_t id = string(name);
 
-		T_TRUE(drop(ENGINE_CLAIM, "s", "c", n));
+		T_TRUE(drop(ENGINE_CLAIM, "s", "c-p", n));
 		tell(QUEUE_EV_PVC_CHANGED, id, string("s"));
 		return;
 	}
 	add(&text,
-	    "{'metadata':{'namespace':'s','name':'c%u','uid':'u%u','annotations':{%s%s}"
+	    "{'metadata':{'namespace':'s','name':'c-p%u','uid':'u%u','annotations':{%s%s}"
 	    "%s},'spec':{'storageClassName':'k%u','accessModes':['%s'],'resources':{"
 	    "'requests':{'storage':'%u'}}",
 	    n, n, bound ? "'pv.kubernetes.io/bind-completed':'yes'" : "",
@@ -382,7 +378,7 @@ static void change_volume(unsigned n)
 		    "'%u']}]}]}},",
 		    below(3));
 	if (chance(30))
-		add(&text, "'claimRef':{'namespace':'s','name':'c%u','uid':'u%u'},",
+		add(&text, "'claimRef':{'namespace':'s','name':'c-p%u','uid':'u%u'},",
 		    below(CLAIMS), below(CLAIMS));
 	add(&text,
 	    "'storageClassName':'k%u','accessModes':['ReadWriteOnce','ReadWriteOncePod'],"

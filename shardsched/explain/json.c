@@ -67,9 +67,11 @@ static void put_reason(const struct explain *explain, struct pl_json_out *out,
 	pl_buf_init(&buf, NAME_MAX_BYTES);
 	put_printed(out, "message", &buf,
 	            reason_print(&explain->model->strings, reason, &buf));
+	pl_buf_init(&buf, NAME_MAX_BYTES);
 	if (reason->subject != 0)
-		put_text(explain, out, "subject", reason->subject);
-	if (reason->value != 0)
+		put_printed(out, "subject", &buf,
+		            reason_print_subject(&explain->model->strings, reason, &buf));
+	if (reason->value != 0 && !reason_is_of_own(reason))
 		put_text(explain, out, "value", reason->value);
 	if (reason->code == REASON_TAINT)
 		put_str(out, "effect",

@@ -103,36 +103,36 @@ static inline enum verdict_code fake_pre_filter(unsigned n,
 	return fake[n].pre_filter;
 }
 
-#define FAKE_FUNCTIONS(n)                                                              \
-	static void why_##n(const struct plugin_call *call, uint32_t slot,             \
-	                    struct verdict *say)                                       \
-	{                                                                              \
-		fake_why(n, call, slot, say);                                          \
-	}                                                                              \
-	static void score_##n(const struct plugin_call *call, struct node_span span,   \
-	                      int64_t *score)                                          \
-	{                                                                              \
-		(void)call;                                                            \
-		fake_scores(n, span, score);                                           \
-	}                                                                              \
-	static enum verdict_code pre_filter_##n(const struct plugin_call *call,        \
-	                                        struct plugin_narrow *narrow,          \
-	                                        struct verdict *say)                   \
-	{                                                                              \
-		return fake_pre_filter(n, call, narrow, say);                          \
-	}                                                                              \
-	static enum verdict_code pre_score_##n(const struct plugin_call *call,         \
-	                                       struct pl_bitset set,                   \
-	                                       struct verdict *say)                    \
-	{                                                                              \
-		(void)call, (void)set, (void)say;                                      \
-		return fake[n].pre_score;                                              \
-	}                                                                              \
-	static void moved_##n(const struct plugin_call *call, uint32_t slot,           \
-	                      const struct spec_view *view, uint32_t flags, int delta) \
-	{                                                                              \
-		(void)call, (void)slot, (void)view, (void)flags;                       \
-		fake[n].moved += delta;                                                \
+#define FAKE_FUNCTIONS(n)                                                               \
+	static void why_##n(const struct plugin_call *call, uint32_t slot,              \
+	                    struct verdict *say)                                        \
+	{                                                                               \
+		fake_why(n, call, slot, say);                                           \
+	}                                                                               \
+	static void score_##n(const struct plugin_call *call, struct node_span span,    \
+	                      int64_t *score)                                           \
+	{                                                                               \
+		(void)call;                                                             \
+		fake_scores(n, span, score);                                            \
+	}                                                                               \
+	static enum verdict_code pre_filter_##n(const struct plugin_call *call,         \
+	                                        struct plugin_narrow *narrow,           \
+	                                        struct verdict *say)                    \
+	{                                                                               \
+		return fake_pre_filter(n, call, narrow, say);                           \
+	}                                                                               \
+	static enum verdict_code pre_score_##n(const struct plugin_call *call,          \
+	                                       struct pl_bitset set,                    \
+	                                       struct verdict *say)                     \
+	{                                                                               \
+		(void)call, (void)set, (void)say;                                       \
+		return fake[n].pre_score;                                               \
+	}                                                                               \
+	static void moved_##n(const struct plugin_call *call, const struct placed *pod, \
+	                      int delta)                                                \
+	{                                                                               \
+		(void)call, (void)pod;                                                  \
+		fake[n].moved += delta;                                                 \
 	}
 
 /* The second one is asked node by node. */

@@ -122,10 +122,10 @@ struct plugin {
 	 * that scalar (it always looks at cpu, memory, storage and the number of pods).
 	 * Whoever looks for victims then adds up by itself. */
 	bool (*counts)(const struct model *model, const void *args, uint32_t scalar);
-	/* A probe: a pod of that class has come to the slot (delta 1) or left it (-1), in
-	 * the snapshot already; state is to follow. */
-	void (*moved)(const struct plugin_call *call, uint32_t slot,
-	              const struct spec_view *pod, uint32_t flags, int delta);
+	/* A probe: a pod has come to its node (delta 1) or left it (-1), in the snapshot
+	 * already; state is to follow. */
+	void (*moved)(const struct plugin_call *call, const struct placed *pod,
+	              int delta);
 	/* No node was feasible. May make room: see preempt.h. */
 	enum verdict_code (*post_filter)(const struct plugin_call *call,
 	                                 struct cycle *cycle, struct verdict *say);

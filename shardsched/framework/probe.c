@@ -8,8 +8,7 @@ void cycle_moved(struct cycle *cycle, const struct placed *pod, int delta)
 		const struct plugin *row = cycle->profile->table->row[plugin];
 
 		if (row->moved != NULL)
-			row->moved(&cycle->call[plugin], pod->node, pod->view, pod->flags,
-			           delta);
+			row->moved(&cycle->call[plugin], pod, delta);
 	}
 }
 

@@ -1,6 +1,6 @@
 #include "shardsched/framework/reason.h"
 
-#include <string.h>
+#include "shardsched/model/own_name.h"
 
 #define REASON_WORD(name, word, sentence) word,
 static const char *const words[] = {REASON_MAP(REASON_WORD)};
@@ -36,18 +36,33 @@ enum reason_code reason_of_word(struct pl_span word)
 	return (enum reason_code)code;
 }
 
-/* The string that a place in a sentence stands for: false when it is no place. */
-static bool reason_place(const struct reason *reason, const char *at, uint32_t *string)
+enum pl_code reason_print_subject(const struct strings *strings,
+                                  const struct reason *reason, struct pl_buf *out)
 {
-	if (strncmp(at, "{s}", 3) == 0)
-		*string = reason->subject;
-	else if (strncmp(at, "{v}", 3) == 0)
-		*string = reason->value;
-	else if (strncmp(at, "{d}", 3) == 0)
-		*string = reason->detail;
-	else
-		return false;
-	return true;
+	struct pl_span subject = strings_get(strings, reason->subject);
+	uint8_t name[OWN_NAME_MAX];
+	size_t len = 0;
+
+	if (reason_is_of_own(reason))
+		len = own_name_write(subject, strings_get(strings, reason->value), name);
+	return pl_buf_add(out, len > 0 ? pl_span(name, len) : subject);
+}
+
+/* A place in a sentence, filled. */
+static enum pl_code print_place(const struct strings *strings,
+                                const struct reason *reason, char place,
+                                struct pl_buf *out)
+{
+	if (place == 's')
+		return reason_print_subject(strings, reason, out);
+	return pl_buf_add(
+		out, strings_get(strings, place == 'v' ? reason->value : reason->detail));
+}
+
+static bool is_place(const char *at)
+{
+	return at[0] == '{' && (at[1] == 's' || at[1] == 'v' || at[1] == 'd') &&
+	       at[2] == '}';
 }
 
 enum pl_code reason_print(const struct strings *strings, const struct reason *reason,
@@ -55,17 +70,16 @@ enum pl_code reason_print(const struct strings *strings, const struct reason *re
 {
 	const char *at = NULL, *from = NULL;
 	enum pl_code code = PL_OK;
-	uint32_t string = 0;
 
 	at = from = reason_sentence((enum reason_code)reason->code);
 	while (code == PL_OK && *at != 0) {
-		if (!reason_place(reason, at, &string)) {
+		if (!is_place(at)) {
 			at++;
 			continue;
 		}
 		code = pl_buf_add(out, pl_span(from, (size_t)(at - from)));
 		if (code == PL_OK)
-			code = pl_buf_add(out, strings_get(strings, string));
+			code = print_place(strings, reason, at[1], out);
 		from = at += 3;
 	}
 	return code != PL_OK ? code : pl_buf_add_str(out, from);

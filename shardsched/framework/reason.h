@@ -97,6 +97,17 @@ struct reason {
 const char *reason_word(enum reason_code code);
 /* The code of a word; REASON_CODES when it is none. */
 enum reason_code reason_of_word(struct pl_span word);
+/* It tells of a claim that is named after its pod: subject and value together are its
+ * name (own_name.h). */
+static inline bool reason_is_of_own(const struct reason *reason)
+{
+	return reason->code == REASON_CLAIM_MISSING && reason->value != 0;
+}
+
+/* Adds the subject. */
+PL_NODISCARD enum pl_code reason_print_subject(const struct strings *strings,
+                                               const struct reason *reason,
+                                               struct pl_buf *out);
 /* Adds the sentence. */
 PL_NODISCARD enum pl_code reason_print(const struct strings *strings,
                                        const struct reason *reason, struct pl_buf *out);

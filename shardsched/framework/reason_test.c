@@ -29,6 +29,23 @@ T_CASE(sentences_are_those_of_kube_scheduler)
 	prints(&(struct reason){.code = REASON_NONE}, "");
 }
 
+T_CASE(a_claim_named_after_its_pod_is_told_with_its_whole_name)
+{
+	struct reason reason = {.code = REASON_CLAIM_MISSING};
+	struct strings strings;
+	struct pl_buf out;
+
+	strings_init(&strings);
+	pl_buf_init(&out, 1000);
+	T_OK(strings_add(&strings, PL_SPAN_LIT("data-*"), &reason.subject), NULL);
+	T_OK(strings_add(&strings, PL_SPAN_LIT("db-0"), &reason.value), NULL);
+	T_OK(reason_print(&strings, &reason, &out), NULL);
+	T_SPAN(pl_buf_span(&out),
+	       pl_span_str("persistentvolumeclaim \"data-db-0\" not found"));
+	pl_buf_done(&out);
+	strings_done(&strings);
+}
+
 T_CASE(what_a_sentence_has_no_string_for_stays_empty)
 {
 	struct strings strings;

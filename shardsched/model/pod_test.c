@@ -140,6 +140,35 @@ T_CASE(pods_alike_in_what_scheduling_reads_share_their_class)
 	end();
 }
 
+#define OF_SET(name, claim)                                                          \
+	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"default\"},\"spec\":{" \
+	"\"containers\":[{\"name\":\"c\",\"image\":\"app:1\"}],\"volumes\":[{"       \
+	"\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"" claim "\"}}]}}"
+
+T_CASE(replicas_share_their_class_though_each_has_a_claim_of_its_own)
+{
+	struct pod a, b, c;
+	const struct spec_volume *volume;
+
+	begin();
+	a = pod_of(OF_SET("db-0", "data-db-0"));
+	b = pod_of(OF_SET("db-1", "data-db-1"));
+	c = pod_of(OF_SET("db-2", "data-db-1"));
+	T_TRUE(a.spec == b.spec && a.spec != c.spec);
+	volume = spec_volumes(a.spec);
+	T_SPAN(model_text(&model, volume->id), PL_SPAN_LIT("data-*"));
+	T_EQ(volume->own, 1);
+	T_EQ(a.spec->flags, SPEC_BY_NAME);
+	T_EQ(id("data-db-0"), 0);
+	T_EQ(spec_volumes(c.spec)->own, 0);
+	T_EQ(spec_volumes(c.spec)->id, id("data-db-1"));
+	T_EQ(c.spec->flags, 0);
+	pod_drop(&model, &a);
+	pod_drop(&model, &b);
+	pod_drop(&model, &c);
+	end();
+}
+
 T_CASE(everything_that_scheduling_reads_is_there)
 {
 	struct pod pod;
@@ -182,6 +211,7 @@ T_CASE(everything_that_scheduling_reads_is_there)
 	T_EQ(pod.spec->volumes.count, 2);
 	T_EQ(spec_volumes(pod.spec)[0].kind, DRAFT_EPHEMERAL);
 	T_EQ(spec_volumes(pod.spec)[0].name, id("w"));
+	T_EQ(spec_volumes(pod.spec)[0].id, id("*-w"));
 	T_EQ(spec_volumes(pod.spec)[1].pool, id("rbd"));
 	T_EQ(spec_volumes(pod.spec)[1].monitors, 2);
 	T_EQ(spec_monitors(pod.spec)[spec_volumes(pod.spec)[1].first + 1], id("m2"));

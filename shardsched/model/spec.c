@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "shardsched/model/own_name.h"
 #include "shardsched/model/spec_requests.h"
 #include "store/base/num.h"
 
@@ -133,24 +134,51 @@ static void put_all_spreads(struct maker *maker, const struct pod_draft *draft,
 	}
 }
 
+/* An ephemeral volume's claim is "<pod>-<volume>". */
+static struct pl_span pattern_of(struct maker *maker, const struct pod_draft *draft,
+                                 const struct draft_volume *volume)
+{
+	size_t len = volume->name.len + 2;
+	uint8_t *text;
+
+	if (volume->source == DRAFT_EPHEMERAL) {
+		text = maker_room(maker, len);
+		if (text == NULL)
+			return (struct pl_span){0};
+		memcpy(text, "*-", 2);
+		if (volume->name.len > 0)
+			memcpy(text + 2, volume->name.at, volume->name.len);
+		return pl_span(text, len);
+	}
+	if (volume->source != DRAFT_CLAIM || volume->id.len == 0)
+		return (struct pl_span){0};
+	text = maker_room(maker, volume->id.len);
+	if (text == NULL)
+		return (struct pl_span){0};
+	return pl_span(text, own_name_pattern(volume->id, draft->meta.name, text));
+}
+
 static void put_all_volumes(struct maker *maker, const struct pod_draft *draft,
                             struct half *half)
 {
 	for (uint32_t i = 0; i < draft->volume_count; i++) {
 		const struct draft_volume *from = &draft->volumes[i];
 		struct spec_volume *volume;
+		struct pl_span pattern;
 
 		if (from->source == DRAFT_OTHER)
 			continue;
 		volume = put_volumes(half);
+		pattern = pattern_of(maker, draft, from);
 		*volume = (struct spec_volume){
 			.kind = (uint32_t)from->source,
 			.name = maker_text(maker, from->name),
-			.id = maker_name(maker, from->id),
+			.id = maker_name(maker, pattern.len > 0 ? pattern : from->id),
 			.read_only = from->read_only,
 			.first = half->done.monitors,
+			.own = pattern.len > 0,
 		};
-		if (from->source == DRAFT_EPHEMERAL)
+		if (pattern.len > 0)
 			half->spec->flags |= SPEC_BY_NAME;
 		if (from->source != DRAFT_RBD)
 			continue;

@@ -2,9 +2,9 @@
  * The class of a pod: everything of it that scheduling reads but who it is.
  *
  * Immutable and shared: two pods that are alike in it have the same address, so
- * what was worked out for one holds for the other. (A pod with an ephemeral volume
- * also depends on its name: SPEC_BY_NAME.) Labels that only tell replicas apart stand
- * beside it: identity.h.
+ * what was worked out for one holds for the other. (A pod with a claim that is named
+ * after it also depends on its name: SPEC_BY_NAME.) Labels that only tell replicas apart
+ * stand beside it: identity.h.
  *
  * One block of memory: fixed fields, then rows of several kinds.
  */
@@ -20,7 +20,7 @@
 enum {
 	SPEC_NEVER_PREEMPTS = 1 << 0,
 	SPEC_HOST_NETWORK = 1 << 1,
-	SPEC_BY_NAME = 1 << 2, /* an ephemeral volume: its claim is named after the pod */
+	SPEC_BY_NAME = 1 << 2, /* a claim is named after the pod: own_name.h */
 };
 
 enum spec_sla { SPEC_SLA_NONE, SPEC_SLA_BRONZE, SPEC_SLA_SILVER, SPEC_SLA_GOLD };
@@ -48,12 +48,12 @@ struct spec_spread {
 struct spec_volume {
 	uint32_t kind; /* enum draft_source, DRAFT_OTHER left out */
 	uint32_t name; /* of the volume */
-	uint32_t id;   /* claim, disk, iqn or image; 0 for an ephemeral one */
+	uint32_t id;   /* claim, disk, iqn or image; where own, the claim's pattern */
 	uint32_t pool; /* rbd */
 	uint32_t read_only;
 	uint32_t first; /* of its monitors */
 	uint32_t monitors;
-	uint32_t zero;
+	uint32_t own; /* the claim is named after the pod: own_name.h */
 };
 
 struct spec_term {

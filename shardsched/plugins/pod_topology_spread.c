@@ -192,22 +192,21 @@ static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
 
 /* As kube-scheduler does it, a pod that terminates is taken away too, although it was
  * not counted. */
-static void moved(const struct plugin_call *call, uint32_t slot,
-                  const struct spec_view *pod, uint32_t flags, int delta)
+static void moved(const struct plugin_call *call, const struct placed *pod, int delta)
 {
 	const struct strings *strings = &call->snapshot->model->strings;
 	const struct spread_own *own = call->own;
 	struct spread_state *state = call->state;
 
-	(void)flags;
-	if (pod->spec->namespace != call->spec->namespace)
+	if (pod->view->spec->namespace != call->spec->namespace)
 		return;
 	for (uint32_t i = 0; i < own->hard.count; i++) {
 		const struct spread_rule *rule = &own->hard.at[i];
 
-		if (selector_matches(strings, rule->says.selector, pod->spec->labels) &&
-		    spread_counts(call, &own->hard, rule, slot))
-			hard_move(&state->hard[i], rule->column->value[slot], delta);
+		if (selector_matches(strings, rule->says.selector,
+		                     pod->view->spec->labels) &&
+		    spread_counts(call, &own->hard, rule, pod->node))
+			hard_move(&state->hard[i], rule->column->value[pod->node], delta);
 	}
 }
 

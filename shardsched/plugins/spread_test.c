@@ -433,7 +433,7 @@ static void what_if(struct rig *rig, const struct rules *rules)
 				snapshot_pod_lift(&snapshot, placed[i]);
 			else
 				snapshot_pod_lower(&snapshot, placed[i]);
-			rig->row->moved(&rig->call, slot, pod->view, pod->flags, delta);
+			rig->row->moved(&rig->call, pod, delta);
 			lifted[i] = delta < 0;
 			if (chance(30))
 				compare_filter(rig, rules);

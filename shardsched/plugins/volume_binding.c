@@ -266,12 +266,12 @@ static bool wants_a_volume(const struct plugin_call *call)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);
 
+	if (!volume_claims_known(call))
+		return true;
 	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
 		const struct claim *claim;
 
-		if (volume[i].kind == DRAFT_EPHEMERAL)
-			return true;
-		if (volume[i].kind != DRAFT_CLAIM)
+		if (!volume_has_claim(&volume[i]))
 			continue;
 		claim = volume_claim(call->snapshot, claims_of_call(call), &volume[i]);
 		if (claim == NULL || claim->volume == 0)

@@ -1,9 +1,6 @@
 #include "shardsched/plugins/volume_claims.h"
 
-#include <string.h>
-
-/* A longer name is none that the API server would take. */
-enum { CLAIM_NAME_MAX = 253 };
+#include "shardsched/model/own_name.h"
 
 bool spec_has_volumes(const struct spec *spec, unsigned kinds)
 {
@@ -15,33 +12,22 @@ bool spec_has_volumes(const struct spec *spec, unsigned kinds)
 	return false;
 }
 
-/* "<pod>-<volume>"; 0: nobody has that name. */
-static uint32_t ephemeral_name(const struct strings *strings, uint32_t pod,
-                               uint32_t volume)
-{
-	struct pl_span first = strings_get(strings, pod);
-	struct pl_span second = strings_get(strings, volume);
-	size_t len = first.len + 1 + second.len;
-	char text[CLAIM_NAME_MAX];
-
-	if (len > sizeof text || first.len == 0 || second.len == 0)
-		return 0;
-	memcpy(text, first.at, first.len);
-	text[first.len] = '-';
-	memcpy(text + first.len + 1, second.at, second.len);
-	return strings_find(strings, pl_span(text, len));
-}
-
 const struct claim *volume_claim(const struct snapshot *snapshot,
                                  struct claim_owner owner,
                                  const struct spec_volume *volume)
 {
-	const struct strings *strings = &snapshot->model->strings;
-	struct catalog_key key = {owner.spec->namespace, volume->id, 0};
+	struct catalog_key key = {owner.spec->namespace, 0, 0};
 
-	if (volume->kind == DRAFT_EPHEMERAL)
-		key.name = ephemeral_name(strings, owner.name, volume->name);
+	key.name = volume_claim_name(&snapshot->model->strings, volume, owner.name);
 	return key.name == 0 ? NULL : catalog_find_claim(&snapshot->catalog, key);
+}
+
+struct reason volume_claim_missing(struct claim_owner owner,
+                                   const struct spec_volume *volume)
+{
+	return (struct reason){.code = REASON_CLAIM_MISSING,
+	                       .subject = volume->id,
+	                       .value = volume->own ? owner.name : 0};
 }
 
 const struct volume *claim_volume(const struct snapshot *snapshot,
@@ -78,16 +64,19 @@ uint64_t volume_claims_epoch(const struct plugin_call *call)
 
 bool claims_hint(const struct plugin_call *call, const struct queue_event *event)
 {
+	const struct strings *strings = &call->snapshot->model->strings;
 	const struct spec_volume *volume = spec_volumes(call->spec);
 
 	if (event->kind != QUEUE_EV_PVC_ADDED && event->kind != QUEUE_EV_PVC_CHANGED)
 		return true;
 	if (event->detail != 0 && event->detail != call->spec->namespace)
 		return false;
-	if (event->object == 0 || (call->spec->flags & SPEC_BY_NAME) != 0)
+	if (event->object == 0 || !volume_claims_known(call))
 		return true;
 	for (unsigned i = 0; i < call->spec->volumes.count; i++)
-		if (volume[i].kind == DRAFT_CLAIM && volume[i].id == event->object)
+		if (volume_has_claim(&volume[i]) &&
+		    volume_claim_name(strings, &volume[i], claims_of_call(call).name) ==
+		            event->object)
 			return true;
 	return false;
 }

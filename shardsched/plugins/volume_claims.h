@@ -1,6 +1,7 @@
 /*
  * The claims behind a pod's volumes: those that it names, and those of its ephemeral
- * volumes, which are named after pod and volume and belong to the pod.
+ * volumes, which are named after pod and volume and belong to the pod. Some names are
+ * known with the pod's own only (own_name.h).
  */
 #ifndef SHARDSCHED_PLUGINS_VOLUME_CLAIMS_H
 #define SHARDSCHED_PLUGINS_VOLUME_CLAIMS_H
@@ -14,9 +15,21 @@ struct claim_owner {
 	uint32_t uid;
 };
 
+/* A hint may be asked about a class, whoever its pods are. */
+static inline bool volume_claims_known(const struct plugin_call *call)
+{
+	return call->pod != NULL || (call->spec->flags & SPEC_BY_NAME) == 0;
+}
+
 static inline struct claim_owner claims_of_call(const struct plugin_call *call)
 {
-	return (struct claim_owner){call->spec, call->pod->name, call->pod->uid};
+	struct claim_owner owner = {.spec = call->spec};
+
+	if (call->pod != NULL) {
+		owner.name = call->pod->name;
+		owner.uid = call->pod->uid;
+	}
+	return owner;
 }
 
 static inline struct claim_owner claims_of_placed(const struct placed *pod)
@@ -37,6 +50,10 @@ enum { CLAIM_KINDS = 1 << DRAFT_CLAIM | 1 << DRAFT_EPHEMERAL };
 const struct claim *volume_claim(const struct snapshot *snapshot,
                                  struct claim_owner owner,
                                  const struct spec_volume *volume);
+
+/* That there is none. */
+struct reason volume_claim_missing(struct claim_owner owner,
+                                   const struct spec_volume *volume);
 
 /* Whether that claim of an ephemeral volume was made for the pod. */
 static inline bool claim_is_for(const struct claim *claim, struct claim_owner owner)

@@ -17,7 +17,7 @@ static enum plan_result refuse_missing(struct claim_owner owner,
                                        const struct spec_volume *volume,
                                        struct verdict *say)
 {
-	struct reason reason = {.code = REASON_CLAIM_MISSING, .subject = volume->id};
+	struct reason reason = volume_claim_missing(owner, volume);
 
 	if (volume->kind == DRAFT_EPHEMERAL)
 		reason = (struct reason){.code = REASON_CLAIM_WAITS,

@@ -3,6 +3,7 @@
  * node; and a claim that says it is for one pod (ReadWriteOncePod) is not used twice at
  * all: then all nodes are refused, wherever the other pod is.
  */
+#include "shardsched/model/own_name.h"
 #include "shardsched/plugins/volume_claims.h"
 #include "shardsched/snapshot/claims.h"
 
@@ -29,10 +30,17 @@ static bool is_for_one(const struct plugin_call *call, const struct spec_volume 
 	return claim != NULL && (claim->modes & VOLUME_RWOP) != 0;
 }
 
+static uint32_t name_of(const struct plugin_call *call, const struct spec_volume *volume)
+{
+	return volume_claim_name(&call->snapshot->model->strings, volume,
+	                         call->pod->name);
+}
+
 static bool came_before(const struct spec_volume *volume, unsigned at)
 {
 	for (unsigned i = 0; i < at; i++)
-		if (volume[i].kind == DRAFT_CLAIM && volume[i].id == volume[at].id)
+		if (volume[i].kind == DRAFT_CLAIM && volume[i].id == volume[at].id &&
+		    volume[i].own == volume[at].own)
 			return true;
 	return false;
 }
@@ -40,13 +48,14 @@ static bool came_before(const struct spec_volume *volume, unsigned at)
 static int64_t count_taken(const struct plugin_call *call)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);
+	struct catalog_key key = {call->spec->namespace, 0, 0};
 	int64_t taken = 0;
 
 	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
-		struct catalog_key key = {call->spec->namespace, volume[i].id, 0};
-
-		if (is_for_one(call, &volume[i]) && !came_before(volume, i))
-			taken += claims_users(&call->snapshot->catalog, key) > 0;
+		if (!is_for_one(call, &volume[i]) || came_before(volume, i))
+			continue;
+		key.name = name_of(call, &volume[i]);
+		taken += claims_users(&call->snapshot->catalog, key) > 0;
 	}
 	return taken;
 }
@@ -75,9 +84,10 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 		return VERDICT_SKIP;
 	missing = find_missing(call);
 	if (missing != NULL) {
-		verdict_add(say, VERDICT_UNRESOLVABLE,
-		            &(struct reason){.code = REASON_CLAIM_MISSING,
-		                             .subject = missing->id});
+		struct reason reason =
+			volume_claim_missing(claims_of_call(call), missing);
+
+		verdict_add(say, VERDICT_UNRESOLVABLE, &reason);
 		return VERDICT_UNRESOLVABLE;
 	}
 	state->disks = spec_has_volumes(call->spec, DISK_KINDS);
@@ -85,24 +95,32 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return state->disks || state->taken > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
 }
 
-static void moved(const struct plugin_call *call, uint32_t slot,
-                  const struct spec_view *pod, uint32_t flags, int delta)
+static unsigned count_uses(const struct plugin_call *call, const struct placed *pod,
+                           uint32_t claim)
+{
+	const struct strings *strings = &call->snapshot->model->strings;
+	const struct spec_volume *its = spec_volumes(pod->view->spec);
+	unsigned uses = 0;
+
+	for (unsigned i = 0; i < pod->view->spec->volumes.count; i++)
+		uses += its[i].kind == DRAFT_CLAIM &&
+		        volume_claim_name(strings, &its[i], pod->name) == claim;
+	return uses;
+}
+
+static void moved(const struct plugin_call *call, const struct placed *pod, int delta)
 {
 	const struct spec_volume *mine = spec_volumes(call->spec);
-	const struct spec_volume *its = spec_volumes(pod->spec);
 	struct restrictions *state = call->state;
 
-	(void)slot;
-	(void)flags;
-	if (pod->spec->namespace != call->spec->namespace)
+	if (pod->view->spec->namespace != call->spec->namespace ||
+	    pod->view->spec->volumes.count == 0)
 		return;
-	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
-		if (!is_for_one(call, &mine[i]) || came_before(mine, i))
-			continue;
-		for (unsigned j = 0; j < pod->spec->volumes.count; j++)
-			if (its[j].kind == DRAFT_CLAIM && its[j].id == mine[i].id)
-				state->taken += delta;
-	}
+	for (unsigned i = 0; i < call->spec->volumes.count; i++)
+		if (is_for_one(call, &mine[i]) && !came_before(mine, i))
+			state->taken +=
+				delta *
+				(int64_t)count_uses(call, pod, name_of(call, &mine[i]));
 }
 
 /* -- disks ----------------------------------------------------------------------------

@@ -51,16 +51,21 @@ T_CASE(disks_that_cannot_be_shared)
 	end_volumes();
 }
 
-static void put_claim(const char *mode)
+static void put_claim_named(const char *name, const char *mode)
 {
 	char text[256];
 
 	(void)snprintf(
 		text, sizeof text,
-		"{'metadata':{'namespace':'n','name':'p'},'spec':{'accessModes':['%s'"
+		"{'metadata':{'namespace':'n','name':'%s'},'spec':{'accessModes':['%s'"
 		"]}}",
-		mode);
+		name, mode);
 	PUT_OBJECT(claim, text);
+}
+
+static void put_claim(const char *mode)
+{
+	put_claim_named("p", mode);
 }
 
 T_CASE(a_claim_for_one_pod_refuses_every_node)
@@ -68,7 +73,6 @@ T_CASE(a_claim_for_one_pod_refuses_every_node)
 	static const char taken[] =
 		"node has pod using PersistentVolumeClaim with the same name and "
 		"ReadWriteOncePod access mode";
-	struct spec_view other;
 	uint32_t placed, far;
 
 	begin_volumes();
@@ -83,10 +87,9 @@ T_CASE(a_claim_for_one_pod_refuses_every_node)
 	T_EQ(prepare(row), VERDICT_SUCCESS);
 	T_STR(node_says(row, slot), taken);
 	T_STR(node_says(row, far), taken);
-	other = (struct spec_view){.spec = snapshot.placed[placed].view->spec};
-	row->moved(&call, slot, &other, 0, -1);
+	row->moved(&call, &snapshot.placed[placed], -1);
 	T_STR(node_says(row, far), "");
-	row->moved(&call, slot, &other, 0, 1);
+	row->moved(&call, &snapshot.placed[placed], 1);
 	T_STR(node_says(row, far), taken);
 	put_claim("ReadWriteOnce");
 	T_EQ(prepare(row), VERDICT_SKIP);
@@ -95,7 +98,6 @@ T_CASE(a_claim_for_one_pod_refuses_every_node)
 
 T_CASE(a_claim_that_is_named_twice_is_taken_once)
 {
-	struct spec_view other;
 	uint32_t placed;
 
 	begin_volumes();
@@ -104,9 +106,28 @@ T_CASE(a_claim_that_is_named_twice_is_taken_once)
 	placed = put_pod(slot, POD("a", CLAIM_OF("p")));
 	ask(POD("b", CLAIM_OF("p") "},{'name':'w'," CLAIM_OF("p")));
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	other = (struct spec_view){.spec = snapshot.placed[placed].view->spec};
-	row->moved(&call, slot, &other, 0, -1);
+	row->moved(&call, &snapshot.placed[placed], -1);
 	T_STR(node_says(row, slot), "");
+	end_volumes();
+}
+
+/* Both name c-b-a: one as its own, the other, by whatever chance, too. */
+T_CASE(claims_of_their_own_are_told_apart_by_their_whole_names)
+{
+	uint32_t placed;
+
+	begin_volumes();
+	slot = put_node("{'metadata':{'name':'n'}}");
+	put_claim_named("c-b-a", "ReadWriteOncePod");
+	placed = put_pod(slot, POD("b-a", CLAIM_OF("c-b-a")));
+	ask(POD("a", CLAIM_OF("c-b-a")));
+	T_EQ(prepare(row), VERDICT_SUCCESS);
+	T_EQ(call.spec->flags & SPEC_BY_NAME, SPEC_BY_NAME);
+	row->moved(&call, &snapshot.placed[placed], -1);
+	T_STR(node_says(row, slot), "");
+	ask(POD("x", CLAIM_OF("c-x")));
+	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
+	T_STR(sentences(&said), "persistentvolumeclaim \"c-x\" not found");
 	end_volumes();
 }
 

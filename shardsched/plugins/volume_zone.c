@@ -121,8 +121,12 @@ static enum verdict_code take_volume(const struct plugin_call *call,
 		volume_claim(call->snapshot, claims_of_call(call), of);
 	const struct volume *volume;
 
-	if (claim == NULL)
-		return refuse(say, REASON_CLAIM_MISSING, of->id);
+	if (claim == NULL) {
+		struct reason missing = volume_claim_missing(claims_of_call(call), of);
+
+		verdict_add(say, VERDICT_UNRESOLVABLE, &missing);
+		return VERDICT_UNRESOLVABLE;
+	}
 	if (claim->volume == 0)
 		return unbound(call, claim, say);
 	volume = claim_volume(call->snapshot, claim);

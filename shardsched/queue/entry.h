@@ -52,6 +52,7 @@ struct queue_class {
 	uint16_t wave;                /* how many scouts there may be */
 	uint8_t level;                /* enum queue_level */
 	uint8_t lane;
+	uint8_t kind;  /* the caller's, as it was opened with */
 	bool open : 1; /* the verdict is in doubt */
 	bool fits : 1; /* a pod was placed since the last verdict */
 };

@@ -123,8 +123,10 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 	code = active_open(&queue->active[opts->lane], opts, &flow, err);
 	if (code != PL_OK)
 		return code;
-	*class = (struct queue_class){
-		.flow = flow, .level = (uint8_t)opts->level, .lane = (uint8_t)opts->lane};
+	*class = (struct queue_class){.flow = flow,
+	                              .level = (uint8_t)opts->level,
+	                              .lane = (uint8_t)opts->lane,
+	                              .kind = opts->kind};
 	wait_class_init(class);
 	queue->classes++;
 	return PL_OK;

@@ -101,6 +101,7 @@ struct queue_class_opts {
 	enum queue_level level;
 	uint32_t weight; /* of the namespace, up to QUEUE_WEIGHT_MAX; 0: as it is, or 1 */
 	unsigned lane;
+	uint8_t kind; /* for the caller to read again */
 };
 
 /* PL_NOMEM. */

@@ -390,27 +390,76 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 	return (struct queue_class *)(void *)open->extra;
 }
 
-static inline struct pool_class *pool_class_of(struct queue_class *class)
-{
-	return PL_CONTAINER_OF(class, struct pool_class, extra);
-}
-
 /* What is kept with a class. */
 struct class_more {
-	struct queue_class queue; /* the first: pool_class_of */
+	struct queue_class queue; /* the first: queue_class_of */
 	struct travel travel;
 	struct bonds bonds;
+	struct pl_list own; /* classes of single pods of it, in the queue */
 };
 
-static inline struct class_more *class_more_of(struct queue_class *class)
+/* classes.c: of a pod whose claims are named after it (SPEC_BY_NAME). What it asks for it
+ * shares with others, and so the class that is open; what becomes of it it does not, and
+ * so it has a class of its own in the queue. */
+struct own_class {
+	struct queue_class queue; /* CLASS_OWN */
+	struct sched_pod *pod;
+	struct pool_class *open;
+	struct pl_list of_open;
+	struct travel travel;
+};
+
+/* Kinds of classes in the queue; gangs have theirs in a lane of their own. */
+enum { CLASS_SHARED, CLASS_OWN };
+
+static inline struct own_class *own_class_of(struct queue_class *class)
 {
-	return PL_CONTAINER_OF(class, struct class_more, queue);
+	return class->kind == CLASS_OWN ? PL_CONTAINER_OF(class, struct own_class, queue)
+	                                : NULL;
 }
 
-static inline const struct class_more *
-class_more_of_const(const struct queue_class *class)
+static inline const struct own_class *own_class_of_const(const struct queue_class *class)
 {
-	return PL_CONTAINER_OF_CONST(class, struct class_more, queue);
+	return class->kind == CLASS_OWN
+	               ? PL_CONTAINER_OF_CONST(class, struct own_class, queue)
+	               : NULL;
+}
+
+static inline struct pool_class *pool_class_of(struct queue_class *class)
+{
+	struct own_class *own = own_class_of(class);
+
+	return own != NULL ? own->open : PL_CONTAINER_OF(class, struct pool_class, extra);
+}
+
+static inline const struct pool_class *
+pool_class_of_const(const struct queue_class *class)
+{
+	const struct own_class *own = own_class_of_const(class);
+
+	return own != NULL ? own->open
+	                   : PL_CONTAINER_OF_CONST(class, struct pool_class, extra);
+}
+
+static inline struct class_more *class_more_of(struct pool_class *open)
+{
+	return (struct class_more *)(void *)open->extra;
+}
+
+static inline struct travel *travel_of_class(struct queue_class *class)
+{
+	struct own_class *own = own_class_of(class);
+
+	return own != NULL ? &own->travel : &class_more_of(pool_class_of(class))->travel;
+}
+
+static inline const struct travel *travel_of_class_const(const struct queue_class *class)
+{
+	const struct own_class *own = own_class_of_const(class);
+
+	return own != NULL
+	               ? &own->travel
+	               : &PL_CONTAINER_OF_CONST(class, struct class_more, queue)->travel;
 }
 
 /* On nodes, own ones or not. */
@@ -421,7 +470,7 @@ static inline bool call_commits(const struct call *call)
 
 static inline struct bonds *bonds_of(struct pool_class *open)
 {
-	return &class_more_of(queue_class_of(open))->bonds;
+	return &class_more_of(open)->bonds;
 }
 
 /* In a call, and in the queue no more: its class was of other settings (sched_configure),
@@ -462,11 +511,22 @@ void unsched_forget(struct sched *sched, struct sched_pod *pod);
 void unsched_run(struct sched *sched);
 uint64_t unsched_deadline_ms(const struct sched *sched);
 
-/* -- configure.c, sched.c ------------------------------------------------ */
+/* -- classes.c ------------------------------------------------------------ */
 
 /* May it help pods of that class? */
 bool sched_hint(const struct sched *sched, unsigned plugin,
                 const struct queue_class *class, const struct queue_event *event);
+/* The pool's. */
+enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err);
+void class_closing(void *ctx, struct pool_class *open);
+/* The class by which a pod, of which open is the class, goes into the queue. PL_NOMEM. */
+PL_NODISCARD enum pl_code class_enter(struct sched *sched, struct sched_pod *pod,
+                                      struct pool_class *open, struct queue_class **out,
+                                      struct pl_err *err);
+/* It is out of the queue. */
+void class_leave(struct sched *sched, struct queue_class *class);
+
+/* -- configure.c, sched.c ------------------------------------------------ */
 
 void regime_done(struct sched *sched, struct regime *regime);
 uint32_t regime_weight(const struct sched *sched, uint32_t space);

@@ -23,20 +23,6 @@ enum {
 	REGIME_TEXT_MAX = 2 << 20,
 };
 
-bool sched_hint(const struct sched *sched, unsigned plugin,
-                const struct queue_class *class, const struct queue_event *event)
-{
-	const struct plugin *row = plugins.row[plugin];
-	const struct pool_class *open =
-		PL_CONTAINER_OF_CONST(class, struct pool_class, extra);
-	struct plugin_call call;
-
-	if (row->hint == NULL)
-		return true;
-	fw_class_call(open->class, &sched->snapshot, plugin, &call);
-	return row->hint(&call, event);
-}
-
 /* The queue asks without saying whose hint it wants: a function a plugin. */
 static bool hint_of(const struct sched *sched, unsigned plugin,
                     const struct queue_class *class, const struct queue_event *event)
@@ -61,50 +47,6 @@ static bool hint_abroad(void *ctx, const struct queue_class *class,
                         const struct queue_event *event)
 {
 	return gang_is_class(class) || abroad_hint(ctx, class, event);
-}
-
-static enum queue_level level_of(const struct spec *spec)
-{
-	switch ((enum spec_sla)spec->sla) {
-	case SPEC_SLA_BRONZE:
-		return QUEUE_BRONZE;
-	case SPEC_SLA_SILVER:
-		return QUEUE_SILVER;
-	case SPEC_SLA_GOLD:
-		return QUEUE_GOLD;
-	case SPEC_SLA_NONE:
-		break;
-	}
-	return QUEUE_NO_SLA;
-}
-
-static enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err)
-{
-	struct sched *sched = ctx;
-	const struct queue_class_opts opts = {
-		.namespace_id = open->spec->namespace,
-		.priority = open->spec->priority,
-		.level = level_of(open->spec),
-		.weight = regime_weight(sched, open->spec->namespace)};
-	enum pl_code code =
-		queue_class_open(sched->queue, queue_class_of(open), &opts, err);
-
-	if (code != PL_OK)
-		return code;
-	travel_init(&class_more_of(queue_class_of(open))->travel);
-	code = groups_class_opened(sched, open, err);
-	if (code != PL_OK)
-		queue_class_close(sched->queue, queue_class_of(open));
-	return code;
-}
-
-static void class_closing(void *ctx, struct pool_class *open)
-{
-	struct sched *sched = ctx;
-
-	travel_done(&class_more_of(queue_class_of(open))->travel);
-	groups_class_closing(sched, open);
-	queue_class_close(sched->queue, queue_class_of(open));
 }
 
 enum pl_code sched_queue_make(struct sched *sched, const struct regime *regime,

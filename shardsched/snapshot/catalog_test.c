@@ -147,7 +147,8 @@ static void make_pod(void)
 			       "\"spec\":{\"containers\":[{\"name\":\"c\"}],\"volumes\":["
 			       "{\"name\":\"a\",\"persistentVolumeClaim\":{\"claimName\":"
 			       "\"one\"}},{\"name\":\"b\",\"persistentVolumeClaim\":{"
-			       "\"claimName\":\"two\"}}]}}"),
+			       "\"claimName\":\"two\"}},{\"name\":\"c\","
+			       "\"persistentVolumeClaim\":{\"claimName\":\"c-p\"}}]}}"),
 	               &pod, &err),
 	     &err);
 }
@@ -166,14 +167,21 @@ T_CASE(claims_know_their_users)
 	make_pod();
 	CLAIM("one", "ReadWriteOncePod");
 	CLAIM("two", "ReadWriteOnce");
-	T_OK(claims_pod_add(&catalog, pod.spec, &err), &err);
+	T_OK(claims_pod_add(&catalog, pod.spec, pod.name, &err), &err);
 	T_EQ(catalog.taken_epoch, 1);
-	T_OK(claims_pod_add(&catalog, pod.spec, &err), &err);
+	T_OK(claims_pod_add(&catalog, pod.spec, pod.name, &err), &err);
 	T_EQ(claims_users(&catalog, key("n", "one")), 2);
 	T_EQ(claims_users(&catalog, key("n", "two")), 2);
-	claims_pod_remove(&catalog, pod.spec);
+	T_EQ(claims_users(&catalog, key("n", "c-p")), 2);
+	T_OK(claims_pod_add(&catalog, pod.spec, id("u"), &err), &err);
+	T_EQ(claims_users(&catalog, key("n", "one")), 3);
+	T_EQ(claims_users(&catalog, key("n", "c-p")), 2);
+	T_EQ(claims_users(&catalog, key("n", "c-u")), 1);
+	claims_pod_remove(&catalog, pod.spec, id("u"));
+	T_EQ(claims_users(&catalog, key("n", "c-u")), 0);
+	claims_pod_remove(&catalog, pod.spec, pod.name);
 	T_EQ(catalog.taken_epoch, 1);
-	claims_pod_remove(&catalog, pod.spec);
+	claims_pod_remove(&catalog, pod.spec, pod.name);
 	T_EQ(claims_users(&catalog, key("n", "one")), 0);
 	T_EQ(catalog.taken_epoch, 2);
 	pod_drop(&model, &pod);
@@ -182,12 +190,13 @@ T_CASE(claims_know_their_users)
 
 static enum pl_code use_some(void)
 {
-	enum pl_code code = claims_pod_add(&catalog, pod.spec, &err);
+	enum pl_code code = claims_pod_add(&catalog, pod.spec, pod.name, &err);
 
 	if (code == PL_OK)
-		claims_pod_remove(&catalog, pod.spec);
+		claims_pod_remove(&catalog, pod.spec, pod.name);
 	T_EQ(claims_users(&catalog, key("n", "one")), 0);
 	T_EQ(claims_users(&catalog, key("n", "two")), 0);
+	T_EQ(claims_users(&catalog, key("n", "c-p")), 0);
 	return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "shardsched/model/own_name.h"
 #include "shardsched/snapshot/catalog_inner.h"
 #include "store/base/alloc.h"
 
@@ -64,35 +65,75 @@ static void use_del(struct catalog *catalog, struct catalog_key claim)
 }
 
 /* The claims of the first count volumes. */
-static void remove_some(struct catalog *catalog, const struct spec *spec, unsigned count)
+static void remove_some(struct catalog *catalog, const struct spec *spec, uint32_t name,
+                        unsigned count)
 {
+	const struct strings *strings = &catalog->model->strings;
 	const struct spec_volume *volume = spec_volumes(spec);
 
-	for (unsigned i = 0; i < count; i++)
-		if (volume[i].kind == DRAFT_CLAIM)
-			use_del(catalog,
-			        (struct catalog_key){spec->namespace, volume[i].id, 0});
+	for (unsigned i = 0; i < count; i++) {
+		struct catalog_key key = {spec->namespace, 0, 0};
+
+		if (volume[i].kind != DRAFT_CLAIM)
+			continue;
+		key.name = volume_claim_name(strings, &volume[i], name);
+		if (key.name != 0)
+			use_del(catalog, key);
+	}
+}
+
+/* The number of its name, with a reference. 0 and PL_OK: no claim can have that name. */
+static enum pl_code hold_name(struct strings *strings, const struct spec_volume *volume,
+                              uint32_t pod, uint32_t *out)
+{
+	uint8_t name[OWN_NAME_MAX];
+	size_t len;
+
+	*out = 0;
+	if (volume->own == 0) {
+		*out = strings_ref(strings, volume->id);
+		return PL_OK;
+	}
+	len = own_name_write(strings_get(strings, volume->id), strings_get(strings, pod),
+	                     name);
+	return len == 0 ? PL_OK : strings_add(strings, pl_span(name, len), out);
+}
+
+static enum pl_code add_one(struct catalog *catalog, const struct spec *spec,
+                            const struct spec_volume *volume, uint32_t pod)
+{
+	struct strings *strings = &catalog->model->strings;
+	struct catalog_key key = {spec->namespace, 0, 0};
+	enum pl_code code = hold_name(strings, volume, pod, &key.name);
+
+	if (code == PL_OK && key.name != 0 && !use_add(catalog, key))
+		code = PL_NOMEM;
+	strings_unref(strings, key.name);
+	return code;
 }
 
 enum pl_code claims_pod_add(struct catalog *catalog, const struct spec *spec,
-                            struct pl_err *err)
+                            uint32_t name, struct pl_err *err)
 {
 	const struct spec_volume *volume = spec_volumes(spec);
 
 	for (unsigned i = 0; i < spec->volumes.count; i++) {
-		struct catalog_key key = {spec->namespace, volume[i].id, 0};
+		enum pl_code code;
 
-		if (volume[i].kind != DRAFT_CLAIM || use_add(catalog, key))
+		if (volume[i].kind != DRAFT_CLAIM)
 			continue;
-		remove_some(catalog, spec, i);
-		return pl_err_set(err, PL_NOMEM, "no memory for a claim in use");
+		code = add_one(catalog, spec, &volume[i], name);
+		if (code == PL_OK)
+			continue;
+		remove_some(catalog, spec, name, i);
+		return pl_err_set(err, code, "keep a claim in use");
 	}
 	return PL_OK;
 }
 
-void claims_pod_remove(struct catalog *catalog, const struct spec *spec)
+void claims_pod_remove(struct catalog *catalog, const struct spec *spec, uint32_t name)
 {
-	remove_some(catalog, spec, spec->volumes.count);
+	remove_some(catalog, spec, name, spec->volumes.count);
 }
 
 uint32_t claims_users(const struct catalog *catalog, struct catalog_key claim)

@@ -11,11 +11,11 @@
 #include "shardsched/model/spec.h"
 #include "shardsched/snapshot/catalog.h"
 
-/* A pod of that spec is on a node from now on. PL_NOMEM: nothing changed. Pods without
- * claims cost nothing. */
+/* A pod of that spec and name is on a node from now on. PL_NOMEM, PL_LIMIT: nothing
+ * changed. Pods without claims cost nothing. */
 PL_NODISCARD enum pl_code claims_pod_add(struct catalog *catalog, const struct spec *spec,
-                                         struct pl_err *err);
-void claims_pod_remove(struct catalog *catalog, const struct spec *spec);
+                                         uint32_t name, struct pl_err *err);
+void claims_pod_remove(struct catalog *catalog, const struct spec *spec, uint32_t name);
 
 /* Pods on nodes that name it. */
 uint32_t claims_users(const struct catalog *catalog, struct catalog_key claim);

@@ -168,14 +168,14 @@ static uint32_t take(struct snapshot *snapshot)
 	return placed;
 }
 
-static enum pl_code hold_class(struct snapshot *snapshot, const struct spec *spec,
+static enum pl_code hold_class(struct snapshot *snapshot, const struct pod_on_node *pod,
                                struct spec_view **view, struct pl_err *err)
 {
-	enum pl_code code = view_ref(snapshot, spec, view, err);
+	enum pl_code code = view_ref(snapshot, pod->spec, view, err);
 
-	if (code != PL_OK || spec->volumes.count == 0)
+	if (code != PL_OK || pod->spec->volumes.count == 0)
 		return code;
-	code = claims_pod_add(&snapshot->catalog, spec, err);
+	code = claims_pod_add(&snapshot->catalog, pod->spec, pod->name, err);
 	if (code != PL_OK)
 		view_unref(snapshot, *view);
 	return code;
@@ -193,7 +193,7 @@ enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
 	PL_ASSERT((pod->flags & (PLACED_IN_USE | PLACED_LIFTED)) == 0);
 	code = make_ready(snapshot, slot, pod->spec, err);
 	if (code == PL_OK)
-		code = hold_class(snapshot, pod->spec, &view, err);
+		code = hold_class(snapshot, pod, &view, err);
 	if (code != PL_OK)
 		return code;
 	*placed = take(snapshot);
@@ -229,7 +229,7 @@ void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed)
 
 	leave(snapshot, placed);
 	scalars_release(snapshot, old.view->spec->requests);
-	claims_pod_remove(&snapshot->catalog, old.view->spec);
+	claims_pod_remove(&snapshot->catalog, old.view->spec, old.name);
 	snapshot->placed[placed] =
 		(struct placed){.next_on_node = snapshot->inner->placed.free};
 	snapshot->inner->placed.free = placed;

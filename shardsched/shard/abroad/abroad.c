@@ -48,7 +48,7 @@ void travel_done(struct travel *travel)
 
 static struct travel *travel_of(struct sched_pod *pod)
 {
-	return &class_more_of(pod->queue.class)->travel;
+	return travel_of_class(pod->queue.class);
 }
 
 /* -- waiting ---------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void wait_in(struct sched *sched, struct sched_pod *pod, struct pl_list *
 
 void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most)
 {
-	struct travel *travel = &class_more_of(queue_class_of(open))->travel;
+	struct travel *travel = &class_more_of(open)->travel;
 
 	if (travel->ahead == NULL)
 		wake(sched, &travel->followers, most);
@@ -181,11 +181,8 @@ static bool digests_are_due(const struct sched *sched)
 bool abroad_hint(const struct sched *sched, const struct queue_class *class,
                  const struct queue_event *event)
 {
-	const struct pool_class *open =
-		PL_CONTAINER_OF_CONST(class, struct pool_class, extra);
-
-	return is_candidate(sched, &class_more_of_const(class)->travel, open->spec,
-	                    (uint32_t)event->object);
+	return is_candidate(sched, travel_of_class_const(class),
+	                    pool_class_of_const(class)->spec, (uint32_t)event->object);
 }
 
 /* -- deciding -------------------------------------------------------------- */

@@ -159,7 +159,7 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 		refuse_unasked(sched, pod, not_at_all);
 		return;
 	}
-	if (!groups_class_ready(sched, open)) {
+	if (!groups_class_ready(sched, pod->queue.class)) {
 		pl_err_set(&err, PL_NOMEM, "keep who looks at a pod");
 		decide_fault(sched, pod, &err);
 		return;

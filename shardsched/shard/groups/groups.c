@@ -13,11 +13,6 @@
 
 enum { ARENA_CHUNK = 16 << 10 };
 
-static struct class_more *class_of(struct pool_class *open)
-{
-	return (struct class_more *)(void *)open->extra;
-}
-
 static struct pool_class *open_of(struct bonds *bonds)
 {
 	struct class_more *class = PL_CONTAINER_OF(bonds, struct class_more, bonds);
@@ -269,7 +264,8 @@ static uint8_t lane_of(const struct bonds *bonds)
 
 static void hold_view(struct sched *sched, struct class_more *class)
 {
-	bool wants = class->queue.pods > 0 &&
+	bool pods = class->queue.pods > 0 || !pl_list_empty(&class->own);
+	bool wants = pods &&
 	             (class->bonds.lane == LANE_WIDE || class->bonds.lane == LANE_HELD);
 
 	if (wants && !class->bonds.wants)
@@ -281,16 +277,24 @@ static void hold_view(struct sched *sched, struct class_more *class)
 
 void groups_class_pods(struct sched *sched, struct pool_class *open)
 {
-	hold_view(sched, class_of(open));
+	hold_view(sched, class_more_of(open));
 }
 
-bool groups_class_ready(struct sched *sched, struct pool_class *open)
+bool groups_class_ready(struct sched *sched, struct queue_class *class)
 {
-	struct class_more *class = class_of(open);
+	unsigned lane = bonds_of(pool_class_of(class))->lane;
 	struct pl_err err = {0};
 
-	return queue_class_move(sched->queue, &class->queue, class->bonds.lane, &err) ==
-	       PL_OK;
+	return queue_class_move(sched->queue, class, lane, &err) == PL_OK;
+}
+
+/* Those that stay behind follow when they are popped. */
+static void move_all(struct sched *sched, struct class_more *more)
+{
+	(void)groups_class_ready(sched, &more->queue);
+	PL_LIST_EACH (link, &more->own)
+		(void)groups_class_ready(
+			sched, &PL_LIST_ITEM(link, struct own_class, of_open)->queue);
 }
 
 /* True: its pods were decided as if nobody looked at them, and now somebody does. */
@@ -303,7 +307,7 @@ static bool set_lane(struct sched *sched, struct bonds *bonds)
 		want_registered(sched, bonds);
 	hold_view(sched, PL_CONTAINER_OF(bonds, struct class_more, bonds));
 	if (bonds->lane != was)
-		(void)!groups_class_ready(sched, open_of(bonds));
+		move_all(sched, class_more_of(open_of(bonds)));
 	return was == LANE_PLAIN && bonds->lane != LANE_PLAIN;
 }
 
@@ -350,7 +354,7 @@ static void bonds_done(struct sched *sched, struct bonds *bonds)
 enum pl_code groups_class_opened(struct sched *sched, struct pool_class *open,
                                  struct pl_err *err)
 {
-	struct bonds *bonds = &class_of(open)->bonds;
+	struct bonds *bonds = &class_more_of(open)->bonds;
 	enum pl_code code;
 
 	bonds->space = groups_space(sched, open->spec->namespace);
@@ -375,7 +379,7 @@ enum pl_code groups_class_opened(struct sched *sched, struct pool_class *open,
 
 void groups_class_closing(struct sched *sched, struct pool_class *open)
 {
-	struct bonds *bonds = &class_of(open)->bonds;
+	struct bonds *bonds = &class_more_of(open)->bonds;
 
 	PL_ASSERT(!bonds->wants);
 	pl_list_del(&bonds->of_space);
@@ -420,7 +424,7 @@ static void redo_on(struct sched *sched, struct sched_node *node)
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 		const struct class_more *class =
-			class_of(pool_class_of(pod->queue.class));
+			class_more_of(pool_class_of(pod->queue.class));
 
 		if (class->bonds.lane != LANE_PLAIN && (pod->flags & POD_BUNDLED) == 0)
 			pod_redo(sched, pod);
@@ -725,8 +729,8 @@ enum pl_code groups_each(struct sched *sched, const struct spec *spec,
 
 	if (open == NULL)
 		return each_of_closed(sched, spec, each);
-	for (uint32_t i = 0; code == PL_OK && i < class_of(open)->bonds.count; i++)
-		code = each->fn(each->ctx, &class_of(open)->bonds.bond[i]);
+	for (uint32_t i = 0; code == PL_OK && i < class_more_of(open)->bonds.count; i++)
+		code = each->fn(each->ctx, &class_more_of(open)->bonds.bond[i]);
 	return code;
 }
 

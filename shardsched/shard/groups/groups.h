@@ -113,7 +113,7 @@ void groups_class_closing(struct sched *sched, struct pool_class *open);
 /* Pods of it came or went. */
 void groups_class_pods(struct sched *sched, struct pool_class *open);
 /* It is in its lane; else it could not be moved there, and nothing of it is decided. */
-bool groups_class_ready(struct sched *sched, struct pool_class *open);
+bool groups_class_ready(struct sched *sched, struct queue_class *class);
 
 /* The namespace is known from now on. NULL: no memory. */
 struct group_space *groups_space(struct sched *sched, uint32_t name);

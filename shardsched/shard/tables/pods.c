@@ -82,7 +82,7 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod)
 		pod->node->waiting_count--;
 		--*node_waiting(sched, pod->node);
 	} else if (pod->linked == LINKED_VISIT) {
-		class_more_of(pod->queue.class)->travel.ahead = NULL;
+		travel_of_class(pod->queue.class)->ahead = NULL;
 	}
 	sched->ending -= pod->linked == LINKED_ENDING;
 	pl_list_del(&pod->link);
@@ -136,12 +136,18 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	                              .uid = pod->uid,
 	                              .nominated = SNAPSHOT_NONE,
 	                              .created_ms = pod->created_ms};
+	struct queue_class *class;
 	struct pool_class *open;
 	struct pl_err err = {0};
 	struct verdict say;
 	bool gated;
 	enum pl_code code = pool_get(&sched->pool, pod->spec, &open, &err);
 
+	if (code == PL_OK) {
+		code = class_enter(sched, pod, open, &class, &err);
+		if (code != PL_OK)
+			pool_put(&sched->pool, open);
+	}
 	if (code != PL_OK) {
 		pod->flags |= POD_REFUSED;
 		if (code != PL_NOTFOUND) /* else another scheduler's */
@@ -152,17 +158,17 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	work_add(sched, pod, 1);
 	gated = fw_class_gated(open->class, &sched->snapshot, &self, &say);
 	if (pod->gang != NULL) { /* which is in the queue */
-		pod->queue.class = queue_class_of(open);
+		pod->queue.class = class;
 		pod->gated = gated;
 		gang_touch(sched, pod->gang);
 		return;
 	}
 	if (gated)
-		queue_add_gated(sched->queue, &pod->queue, queue_class_of(open),
+		queue_add_gated(sched->queue, &pod->queue, class,
 		                (uint64_t)pod->created_ms, sched->now_ms);
 	else
-		queue_add(sched->queue, &pod->queue, queue_class_of(open),
-		          (uint64_t)pod->created_ms, sched->now_ms);
+		queue_add(sched->queue, &pod->queue, class, (uint64_t)pod->created_ms,
+		          sched->now_ms);
 	groups_class_pods(sched, open);
 }
 
@@ -187,15 +193,17 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 
 void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 {
+	struct queue_class *class = pod->queue.class;
 	struct pool_class *open;
 
-	if (pod->queue.class == NULL)
+	if (class == NULL)
 		return;
-	open = pool_class_of(pod->queue.class);
+	open = pool_class_of(class);
 	if (pod->linked == LINKED_VISIT || pod->linked == LINKED_FOLLOWS)
 		pod_unlink(sched, pod);
 	queue_remove(sched->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};
+	class_leave(sched, class);
 	groups_class_pods(sched, open);
 	pool_put(&sched->pool, open);
 	work_add(sched, pod, -1);

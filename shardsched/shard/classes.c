@@ -1,0 +1,136 @@
+/*
+ * Classes of pods in the queue. Pods that are alike share the class that the pool has
+ * open, and its place in the queue; but where claims are named after the pod, verdicts
+ * are each pod's own, and so are classes in the queue: made when it comes in, gone when
+ * it leaves.
+ */
+#include <stdlib.h>
+
+#include "shardsched/plugins/plugins.h"
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+bool sched_hint(const struct sched *sched, unsigned plugin,
+                const struct queue_class *class, const struct queue_event *event)
+{
+	const struct plugin *row = plugins.row[plugin];
+	const struct own_class *own = own_class_of_const(class);
+	struct pod_self self = {.nominated = SNAPSHOT_NONE};
+	struct plugin_call call;
+
+	if (row->hint == NULL)
+		return true;
+	fw_class_call(pool_class_of_const(class)->class, &sched->snapshot, plugin, &call);
+	if (own != NULL) {
+		self.name = own->pod->key[2];
+		self.uid = own->pod->uid;
+		self.created_ms = own->pod->created_ms;
+		call.pod = &self;
+	}
+	return row->hint(&call, event);
+}
+
+static enum queue_level level_of(const struct spec *spec)
+{
+	switch ((enum spec_sla)spec->sla) {
+	case SPEC_SLA_BRONZE:
+		return QUEUE_BRONZE;
+	case SPEC_SLA_SILVER:
+		return QUEUE_SILVER;
+	case SPEC_SLA_GOLD:
+		return QUEUE_GOLD;
+	case SPEC_SLA_NONE:
+		break;
+	}
+	return QUEUE_NO_SLA;
+}
+
+static enum pl_code queue_open(struct sched *sched, const struct spec *spec,
+                               unsigned lane, uint8_t kind, struct queue_class *out,
+                               struct pl_err *err)
+{
+	const struct queue_class_opts opts = {
+		.namespace_id = spec->namespace,
+		.priority = spec->priority,
+		.level = level_of(spec),
+		.weight = regime_weight(sched, spec->namespace),
+		.lane = lane,
+		.kind = kind};
+
+	return queue_class_open(sched->queue, out, &opts, err);
+}
+
+enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err)
+{
+	struct sched *sched = ctx;
+	struct class_more *more = class_more_of(open);
+	enum pl_code code = queue_open(sched, open->spec, LANE_PLAIN, CLASS_SHARED,
+	                               &more->queue, err);
+
+	if (code != PL_OK)
+		return code;
+	pl_list_init(&more->own);
+	travel_init(&more->travel);
+	code = groups_class_opened(sched, open, err);
+	if (code != PL_OK)
+		queue_class_close(sched->queue, &more->queue);
+	return code;
+}
+
+void class_closing(void *ctx, struct pool_class *open)
+{
+	struct sched *sched = ctx;
+	struct class_more *more = class_more_of(open);
+
+	PL_ASSERT(pl_list_empty(&more->own));
+	travel_done(&more->travel);
+	groups_class_closing(sched, open);
+	queue_class_close(sched->queue, &more->queue);
+}
+
+/* A gang is in the queue by its one entry. */
+static bool is_apart(const struct sched_pod *pod)
+{
+	return pod->gang == NULL && (pod->spec->flags & SPEC_BY_NAME) != 0;
+}
+
+enum pl_code class_enter(struct sched *sched, struct sched_pod *pod,
+                         struct pool_class *open, struct queue_class **out,
+                         struct pl_err *err)
+{
+	struct own_class *own;
+	enum pl_code code;
+
+	if (!is_apart(pod)) {
+		*out = queue_class_of(open);
+		return PL_OK;
+	}
+	own = pl_calloc(1, sizeof *own);
+	if (own == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep a pod in the queue");
+	code = queue_open(sched, open->spec, bonds_of(open)->lane, CLASS_OWN, &own->queue,
+	                  err);
+	if (code != PL_OK) {
+		free(own);
+		return code;
+	}
+	own->pod = pod;
+	own->open = open;
+	pl_list_init(&own->of_open);
+	travel_init(&own->travel);
+	pl_list_add_tail(&class_more_of(open)->own, &own->of_open);
+	*out = &own->queue;
+	return PL_OK;
+}
+
+void class_leave(struct sched *sched, struct queue_class *class)
+{
+	struct own_class *own = own_class_of(class);
+
+	if (own == NULL)
+		return;
+	travel_done(&own->travel);
+	queue_class_close(sched->queue, &own->queue);
+	pl_list_del(&own->of_open);
+	free(own);
+}
