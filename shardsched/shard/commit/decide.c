@@ -222,6 +222,7 @@ static bool bundle_goes_on(const struct sched *sched)
 
 void decide_run(struct sched *sched, unsigned work)
 {
+	groups_turn_begin(sched);
 	for (unsigned i = 0; i < work && !is_full(sched); i++) {
 		struct queue_pod *pod;
 
@@ -236,4 +237,5 @@ void decide_run(struct sched *sched, unsigned work)
 	}
 	if (!bundle_goes_on(sched))
 		bundle_close(sched);
+	groups_turn_end(sched);
 }

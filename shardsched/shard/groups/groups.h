@@ -97,6 +97,11 @@ struct groups {
 	int64_t wait_rev;    /* what the view has to reach first */
 	int64_t shape;       /* last change of /groups/nodes that the view brought */
 	bool shape_gone;
+	/* What stays so while pods are decided, as no news comes in: worked out once. */
+	struct {
+		bool known, steady;
+		int64_t clear;
+	} turn;
 	uint64_t retry_ms; /* of registering */
 	struct pl_arena arena;
 };
@@ -150,6 +155,10 @@ void groups_view_begun(struct sched *sched);
 /* Revisions mean nothing any more. */
 void groups_rewound(struct sched *sched);
 
+/* From here on pods are decided one after the other, and no news comes in; not any more,
+ * or something else came up that the view has to wait for. */
+void groups_turn_begin(struct sched *sched);
+void groups_turn_end(struct sched *sched);
 /* The lanes that have to wait, as a mask. */
 unsigned groups_lanes_shut(const struct sched *sched);
 /* A pod of that class may be decided now; else the view has to come further first. */

@@ -121,6 +121,28 @@ static bool is_steady(const struct sched *sched)
 	return true;
 }
 
+void groups_turn_begin(struct sched *sched)
+{
+	sched->groups.turn.known = true;
+	sched->groups.turn.steady = is_steady(sched);
+	sched->groups.turn.clear = view_clear(sched);
+}
+
+void groups_turn_end(struct sched *sched)
+{
+	sched->groups.turn.known = false;
+}
+
+static bool steady(const struct sched *sched)
+{
+	return sched->groups.turn.known ? sched->groups.turn.steady : is_steady(sched);
+}
+
+static int64_t clear_up_to(const struct sched *sched)
+{
+	return sched->groups.turn.known ? sched->groups.turn.clear : view_clear(sched);
+}
+
 unsigned groups_lanes_shut(const struct sched *sched)
 {
 	const struct groups *groups = &sched->groups;
@@ -129,9 +151,9 @@ unsigned groups_lanes_shut(const struct sched *sched)
 
 	if (!bundle_takes_gang(sched))
 		shut |= 1u << LANE_GANG;
-	if (!bundle_takes(sched) || !is_steady(sched))
+	if (!bundle_takes(sched) || !steady(sched))
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
-	clear = view_clear(sched);
+	clear = clear_up_to(sched);
 	if (clear == 0 || clear < groups->wait_rev || clear < groups->shape)
 		shut |= 1u << LANE_WIDE;
 	return shut;
@@ -154,7 +176,7 @@ static int64_t lock_of(const struct group *group)
 bool groups_may_decide(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
-	int64_t clear = view_clear(sched);
+	int64_t clear = bonds->wide ? clear_up_to(sched) : 0;
 
 	for (uint32_t i = 0; bonds->wide && i < bonds->count; i++) {
 		const struct group *group = bonds->bond[i].group;

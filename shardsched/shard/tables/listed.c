@@ -326,26 +326,67 @@ void listed_settle(struct sched *sched, struct sched_pod *pod)
 
 /* -- from the alloc and into it --------------------------------------- */
 
-/* Pods of the alloc, found or made, so that nothing fails later. */
-static enum pl_code find_all(struct sched *sched, const struct alloc *alloc,
-                             struct sched_pod ***out)
-{
-	struct sched_pod **pods = pl_arena_zalloc(
-		&sched->arena, alloc->pods == 0 ? 1 : alloc->pods, sizeof(void *));
+/* Pods of an alloc, found or made, so that nothing fails later. */
+struct found {
+	struct sched_pod **pod;
+	bool *fresh;     /* of these: it is not listed yet */
+	bool *stays;     /* of what is listed: it is among these */
+	uint32_t listed; /* so many are */
+};
 
-	if (pods == NULL)
-		return PL_NOMEM;
-	*out = pods;
-	for (uint32_t i = 0; i < alloc->pods; i++) {
+static enum pl_code found_room(struct sched *sched, const struct sched_node *node,
+                               uint32_t pods, struct found *out)
+{
+	*out = (struct found){
+		.pod = pl_arena_zalloc(&sched->arena, (size_t)pods + 1, sizeof(void *)),
+		.fresh = pl_arena_zalloc(&sched->arena, (size_t)pods + 1, 1),
+		.stays = pl_arena_zalloc(&sched->arena, (size_t)node->count + 1, 1),
+		.listed = node->count};
+	return out->pod != NULL && out->fresh != NULL && out->stays != NULL ? PL_OK
+	                                                                    : PL_NOMEM;
+}
+
+/* Listed from there on; both are in one order, so nobody is looked for twice. NULL: it is
+ * not. */
+static struct sched_pod *find_listed(const struct sched *sched,
+                                     const struct sched_node *node, uint32_t *at,
+                                     const struct alloc_pod *pod)
+{
+	for (; *at < node->count; ++*at) {
+		struct sched_pod *listed = node->listed[*at].pod;
+		struct alloc_pod name = name_of(sched, listed);
+		int order = alloc_pod_cmp(&name, pod);
+
+		if (order == 0)
+			return listed;
+		if (order > 0)
+			break;
+	}
+	return NULL;
+}
+
+static enum pl_code find_all(struct sched *sched, const struct sched_node *node,
+                             const struct alloc *alloc, struct found *out)
+{
+	enum pl_code code = found_room(sched, node, alloc->pods, out);
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; code == PL_OK && i < alloc->pods; i++) {
 		const struct alloc_pod *pod = &alloc->pod[i];
 
 		if (pod->partition >= sched->opts.partitions)
 			return PL_INVALID;
-		pods[i] = pod_get(sched, pod->partition, pod->space, pod->name);
-		if (pods[i] == NULL)
+		out->pod[i] = find_listed(sched, node, &at, pod);
+		if (out->pod[i] != NULL) {
+			out->stays[at++] = true;
+			continue;
+		}
+		out->fresh[i] = true;
+		out->pod[i] = pod_get(sched, pod->partition, pod->space, pod->name);
+		if (out->pod[i] == NULL)
 			return PL_NOMEM;
 	}
-	return PL_OK;
+	return code;
 }
 
 /* Those that were made for it. */
@@ -355,22 +396,13 @@ static void unfind(struct sched *sched, struct sched_pod *const *pods, uint32_t 
 		pod_tidy(sched, pods[i]);
 }
 
-static bool is_in(struct sched_pod *const *pods, uint32_t count,
-                  const struct sched_pod *pod)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (pods[i] == pod)
-			return true;
-	return false;
-}
-
-static bool is_same(const struct sched_node *node, struct sched_pod *const *pods,
+static bool is_same(const struct sched_node *node, const struct found *found,
                     uint32_t count)
 {
 	bool same = node->count == count;
 
 	for (uint32_t i = 0; same && i < count; i++)
-		same = node->listed[i].pod == pods[i];
+		same = !found->fresh[i];
 	return same;
 }
 
@@ -403,31 +435,32 @@ static void take(struct sched *sched, struct sched_node *node, struct sched_pod 
 
 /* Afterwards it lists these, in their order. */
 static void change(struct sched *sched, struct sched_node *node,
-                   struct sched_pod *const *pods, uint32_t count)
+                   const struct found *found, uint32_t count)
 {
 	node_give_back(sched, node);
+	PL_ASSERT(node->count == found->listed);
 	for (uint32_t i = node->count; i > 0; i--)
-		if (!is_in(pods, count, node->listed[i - 1].pod))
+		if (!found->stays[i - 1])
 			drop(sched, node, i - 1);
 	for (uint32_t i = 0; i < count; i++)
-		if (listed_find(node, pods[i]) == UINT32_MAX)
-			take(sched, node, pods[i]);
+		if (found->fresh[i])
+			take(sched, node, found->pod[i]);
 	PL_ASSERT(node->count == count);
 }
 
 enum pl_code listed_set(struct sched *sched, struct sched_node *node,
                         const struct alloc *alloc, struct pl_err *err)
 {
-	struct sched_pod **pods = NULL;
+	struct found found = {0};
 	struct sched_holds holds = {0};
 	enum pl_code code = listed_room(node, alloc->pods);
 
 	if (code == PL_OK)
-		code = find_all(sched, alloc, &pods);
+		code = find_all(sched, node, alloc, &found);
 	if (code == PL_OK)
 		code = holds_read(sched, alloc, &holds);
 	if (code != PL_OK) {
-		unfind(sched, pods, alloc->pods);
+		unfind(sched, found.pod, alloc->pods);
 		return pl_err_set(err, code, "%s",
 		                  code == PL_INVALID ? "pods, holds: no such partition"
 		                                     : "take an alloc's pods");
@@ -437,8 +470,8 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	preempts_cancel(sched, node->plan);
 	if (!holds_are(node, &holds)) /* what waits there was decided for others */
 		node_give_back(sched, node);
-	if (!is_same(node, pods, alloc->pods))
-		change(sched, node, pods, alloc->pods);
+	if (!is_same(node, &found, alloc->pods))
+		change(sched, node, &found, alloc->pods);
 	for (uint32_t i = 0; i < node->count; i++) {
 		node->listed[i].leaving = alloc->pod[i].leaving;
 		listed_mark(sched, node, i);

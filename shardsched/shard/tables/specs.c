@@ -25,6 +25,7 @@ static void want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 	if (pod->call != 0 || is_coming(sched, pod) || pod->linked == LINKED_WANTED)
 		return;
 	pod_unlink(sched, pod);
+	groups_turn_end(sched); /* the view waits for it */
 	pl_list_add_tail(&sched->wanted, &pod->link);
 	pod->linked = LINKED_WANTED;
 	if (pod->spec != NULL || pod->unknown_rev == 0)
