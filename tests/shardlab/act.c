@@ -121,8 +121,11 @@ static void go_on(struct campaign *c, struct act *act)
 		site_check(&c->site, &act->job);
 		c->done[act->what] += act->job.status == 0 && !act->undoing;
 	}
-	if (now_ms < act->until_ms)
+	if (now_ms < act->until_ms) {
+		if (groups[act->what] == ACT_OF_DAEMON)
+			act_go_on_daemon(c, act, now_ms);
 		return;
+	}
 	if (!act->undoing) {
 		if (!undo(c, act, now_ms))
 			return;

@@ -24,7 +24,8 @@
 	X(CUT, DAEMON, "cut",                                                           \
 	  "no packets between a placetd and the store; they may come late")             \
 	X(CUT_ONE_WAY, DAEMON, "cut-one-way", "requests are lost, or answers are")      \
-	X(BREAK, MOMENT, "break", "all connections of a placetd are reset")             \
+	X(BREAK, DAEMON, "break",                                                       \
+	  "again and again answers are lost, then all connections reset")               \
 	X(CLOCK, MOMENT, "clock",                                                       \
 	  "the wall's clock of a placetd jumps; the others run too fast or slow")       \
 	X(KILL_MEMBER, MOMENT, "kill-member",                                           \
@@ -86,6 +87,8 @@ struct act {
 	uint32_t node;
 	uint64_t until_ms; /* when it is undone */
 	bool undoing;
+	uint64_t next_ms; /* of what comes again and again */
+	bool deaf;
 	struct job job; /* what it runs */
 };
 
@@ -101,6 +104,8 @@ void act_hurry(struct campaign *c);
 
 /* False: it can not be done now. */
 bool act_begin_daemon(struct campaign *c, struct act *act, uint64_t now_ms);
+/* While it holds. */
+void act_go_on_daemon(struct campaign *c, struct act *act, uint64_t now_ms);
 bool act_begin_moment(struct campaign *c, struct act *act);
 bool act_begin_store(struct campaign *c, struct act *act, uint64_t now_ms);
 bool act_begin_people(struct campaign *c, struct act *act, uint64_t now_ms);

@@ -84,7 +84,7 @@ static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
 		act->young = now_ms < daemon->since_ms + YOUNG_MS;
 		job_signal(&daemon->job, SIGTERM);
 		act->until_ms = now_ms;
-	} else {
+	} else if (act->what != ACT_BREAK) {
 		cutter_set(daemon->wire, act->what == ACT_CUT
 		                                 ? CUTTER_NOTHING
 		                                 : 1 + (unsigned)campaign_below(c, 2));
@@ -111,11 +111,23 @@ bool act_begin_moment(struct campaign *c, struct act *act)
 	}
 	if (!pick_daemon(c, &act->target))
 		return false;
-	if (act->what == ACT_BREAK)
-		cutter_break(c->site.daemon[act->target].wire);
-	else
-		set_clock(c, act->target);
+	set_clock(c, act->target);
 	return true;
+}
+
+/* What was asked just before has been done, and nobody hears of it. */
+void act_go_on_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
+{
+	struct cutter *wire;
+
+	if (act->what != ACT_BREAK || now_ms < act->next_ms)
+		return;
+	wire = c->site.daemon[act->target].wire;
+	if (act->deaf)
+		cutter_break(wire);
+	act->deaf = !act->deaf;
+	cutter_set(wire, act->deaf ? CUTTER_NO_ANSWERS : CUTTER_PASS);
+	act->next_ms = now_ms + (act->deaf ? between(c, 20, 120) : between(c, 100, 700));
 }
 
 /* False: it has not ended yet. It may have had no store to take leave from. */
@@ -147,7 +159,9 @@ bool act_end_daemon(struct campaign *c, const struct act *act, uint64_t now_ms)
 		site_daemon_start(&c->site, act->target);
 	if (act->what == ACT_STOP)
 		job_signal(&c->site.daemon[act->target].job, SIGCONT);
-	if (act->what == ACT_CUT || act->what == ACT_CUT_ONE_WAY)
+	if (act->what == ACT_BREAK)
+		cutter_break(c->site.daemon[act->target].wire);
+	if (act->what >= ACT_CUT)
 		cutter_set(c->site.daemon[act->target].wire, CUTTER_PASS);
 	return true;
 }

@@ -19,7 +19,7 @@ enum {
 	SHORT_S = 20,
 	LONG_S = 240, /* from here on everything has to have come up */
 	NODES = 160,
-	PODS = 600,
+	PODS = 900,
 	NODES_MIN = 100,
 	PODS_MIN = 400,
 };

@@ -111,6 +111,29 @@ static void failed(void *ctx, const char *check, const char *text)
 
 /* -- the round -------------------------------------------------------------------- */
 
+static bool all_owned(const struct witness *witness)
+{
+	const struct truth_owner *owner = witness->world.truth.owner;
+
+	for (uint32_t p = 0; p < SITE_PARTITIONS; p++)
+		if (!owner[p].exists)
+			return false;
+	return witness->listed;
+}
+
+/* So the store knows what it is, too. */
+static void until_owned(struct round *r)
+{
+	uint64_t since_ms = pl_clock_ms();
+
+	while (!all_owned(&r->c.witness)) {
+		site_run_ms(&r->c.site, STEP_MS);
+		site_look(&r->c.site);
+		if (pl_clock_ms() > since_ms + UP_MAX_MS)
+			failed(r, "start", "not every partition has an owner");
+	}
+}
+
 static void open_all(struct round *r)
 {
 	struct campaign *c = &r->c;
@@ -145,8 +168,7 @@ static void open_all(struct round *r)
 	witness.kv = c->site.kv;
 	witness.story = r->story;
 	witness_open(&c->witness, &witness);
-	while (!c->witness.listed)
-		site_run_ms(&c->site, STEP_MS);
+	until_owned(r);
 	if (!wants_all_nodes(c, false))
 		failed(r, "start", "the nodes could not be applied");
 	if (!wants_first(c))
