@@ -177,8 +177,6 @@ static void floor_of(const struct scene *scene, struct run *run)
 		sink += sum_of(hot->cpu_alloc, slots * sizeof *hot->cpu_alloc) +
 		        sum_of(hot->cpu_used, slots * sizeof *hot->cpu_used) +
 		        sum_of(hot->cpu_nonzero, slots * sizeof *hot->cpu_nonzero) +
-		        sum_of(hot->pods_alloc, slots * sizeof *hot->pods_alloc) +
-		        sum_of(hot->pods_used, slots * sizeof *hot->pods_used) +
 		        sum_of(hot->memory_alloc, slots * sizeof *hot->memory_alloc) +
 		        sum_of(hot->memory_used, slots * sizeof *hot->memory_used) +
 		        sum_of(hot->memory_nonzero, slots * sizeof *hot->memory_nonzero);

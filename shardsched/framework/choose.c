@@ -9,26 +9,26 @@ void choose_block(struct cycle *cycle, struct node_span span, uint32_t block)
 	base += (size_t)span.word * 64;
 	best = cycle->ops->max(base, span.bits, span.words);
 	cycle->memory.best[block] = best;
+	cycle->memory.ties[block] = 0;
+	if (best < cycle->highest)
+		return;
+	cycle->highest = best;
 	cycle->memory.ties[block] = cycle->ops->equal(base, span.bits, span.words, best);
 }
 
 static int32_t choose_highest(struct cycle *cycle)
 {
-	const struct cycle_memory *memory = &cycle->memory;
-	int32_t highest = 0;
-
-	for (uint32_t block = 0; block < cycle->blocks; block++) {
-		if (memory->left[block] == 0)
-			continue;
-		if (!cycle->chosen)
+	if (cycle->chosen)
+		return cycle->highest;
+	cycle->highest = 0;
+	for (uint32_t block = 0; block < cycle->blocks; block++)
+		if (cycle->memory.left[block] != 0)
 			choose_block(cycle, cycle_block(cycle, block), block);
-		if (memory->best[block] > highest)
-			highest = memory->best[block];
-	}
-	return highest;
+	return cycle->highest;
 }
 
-/* How many have it, in all and in each block. */
+/* How many have it, in all and in each block. Those of blocks in which nobody has were
+ * not all counted. */
 static uint32_t choose_count(struct cycle *cycle, int32_t highest)
 {
 	struct cycle_memory *memory = &cycle->memory;

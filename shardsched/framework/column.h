@@ -29,9 +29,9 @@ struct column_ops {
 	uint32_t (*drop)(uint64_t *gone, const uint64_t *before, const uint64_t *after,
 	                 uint32_t words);
 	uint32_t (*count)(const uint64_t *bits, uint32_t words);
-	/* to = from + weight * score; from may be to. NULL: 0 */
-	void (*add)(int32_t *to, const int32_t *from, const int64_t *score,
-	            uint32_t words, int32_t weight);
+	/* to = from + weight * score; from may be to. NULL: 0. Gives the fold. */
+	uint64_t (*sum)(int32_t *to, const int32_t *from, const int64_t *score,
+	                const uint64_t *bits, uint32_t words, int32_t weight);
 	/* All bits of the scores together: 0 when all are 0, and no higher bit than the
 	 * highest of them has, nor bit 63 when none is negative. */
 	uint64_t (*fold)(const int64_t *score, const uint64_t *bits, uint32_t words);

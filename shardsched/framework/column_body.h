@@ -35,25 +35,79 @@ KERNEL static inline void NAME(spread)(uint64_t word, uint32_t mask[64])
 }
 
 /* In place or not is told apart because the compiler would fear the overlap. */
-KERNEL static inline void NAME(add)(int32_t *to, const int32_t *from,
-                                    const int64_t *score, uint32_t words, int32_t weight)
+KERNEL static inline uint64_t NAME(sum_full)(int32_t *to, const int32_t *from,
+                                             const int64_t *score, uint32_t count,
+                                             int32_t weight)
 {
 	const int64_t *restrict part = score;
 	int32_t *restrict out = to;
-	uint32_t count = words * 64, by = (uint32_t)weight;
+	uint32_t by = (uint32_t)weight;
+	uint64_t found = 0;
 
 	if (from == NULL)
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++) {
+			found |= (uint64_t)part[i];
 			out[i] = (int32_t)((uint32_t)part[i] * by);
+		}
 	else if (from != to)
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++) {
+			found |= (uint64_t)part[i];
 			out[i] = (int32_t)((uint32_t)from[i] + (uint32_t)part[i] * by);
-	else if (weight == 1)
-		for (uint32_t i = 0; i < count; i++)
-			out[i] = (int32_t)((uint32_t)out[i] + (uint32_t)part[i]);
+		}
 	else
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++) {
+			found |= (uint64_t)part[i];
 			out[i] = (int32_t)((uint32_t)out[i] + (uint32_t)part[i] * by);
+		}
+	return found;
+}
+
+KERNEL static inline uint64_t NAME(sum_word)(int32_t *to, const int32_t *from,
+                                             const int64_t *score, uint64_t word,
+                                             int32_t weight)
+{
+	uint32_t mask[64];
+	uint64_t found = 0;
+
+	NAME(spread)(word, mask);
+	for (uint32_t i = 0; i < 64; i++)
+		found |= (uint64_t)(score[i] & (int32_t)mask[i]);
+	(void)NAME(sum_full)(to, from, score, 64, weight);
+	return found;
+}
+
+/* How many words in a row have all bits. */
+static inline uint32_t NAME(full)(const uint64_t *bits, uint32_t words)
+{
+	uint32_t count = 0;
+
+	while (count < words && bits[count] == UINT64_MAX)
+		count++;
+	return count;
+}
+
+KERNEL static inline uint64_t NAME(sum)(int32_t *to, const int32_t *from,
+                                        const int64_t *score, const uint64_t *bits,
+                                        uint32_t words, int32_t weight)
+{
+	uint64_t found = 0;
+
+	for (uint32_t i = 0; i < words;) {
+		uint32_t full = NAME(full)(bits + i, words - i);
+		const int32_t *part = from == NULL ? NULL : from + (size_t)i * 64;
+		int32_t *out = to + (size_t)i * 64;
+
+		if (full != 0) {
+			found |= NAME(sum_full)(out, part, score + (size_t)i * 64,
+			                        full * 64, weight);
+			i += full;
+			continue;
+		}
+		found |= NAME(sum_word)(out, part, score + (size_t)i * 64, bits[i],
+		                        weight);
+		i++;
+	}
+	return found;
 }
 
 KERNEL static inline int32_t NAME(max_word)(const int32_t *column, uint64_t word,
@@ -92,19 +146,22 @@ KERNEL static inline uint64_t NAME(fold)(const int64_t *score, const uint64_t *b
 {
 	uint64_t found = 0;
 
-	for (uint32_t i = 0; i < words; i++, score += 64) {
-		uint32_t mask[64];
+	for (uint32_t i = 0; i < words;) {
+		uint32_t full = NAME(full)(bits + i, words - i), mask[64];
+		const int64_t *part = score + (size_t)i * 64;
 
-		if (bits[i] == 0)
-			continue;
-		if (bits[i] == UINT64_MAX) {
-			for (uint32_t j = 0; j < 64; j++)
-				found |= (uint64_t)score[j];
+		if (full != 0) {
+			for (uint32_t j = 0; j < full * 64; j++)
+				found |= (uint64_t)part[j];
+			i += full;
 			continue;
 		}
-		NAME(spread)(bits[i], mask);
-		for (uint32_t j = 0; j < 64; j++)
-			found |= (uint64_t)(score[j] & (int32_t)mask[j]);
+		if (bits[i] != 0) {
+			NAME(spread)(bits[i], mask);
+			for (uint32_t j = 0; j < 64; j++)
+				found |= (uint64_t)(part[j] & (int32_t)mask[j]);
+		}
+		i++;
 	}
 	return found;
 }
@@ -176,7 +233,7 @@ KERNEL static inline void NAME(scale)(int32_t *to, const int32_t *raw, uint32_t 
 static const struct column_ops NAME(ops) = {
 	.drop = NAME(drop),
 	.count = NAME(count),
-	.add = NAME(add),
+	.sum = NAME(sum),
 	.fold = NAME(fold),
 	.narrow = NAME(narrow),
 	.max = NAME(max),

@@ -16,7 +16,7 @@
 
 #include "shardsched/framework/profile.h"
 
-enum { CYCLE_BLOCK = 4096 };
+enum { CYCLE_BLOCK = 1024 };
 
 struct cycle;
 struct cycle_cache;

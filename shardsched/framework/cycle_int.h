@@ -89,6 +89,7 @@ struct cycle {
 	const int32_t *base;    /* totals before late scores; in the end all of it */
 	int32_t bonus;          /* the same for all nodes, not in the column */
 	int32_t max[STAGE_MAXED_MAX];
+	int32_t highest; /* of the blocks chosen from so far */
 
 	/* Measured. */
 	struct plugin_measure measure[PLUGINS_MAX];
@@ -163,7 +164,7 @@ void nominated_take(struct cycle *cycle);
 /* Room for PLUGIN_SCORE_MAX; totals stay in bounds with whatever else they hold. */
 enum { SCORE_BITS = 127 };
 
-/* Asks one plugin. false: the run has failed. */
+/* Asks one plugin. false: all are 0, and nothing was written; or the run has failed. */
 bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
                 int64_t *room);
 /* The run fails: added up, what the plugin gave would spoil the totals. */

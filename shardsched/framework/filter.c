@@ -118,6 +118,7 @@ bool filter_all(struct cycle *cycle)
 
 	/* Who could not keep the class after all may have asked for scores. */
 	memset(cycle->max, 0, sizeof cycle->max);
+	cycle->highest = 0;
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
 		uint32_t count = block_begin(cycle, block, candidates);
 

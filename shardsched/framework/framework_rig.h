@@ -74,13 +74,22 @@ static inline void fake_why(unsigned n, const struct plugin_call *call, uint32_t
 		            &(struct reason){.code = REASON_FIT_CPU, .detail = n});
 }
 
-static inline void fake_scores(unsigned n, struct node_span span, int64_t *score)
+static inline bool fake_scores(unsigned n, struct node_span span, int64_t *score)
 {
+	bool any = false;
+
 	SPAN_EACH_WORD(i, span)
-	for (uint32_t bit = 0; bit < 64; bit++) /* at others: something absurd */
-		score[i * 64 + bit] = (span.bits[i] >> bit & 1) != 0
-		                              ? fake_score(n, (span.word + i) * 64 + bit)
-		                              : INT64_MAX - bit;
+	for (uint32_t bit = 0; bit < 64; bit++) { /* at others: something absurd */
+		bool is = (span.bits[i] >> bit & 1) != 0;
+
+		score[i * 64 + bit] =
+			is ? fake_score(n, (span.word + i) * 64 + bit) : INT64_MAX - bit;
+		any |= is && score[i * 64 + bit] != 0;
+	}
+	/* Then nobody is to look at them. */
+	for (uint32_t i = 0; !any && i < span.words * 64; i++)
+		score[i] = INT64_MAX - i;
+	return any;
 }
 
 static inline enum verdict_code fake_pre_filter(unsigned n,
@@ -109,11 +118,11 @@ static inline enum verdict_code fake_pre_filter(unsigned n,
 	{                                                                               \
 		fake_why(n, call, slot, say);                                           \
 	}                                                                               \
-	static void score_##n(const struct plugin_call *call, struct node_span span,    \
+	static bool score_##n(const struct plugin_call *call, struct node_span span,    \
 	                      int64_t *score)                                           \
 	{                                                                               \
 		(void)call;                                                             \
-		fake_scores(n, span, score);                                            \
+		return fake_scores(n, span, score);                                     \
 	}                                                                               \
 	static enum verdict_code pre_filter_##n(const struct plugin_call *call,         \
 	                                        struct plugin_narrow *narrow,           \

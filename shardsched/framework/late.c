@@ -1,5 +1,7 @@
 /* Scores that need to see all that is feasible: of global plugins, and of those that
  * normalise by themselves. */
+#include <string.h>
+
 #include "shardsched/framework/cycle_int.h"
 
 static void normal_by_max(struct pl_bitset feasible, int64_t *score, bool down)
@@ -72,9 +74,9 @@ static bool late_add(struct cycle *cycle, unsigned plugin, const int64_t *score)
 		size_t slot = (size_t)span.word * 64;
 
 		if (cycle->memory.left[block] != 0)
-			cycle->ops->add(cycle->memory.total + slot, cycle->base + slot,
-			                score + slot, span.words,
-			                cycle->profile->weight[plugin]);
+			(void)cycle->ops->sum(cycle->memory.total + slot,
+			                      cycle->base + slot, score + slot, span.bits,
+			                      span.words, cycle->profile->weight[plugin]);
 	}
 	cycle->base = cycle->memory.total;
 	cycle->chosen = false;
@@ -101,8 +103,13 @@ static bool late_score(struct cycle *cycle, unsigned plugin)
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
 		struct node_span span = cycle_block(cycle, block);
 
-		if (cycle->memory.left[block] != 0 &&
-		    !score_call(cycle, plugin, span, score + (size_t)span.word * 64))
+		int64_t *room = score + (size_t)span.word * 64;
+
+		if (cycle->memory.left[block] == 0)
+			continue;
+		if (!score_call(cycle, plugin, span, room))
+			memset(room, 0, (size_t)span.words * 64 * sizeof *room);
+		if (cycle->failed)
 			return false;
 	}
 	if (!late_is_sound(cycle, plugin, score))

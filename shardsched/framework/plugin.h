@@ -57,6 +57,13 @@ struct node_span {
 	uint64_t *bits;
 };
 
+/* Without its first words. */
+static inline struct node_span node_span_from(struct node_span span, uint32_t words)
+{
+	return (struct node_span){span.word + words, span.words - words,
+	                          span.bits + words};
+}
+
 #define SPAN_EACH_WORD(i, span) for (uint32_t i = 0; (i) < (span).words; (i)++)
 
 /* What pre_filter may narrow the search to. */
@@ -135,8 +142,8 @@ struct plugin {
 	enum verdict_code (*pre_score)(const struct plugin_call *call,
 	                               struct pl_bitset feasible, struct verdict *say);
 	/* score[0] is of slot word * 64; written for bits that are set, others may be
-	 * written too. */
-	void (*score)(const struct plugin_call *call, struct node_span span,
+	 * written too. false: all of them are 0, and nothing was written. */
+	bool (*score)(const struct plugin_call *call, struct node_span span,
 	              int64_t *score);
 	/* Over all feasible nodes, in place. */
 	void (*normalize)(const struct plugin_call *call, struct pl_bitset feasible,

@@ -289,6 +289,7 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->held = NULL;
 	cycle->bonus = 0;
 	memset(cycle->max, 0, sizeof cycle->max);
+	cycle->highest = 0;
 	cycle->base = NULL;
 }
 

@@ -11,10 +11,11 @@ static void says_nothing(const struct plugin_call *call, uint32_t slot,
 	(void)call, (void)slot, (void)say;
 }
 
-static void scores_nothing(const struct plugin_call *call, struct node_span span,
+static bool scores_nothing(const struct plugin_call *call, struct node_span span,
                            int64_t *score)
 {
 	(void)call, (void)span, (void)score;
+	return false;
 }
 
 static enum verdict_code binds(const struct plugin_call *call, uint32_t slot,

@@ -17,8 +17,10 @@ static int64_t *score_room(struct cycle *cycle, unsigned plugin, uint32_t word)
 bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
                 int64_t *room)
 {
-	cycle->profile->table->row[plugin]->score(&cycle->call[plugin], span, room);
-	return measured(cycle, plugin, POINT_SCORE);
+	bool any = cycle->profile->table->row[plugin]->score(&cycle->call[plugin], span,
+	                                                     room);
+
+	return measured(cycle, plugin, POINT_SCORE) && any;
 }
 
 bool score_is_none(struct cycle *cycle, unsigned plugin)
@@ -31,15 +33,15 @@ bool score_is_none(struct cycle *cycle, unsigned plugin)
 	return false;
 }
 
-/* As column_ops.fold. false: some of the scores need more bits than scores have. */
-static bool score_fold(struct cycle *cycle, unsigned plugin, struct node_span span,
-                       const int64_t *room, uint64_t *fold)
+/* As score_call, where a node may be asked about it later. */
+static bool score_local(struct cycle *cycle, unsigned plugin, struct node_span span,
+                        int64_t *room)
 {
-	enum plugin_normal normal = cycle->profile->table->row[plugin]->normal;
-
-	*fold = cycle->ops->fold(room, span.bits, span.words);
-	return *fold <= (normal == PLUGIN_AS_IS ? SCORE_BITS : INT32_MAX) ||
-	       score_is_none(cycle, plugin);
+	if (score_call(cycle, plugin, span, room))
+		return true;
+	if (cycle->opts.keep_scores)
+		memset(room, 0, (size_t)span.words * 64 * sizeof *room);
+	return false;
 }
 
 static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *total)
@@ -50,15 +52,15 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 	for (unsigned i = 0; i < cycle->as_is_count; i++) {
 		unsigned plugin = cycle->as_is[i];
 		int64_t *room = score_room(cycle, plugin, span.word);
-		uint64_t fold = 0;
 
-		if (!score_call(cycle, plugin, span, room) ||
-		    !score_fold(cycle, plugin, span, room, &fold))
-			return false;
-		if (fold == 0)
+		if (!score_local(cycle, plugin, span, room)) {
+			if (cycle->failed)
+				return false;
 			continue;
-		cycle->ops->add(total, from, room, span.words,
-		                cycle->profile->weight[plugin]);
+		}
+		if (cycle->ops->sum(total, from, room, span.bits, span.words,
+		                    cycle->profile->weight[plugin]) > SCORE_BITS)
+			return score_is_none(cycle, plugin);
 		from = total;
 	}
 	if (from == NULL)
@@ -66,19 +68,24 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 	return true;
 }
 
-/* to: where its words are. Most often there is nothing to tell nodes apart by: fold is 0,
- * and nothing was written. */
+/* to: where its words are. Most often there is nothing to tell nodes apart by: any is
+ * false, and nothing was written. */
 static bool score_maxed(struct cycle *cycle, struct node_span span, uint32_t i,
-                        int32_t *to, uint64_t *fold)
+                        int32_t *to, bool *any)
 {
 	unsigned plugin = cycle->local.maxed[i].plugin;
 	int64_t *room = score_room(cycle, plugin, span.word);
 	int32_t most = 0;
+	uint64_t fold = 0;
 
-	if (!score_call(cycle, plugin, span, room) ||
-	    !score_fold(cycle, plugin, span, room, fold))
-		return false;
-	if (*fold == 0)
+	*any = false;
+	if (!score_local(cycle, plugin, span, room))
+		return !cycle->failed;
+	fold = cycle->ops->fold(room, span.bits, span.words);
+	if (fold > INT32_MAX)
+		return score_is_none(cycle, plugin);
+	*any = fold != 0;
+	if (fold == 0)
 		return true;
 	most = cycle->ops->narrow(to, room, span.bits, span.words);
 	if (most > cycle->max[i])
@@ -92,11 +99,11 @@ bool score_span(struct cycle *cycle, struct node_span span, const struct stage_o
 		return false;
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
 		int32_t *to = out->maxed[i];
-		uint64_t fold = 0;
+		bool any = false;
 
-		if (!score_maxed(cycle, span, i, to, &fold))
+		if (!score_maxed(cycle, span, i, to, &any))
 			return false;
-		if (fold == 0)
+		if (!any)
 			memset(to, 0, (size_t)span.words * 64 * sizeof *to);
 	}
 	return true;
@@ -118,11 +125,11 @@ bool score_block(struct cycle *cycle, uint32_t block)
 	cycle->memory.raised[block] = 0;
 	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
 		int32_t *to = cycle->memory.maxed[i] + (size_t)span.word * 64;
-		uint64_t fold = 0;
+		bool any = false;
 
-		if (!score_maxed(cycle, span, i, to, &fold))
+		if (!score_maxed(cycle, span, i, to, &any))
 			return false;
-		if (fold != 0)
+		if (any)
 			cycle->memory.raised[block] |= (uint8_t)(1U << i);
 	}
 	/* It may come to nothing, but now they are near. */

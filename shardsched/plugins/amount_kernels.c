@@ -1,6 +1,10 @@
 #include "shardsched/plugins/amount_kernels.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#define PERCENT_NUDGE 0x1p-44
+#define MEAN_NUDGE 0x1p-12
 
 #define KERNEL
 #define KERNEL_NAME "any"
@@ -9,8 +13,11 @@
 
 #ifdef __x86_64__
 
-#define KERNEL __attribute__((target("avx2")))
+#include <immintrin.h>
+
+#define KERNEL __attribute__((target("avx2,fma")))
 #define KERNEL_NAME "avx2"
+#define FUSED
 #define NAME(name) avx2_##name
 #include "shardsched/plugins/amount_kernels_body.h"
 
@@ -24,6 +31,7 @@
 #define KERNEL __attribute__((target(AVX512)))
 #define KERNEL_NAME "avx512"
 #define NAME(name) avx512_##name
+#define FUSED
 #define WIDE
 #include "shardsched/plugins/amount_kernels_body.h"
 
@@ -33,7 +41,9 @@ const struct amount_kernels *amount_kernels_at(unsigned level)
 	case 0:
 		return &any_kernels;
 	case 1:
-		return __builtin_cpu_supports("avx2") ? &avx2_kernels : NULL;
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+		               ? &avx2_kernels
+		               : NULL;
 	case 2:
 		return __builtin_cpu_supports("avx512f") &&
 		                       __builtin_cpu_supports("avx512bw") &&

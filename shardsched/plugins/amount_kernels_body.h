@@ -3,7 +3,8 @@
  *
  *	KERNEL      attributes of a function
  *	NAME(name)  of this sort
- *	WIDE        doubles are made of 64-bit integers in one instruction
+ *	FUSED       fused multiply-add is one instruction
+ *	WIDE        doubles are made of 64-bit integers in one instruction; AVX-512
  *
  * Loops have 64 rounds and no branches, so that compilers make vectors of them.
  */
@@ -23,23 +24,50 @@ KERNEL static uint64_t NAME(pack)(const uint8_t ok[64])
 	return bits;
 }
 
-KERNEL static uint64_t NAME(fits)(const struct amount_fits *in)
+#ifdef WIDE
+/* Compilers make bytes of what the machine has as bits already. */
+KERNEL static inline uint64_t NAME(fits_16)(const struct amount_fits *in, size_t at)
 {
-	const int32_t *restrict pods_alloc = in->pods_alloc;
-	const int32_t *restrict pods_used = in->pods_used;
-	const int32_t *restrict cpu_alloc = in->cpu_alloc;
-	const int32_t *restrict cpu_used = in->cpu_used;
-	const int64_t *restrict memory_alloc = in->memory_alloc;
-	const int64_t *restrict memory_used = in->memory_used;
-	const int32_t cpu = in->cpu;
-	const int64_t memory = in->memory;
-	uint8_t ok[64];
+	__m512i cpu = _mm512_sub_epi32(_mm512_loadu_si512(in->cpu_alloc + at),
+	                               _mm512_loadu_si512(in->cpu_used + at));
+	__m512i low = _mm512_sub_epi64(_mm512_loadu_si512(in->memory_alloc + at),
+	                               _mm512_loadu_si512(in->memory_used + at));
+	__m512i high = _mm512_sub_epi64(_mm512_loadu_si512(in->memory_alloc + at + 8),
+	                                _mm512_loadu_si512(in->memory_used + at + 8));
+	__m512i memory = _mm512_set1_epi64(in->memory);
 
-	EACH ok[i] = (uint8_t)((pods_alloc[i] > pods_used[i]) &
-	                       (cpu_alloc[i] - cpu_used[i] >= cpu));
-	EACH ok[i] = (uint8_t)(ok[i] & (memory_alloc[i] - memory_used[i] >= memory));
-	return NAME(pack)(ok);
+	return (uint64_t)_mm512_cmpge_epi32_mask(cpu, _mm512_set1_epi32(in->cpu)) &
+	       ((uint64_t)_mm512_cmpge_epi64_mask(low, memory) |
+	        (uint64_t)_mm512_cmpge_epi64_mask(high, memory) << 8);
 }
+
+KERNEL static void NAME(fits)(const struct amount_fits *in, uint32_t words,
+                              uint64_t *bits)
+{
+	for (size_t word = 0; word < words; word++)
+		bits[word] &= NAME(fits_16)(in, word * 64) |
+		              NAME(fits_16)(in, word * 64 + 16) << 16 |
+		              NAME(fits_16)(in, word * 64 + 32) << 32 |
+		              NAME(fits_16)(in, word * 64 + 48) << 48;
+}
+#else
+KERNEL static void NAME(fits)(const struct amount_fits *in, uint32_t words,
+                              uint64_t *bits)
+{
+	for (size_t word = 0; word < words; word++) {
+		const int32_t *restrict cpu_alloc = in->cpu_alloc + word * 64;
+		const int32_t *restrict cpu_used = in->cpu_used + word * 64;
+		const int64_t *restrict memory_alloc = in->memory_alloc + word * 64;
+		const int64_t *restrict memory_used = in->memory_used + word * 64;
+		uint8_t ok[64];
+
+		EACH ok[i] = (uint8_t)(cpu_alloc[i] - cpu_used[i] >= in->cpu);
+		EACH ok[i] = (uint8_t)(ok[i] &
+		                       (memory_alloc[i] - memory_used[i] >= in->memory));
+		bits[word] &= NAME(pack)(ok);
+	}
+}
+#endif
 
 KERNEL static uint64_t NAME(free)(const int64_t *restrict alloc,
                                   const int64_t *restrict used, int64_t least)
@@ -175,6 +203,8 @@ KERNEL static void NAME(balance)(const struct amount_word *restrict a,
 	}
 }
 
+#include "shardsched/plugins/amount_pair_body.h"
+
 static const struct amount_kernels NAME(kernels) = {
 	.name = KERNEL_NAME,
 	.fits = NAME(fits),
@@ -187,10 +217,14 @@ static const struct amount_kernels NAME(kernels) = {
 	.weigh_used = NAME(weigh_used),
 	.mean = NAME(mean),
 	.balance = NAME(balance),
+	.mean_free = NAME(mean_free),
+	.mean_used = NAME(mean_used),
+	.balance_pair = NAME(balance_pair),
 };
 
 #undef EACH
 #undef KERNEL
 #undef KERNEL_NAME
 #undef NAME
+#undef FUSED
 #undef WIDE

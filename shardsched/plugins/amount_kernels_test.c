@@ -1,6 +1,7 @@
 /* Each kernel of each sort of processor against whole numbers. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "shardsched/plugins/amount_kernels.h"
 #include "store/base/quantity.h"
@@ -153,34 +154,43 @@ T_CASE(large_amounts_are_told)
 	}
 }
 
-static uint64_t fits_slowly(const struct amount_fits *in)
+enum { FIT_WORDS = 3, FIT_SLOTS = FIT_WORDS * 64 };
+
+static void fits_slowly(const struct amount_fits *in, uint64_t *bits)
 {
-	uint64_t bits = 0;
+	for (int i = 0; i < FIT_SLOTS; i++) {
+		if ((int64_t)in->cpu_alloc[i] - in->cpu_used[i] < in->cpu ||
+		    in->memory_alloc[i] - in->memory_used[i] < in->memory)
+			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+	}
+}
+
+static void check_free(const struct amount_kernels *kernels, const struct amount_fits *in)
+{
+	uint64_t bits = 0, free = 0;
 
 	for (int i = 0; i < 64; i++) {
-		if (in->pods_alloc[i] > in->pods_used[i] &&
-		    (int64_t)in->cpu_alloc[i] - in->cpu_used[i] >= in->cpu &&
-		    in->memory_alloc[i] - in->memory_used[i] >= in->memory)
-			bits |= UINT64_C(1) << i;
+		bits |= (uint64_t)(in->memory_alloc[i] >= in->memory) << i;
+		free |= (uint64_t)(in->memory_alloc[i] - in->memory_used[i] >= in->memory)
+		        << i;
 	}
-	return bits;
+	T_EQ(kernels->at_least(in->memory_alloc, in->memory), bits);
+	T_EQ(kernels->free(in->memory_alloc, in->memory_used, in->memory), free);
 }
 
 T_CASE(who_fits)
 {
-	int32_t pods[64], pods_used[64], cpu[64], cpu_used[64];
-	int64_t memory[64], memory_used[64];
-	struct amount_fits in = {pods,   pods_used,   cpu, cpu_used,
-	                         memory, memory_used, 0,   0};
+	int32_t cpu[FIT_SLOTS], cpu_used[FIT_SLOTS];
+	int64_t memory[FIT_SLOTS], memory_used[FIT_SLOTS];
+	struct amount_fits in = {cpu, cpu_used, memory, memory_used, 0, 0};
 	struct pl_rng rng;
 
 	pl_rng_init(&rng, t_seed());
-	for (int round = 0; round < 20000; round++) {
+	for (int round = 0; round < 10000; round++) {
 		uint64_t most = round % 2 == 0 ? 4 : INT32_MAX;
+		uint64_t from[FIT_WORDS], want[FIT_WORDS], bits[FIT_WORDS];
 
-		for (int i = 0; i < 64; i++) {
-			pods[i] = (int32_t)pl_rng_below(&rng, 4);
-			pods_used[i] = (int32_t)pl_rng_below(&rng, 4);
+		for (int i = 0; i < FIT_SLOTS; i++) {
 			cpu[i] = (int32_t)pl_rng_between(&rng, 0, most);
 			cpu_used[i] = (int32_t)pl_rng_between(&rng, 0, most);
 			memory[i] = (int64_t)pl_rng_below(&rng, 5) << 40;
@@ -191,19 +201,16 @@ T_CASE(who_fits)
 		in.memory = pl_rng_chance(&rng, 1, 4)
 		                    ? INT64_MIN
 		                    : (int64_t)pl_rng_below(&rng, 3) << 40;
+		for (int i = 0; i < FIT_WORDS; i++)
+			from[i] = pl_rng_next(&rng) | pl_rng_next(&rng);
+		memcpy(want, from, sizeof from);
+		fits_slowly(&in, want);
 		EACH_LEVEL(kernels)
 		{
-			uint64_t bits = 0, free = 0;
-
-			T_EQ(kernels->fits(&in), fits_slowly(&in));
-			for (int i = 0; i < 64; i++) {
-				bits |= (uint64_t)(memory[i] >= in.memory) << i;
-				free |= (uint64_t)(memory[i] - memory_used[i] >=
-				                   in.memory)
-				        << i;
-			}
-			T_EQ(kernels->at_least(memory, in.memory), bits);
-			T_EQ(kernels->free(memory, memory_used, in.memory), free);
+			memcpy(bits, from, sizeof from);
+			kernels->fits(&in, FIT_WORDS, bits);
+			T_TRUE(memcmp(bits, want, sizeof want) == 0);
+			check_free(kernels, &in);
 		}
 	}
 }
@@ -303,6 +310,168 @@ T_CASE_SECONDS(balance_bit_by_bit, 60)
 				     balance_of((int64_t[2]){cpu[i], memory[i]},
 				                (int64_t[2]){cpu_used[i] + 3,
 				                             memory_used[i] + 2}));
+		}
+	}
+}
+
+/* -- cpu and memory at once -----------------------------------------------------------
+ */
+
+enum { PAIR_WORDS = 2, PAIRS = PAIR_WORDS * 64 };
+
+struct pairs {
+	int32_t cpu_alloc[PAIRS], cpu_used[PAIRS];
+	int64_t memory_alloc[PAIRS], memory_used[PAIRS];
+	double cpu_unit[PAIRS], memory_unit[PAIRS];
+	struct amount_pair in;
+	struct pl_rng rng;
+};
+
+static int64_t mean_of(const struct pairs *pairs, int i, int64_t (*of)(int64_t, int64_t))
+{
+	const struct amount_pair *in = &pairs->in;
+	int64_t cpu = of(in->cpu_alloc[i], (int64_t)in->cpu_used[i] + in->cpu);
+	int64_t memory = of(in->memory_alloc[i], in->memory_used[i] + in->memory);
+	int64_t weights = (in->cpu_alloc[i] > 0 ? in->cpu_weight : 0) +
+	                  (in->memory_alloc[i] > 0 ? in->memory_weight : 0);
+
+	return weights == 0
+	               ? 0
+	               : (cpu * in->cpu_weight + memory * in->memory_weight) / weights;
+}
+
+static void check_pairs(struct pairs *pairs)
+{
+	const struct amount_pair *in = &pairs->in;
+
+	for (int i = 0; i < PAIRS; i++) {
+		pairs->cpu_unit[i] =
+			in->cpu_alloc[i] == 0 ? 0 : 1 / (double)in->cpu_alloc[i];
+		pairs->memory_unit[i] =
+			in->memory_alloc[i] == 0 ? 0 : 1 / (double)in->memory_alloc[i];
+	}
+	EACH_LEVEL(kernels)
+	{
+		int64_t free[PAIRS], used[PAIRS], balance[PAIRS];
+
+		kernels->mean_free(in, PAIR_WORDS, free);
+		kernels->mean_used(in, PAIR_WORDS, used);
+		kernels->balance_pair(in, PAIR_WORDS, balance);
+		for (int i = 0; i < PAIRS; i++) {
+			int64_t cpu = (int64_t)in->cpu_used[i] + in->cpu;
+			int64_t memory = in->memory_used[i] + in->memory;
+
+			T_EQ(free[i], mean_of(pairs, i, free_of));
+			T_EQ(used[i], mean_of(pairs, i, used_of));
+			T_EQ(balance[i], balance_of((int64_t[2]){in->cpu_alloc[i],
+			                                         in->memory_alloc[i]},
+			                            (int64_t[2]){cpu, memory}));
+		}
+	}
+}
+
+static void pairs_init(struct pairs *pairs)
+{
+	pl_rng_init(&pairs->rng, t_seed());
+	pairs->in = (struct amount_pair){
+		.cpu_alloc = pairs->cpu_alloc,
+		.cpu_used = pairs->cpu_used,
+		.cpu_unit = pairs->cpu_unit,
+		.memory_alloc = pairs->memory_alloc,
+		.memory_used = pairs->memory_used,
+		.memory_unit = pairs->memory_unit,
+	};
+}
+
+/* What is used with the pod: anything, or where a percent begins, or just before. */
+static int64_t asked_by_chance(struct pl_rng *rng, int64_t alloc)
+{
+	int64_t whole = (int64_t)pl_rng_between(rng, 0, 100);
+
+	if (pl_rng_chance(rng, 1, 3))
+		return (int64_t)pl_rng_below(rng, (uint64_t)alloc / 8 * 9 + 2);
+	return (int64_t)((pl_int128)alloc * whole / 100) + (int64_t)pl_rng_below(rng, 4) -
+	       1;
+}
+
+static int64_t up_to_bits(struct pl_rng *rng, unsigned most)
+{
+	uint64_t bits = pl_rng_between(rng, 0, most);
+
+	return (int64_t)pl_rng_below(rng, UINT64_C(1) << bits);
+}
+
+static int64_t without(int64_t asked, int64_t pod)
+{
+	int64_t used = asked - pod;
+
+	return used < 0 ? 0 : used;
+}
+
+static void pairs_by_chance(struct pairs *pairs)
+{
+	struct pl_rng *rng = &pairs->rng;
+	bool alike = pl_rng_chance(rng, 1, 2);
+
+	pairs->in.cpu = (int32_t)up_to_bits(rng, pl_rng_chance(rng, 1, 8) ? 31 : 9);
+	pairs->in.memory = up_to_bits(rng, pl_rng_chance(rng, 1, 8) ? 43 : 30);
+	pairs->in.cpu_weight = (int32_t)pl_rng_between(rng, 1, 100);
+	pairs->in.memory_weight =
+		alike ? pairs->in.cpu_weight : (int32_t)pl_rng_between(rng, 1, 100);
+	for (int i = 0; i < PAIRS; i++) {
+		int64_t cpu = up_to_bits(rng, 31), memory = up_to_bits(rng, 43);
+		int64_t cpu_asked, memory_asked;
+
+		cpu -= cpu == INT32_MAX;
+		cpu_asked = asked_by_chance(rng, cpu);
+		memory_asked = asked_by_chance(rng, memory);
+		cpu_asked = without(cpu_asked, pairs->in.cpu);
+		pairs->cpu_alloc[i] = (int32_t)cpu;
+		pairs->cpu_used[i] =
+			(int32_t)(cpu_asked < INT32_MAX ? cpu_asked : INT32_MAX - 1);
+		pairs->memory_alloc[i] = memory;
+		pairs->memory_used[i] = without(memory_asked, pairs->in.memory);
+		/* Over-committed beyond what doubles hold. */
+		if (pl_rng_chance(rng, 1, 40))
+			pairs->memory_used[i] = INT64_MAX / 2 - 1;
+		if (pl_rng_chance(rng, 1, 40))
+			pairs->cpu_used[i] = INT32_MAX - 1;
+	}
+}
+
+T_CASE_SECONDS(pairs_as_one_by_one, 60)
+{
+	static struct pairs pairs;
+
+	pairs_init(&pairs);
+	for (int round = 0; round < 6000; round++) {
+		pairs_by_chance(&pairs);
+		check_pairs(&pairs);
+	}
+}
+
+/* All that small nodes can be, and the largest that may be. */
+T_CASE_SECONDS(pairs_at_their_ends, 60)
+{
+	static struct pairs pairs;
+	int at = 0;
+
+	pairs_init(&pairs);
+	pairs.in.cpu_weight = pairs.in.memory_weight = 1;
+	for (int64_t by = 0; by < 40; by++) {
+		for (int64_t used = 0; used < 130; used++) {
+			int64_t alloc = by < 20 ? by : AMOUNT_SMALL - 40 + by;
+			int32_t there = by < 20 ? (int32_t)by : INT32_MAX - 40;
+			int64_t cpu = used * there / 100;
+
+			pairs.cpu_alloc[at] = there;
+			pairs.cpu_used[at] =
+				(int32_t)(cpu < INT32_MAX ? cpu : INT32_MAX - 1);
+			pairs.memory_alloc[at] = alloc;
+			pairs.memory_used[at] = alloc / 100 * used + used % 3;
+			at = (at + 1) % PAIRS;
+			if (at == 0)
+				check_pairs(&pairs);
 		}
 	}
 }

@@ -216,3 +216,75 @@ bool amount_load(const struct amount_asks *asks, uint32_t index, uint32_t slot,
 	return ask->asked < AMOUNT_SMALL &&
 	       load(asks, ask, slot, out) < (uint64_t)AMOUNT_SMALL;
 }
+
+/* -- cpu and memory -------------------------------------------------------------------
+ */
+
+_Static_assert(AMOUNT_SMALL == SNAPSHOT_LARGE, "what is not in that set is small");
+
+static bool is_pair(const struct amount_asks *asks, uint32_t cpu)
+{
+	return asks->at[cpu].kind == AMOUNT_CPU && asks->at[cpu].asked < INT32_MAX &&
+	       asks->at[1 - cpu].kind == AMOUNT_MEMORY &&
+	       asks->at[1 - cpu].asked < AMOUNT_SMALL;
+}
+
+void amount_pass_make(const struct amount_asks *asks, amount_pair_fn *kernel,
+                      struct amount_pass *out)
+{
+	const struct hot_columns *hot = &asks->snapshot->hot;
+	bool nonzero = asks->nonzero;
+	uint32_t cpu = 0;
+
+	*out = (struct amount_pass){0};
+	if (asks->count != 2 || hot->wide != 0)
+		return;
+	cpu = is_pair(asks, 0) ? 0 : 1;
+	if (!is_pair(asks, cpu))
+		return;
+	out->kernel = kernel;
+	out->large = asks->snapshot->large.word;
+	out->from = (struct amount_pair){
+		.cpu_alloc = hot->cpu_alloc,
+		.cpu_used = nonzero ? hot->cpu_nonzero : hot->cpu_used,
+		.cpu_unit = hot->cpu_unit,
+		.memory_alloc = hot->memory_alloc,
+		.memory_used = nonzero ? hot->memory_nonzero : hot->memory_used,
+		.memory_unit = hot->memory_unit,
+		.cpu = (int32_t)asks->at[cpu].asked,
+		.memory = asks->at[1 - cpu].asked,
+		.cpu_weight = asks->at[cpu].weight,
+		.memory_weight = asks->at[1 - cpu].weight,
+	};
+}
+
+/* From the first on, how many of the words are for the kernel. */
+static uint32_t run_of(const struct amount_pass *pass, struct node_span span)
+{
+	const uint64_t *large = pass->large + span.word;
+	uint32_t words = 0;
+
+	while (words < span.words && large[words] == 0 &&
+	       !amount_is_sparse(span.bits[words]))
+		words++;
+	return words;
+}
+
+uint32_t amount_pass_run(const struct amount_pass *pass, struct node_span span,
+                         int64_t *score)
+{
+	uint32_t words = pass->kernel == NULL ? 0 : run_of(pass, span);
+	size_t slot = (size_t)span.word * 64;
+	struct amount_pair in = pass->from;
+
+	if (words == 0)
+		return 0;
+	in.cpu_alloc += slot;
+	in.cpu_used += slot;
+	in.cpu_unit += slot;
+	in.memory_alloc += slot;
+	in.memory_used += slot;
+	in.memory_unit += slot;
+	pass->kernel(&in, words, score);
+	return words;
+}

@@ -65,7 +65,23 @@ enum { AMOUNT_FEW = 6 };
 
 static inline bool amount_is_sparse(uint64_t bits)
 {
-	return __builtin_popcountll(bits) <= AMOUNT_FEW;
+	/* Most are full, and not every processor counts bits by itself. */
+	return bits != UINT64_MAX && __builtin_popcountll(bits) <= AMOUNT_FEW;
 }
+
+/* Scores by cpu and memory, many words at once. */
+struct amount_pass {
+	amount_pair_fn *kernel;  /* NULL: that can not be done */
+	struct amount_pair from; /* of slot 0 */
+	const uint64_t *large;
+};
+
+/* asks: cpu and memory, or nothing comes of it. */
+void amount_pass_make(const struct amount_asks *asks, amount_pair_fn *kernel,
+                      struct amount_pass *out);
+/* How many words of the span were scored, from its first one on: that one is sparse,
+ * empty, or has too large amounts, when there are none. */
+uint32_t amount_pass_run(const struct amount_pass *pass, struct node_span span,
+                         int64_t *score);
 
 #endif

@@ -95,6 +95,16 @@ static int64_t exact(const struct amount_asks *asks, uint32_t slot)
 	return (int64_t)((1 - deviation) * PLUGIN_SCORE_MAX);
 }
 
+static void each_exact(const struct amount_asks *asks, uint32_t slot, uint64_t bits,
+                       int64_t *score)
+{
+	for (; bits != 0; bits &= bits - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+
+		score[bit] = exact(asks, slot + bit);
+	}
+}
+
 static bool score_word(const struct amount_asks *asks, uint32_t slot, int64_t *score)
 {
 	struct amount_word a, b;
@@ -106,26 +116,27 @@ static bool score_word(const struct amount_asks *asks, uint32_t slot, int64_t *s
 	return true;
 }
 
-static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
 {
 	const struct args *args = call->args;
 	struct amount_asks asks;
+	struct amount_pass pass;
 
 	amount_asks_make(call, &args->resources, false, &asks);
-	SPAN_EACH_WORD(i, span)
-	{
-		uint32_t slot = (span.word + i) * 64;
-		uint64_t bits = span.bits[i];
+	amount_pass_make(&asks, asks.kernels->balance_pair, &pass);
+	while (span.words > 0) {
+		uint32_t slot = span.word * 64, done = amount_pass_run(&pass, span, out);
+		uint64_t bits = span.bits[0];
 
-		if (bits == 0 || (!amount_is_sparse(bits) &&
-		                  score_word(&asks, slot, out + (size_t)i * 64)))
-			continue;
-		for (; bits != 0; bits &= bits - 1) {
-			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
-
-			out[i * 64 + bit] = exact(&asks, slot + bit);
+		if (done == 0) {
+			if (amount_is_sparse(bits) || !score_word(&asks, slot, out))
+				each_exact(&asks, slot, bits, out);
+			done = 1;
 		}
+		span = node_span_from(span, done);
+		out += (size_t)done * 64;
 	}
+	return true;
 }
 
 const struct plugin plugin_balanced_allocation = {

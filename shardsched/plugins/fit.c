@@ -117,18 +117,20 @@ static uint64_t room_by_rows(const struct plugin_call *call, uint32_t slot, uint
 	return bits;
 }
 
-static uint64_t room(const struct plugin_call *call, const struct amount_kernels *kernels,
-                     uint32_t slot, uint64_t bits)
+/* Where enough candidates are left, and columns hold all amounts. */
+static bool by_columns(const struct plugin_call *call, uint64_t bits)
+{
+	return !amount_is_sparse(bits) && call->snapshot->hot.wide == 0 &&
+	       call->spec->requests->cpu_milli <= INT32_MAX;
+}
+
+static void room_by_columns(const struct plugin_call *call,
+                            const struct amount_kernels *kernels, struct node_span span)
 {
 	const struct hot_columns *hot = &call->snapshot->hot;
 	const struct resources *need = call->spec->requests;
-	struct amount_fits in;
-
-	if (amount_is_sparse(bits) || hot->wide != 0 || need->cpu_milli > INT32_MAX)
-		return room_by_rows(call, slot, bits);
-	in = (struct amount_fits){
-		.pods_alloc = hot->pods_alloc + slot,
-		.pods_used = hot->pods_used + slot,
+	size_t slot = (size_t)span.word * 64;
+	const struct amount_fits in = {
 		.cpu_alloc = hot->cpu_alloc + slot,
 		.cpu_used = hot->cpu_used + slot,
 		.memory_alloc = hot->memory_alloc + slot,
@@ -136,11 +138,36 @@ static uint64_t room(const struct plugin_call *call, const struct amount_kernels
 		.cpu = need->cpu_milli == 0 ? INT32_MIN : (int32_t)need->cpu_milli,
 		.memory = need->memory == 0 ? INT64_MIN : need->memory,
 	};
-	bits &= kernels->fits(&in);
-	if (need->storage > 0 && bits != 0)
-		bits &= kernels->at_least(call->snapshot->storage_free + slot,
-		                          need->storage);
-	return bits;
+
+	kernels->fits(&in, span.words, span.bits);
+	if (need->storage == 0)
+		return;
+	SPAN_EACH_WORD(i, span)
+	span.bits[i] &= kernels->at_least(
+		call->snapshot->storage_free + slot + (size_t)i * 64, need->storage);
+}
+
+/* Pods, cpu, memory and storage. */
+static void room(const struct plugin_call *call, struct node_span span)
+{
+	const struct amount_kernels *kernels = amount_kernels();
+	const uint64_t *vacant = call->snapshot->vacant.word + span.word;
+
+	SPAN_EACH_WORD(i, span)
+	span.bits[i] &= vacant[i];
+	while (span.words > 0) {
+		struct node_span run = {span.word, 0, span.bits};
+
+		while (run.words < span.words && by_columns(call, span.bits[run.words]))
+			run.words++;
+		if (run.words > 0) {
+			room_by_columns(call, kernels, run);
+		} else {
+			run.words = 1;
+			span.bits[0] = room_by_rows(call, span.word * 64, span.bits[0]);
+		}
+		span = node_span_from(span, run.words);
+	}
 }
 
 /* The nodes that lack one scalar lose their bits. */
@@ -168,15 +195,9 @@ static void filter_scalar(const struct plugin_call *call, const struct resource_
 
 static void filter(const struct plugin_call *call, struct node_span span)
 {
-	const struct amount_kernels *kernels = amount_kernels();
 	const struct resources *need = call->spec->requests;
 
-	SPAN_EACH_WORD(i, span)
-	{
-		if (span.bits[i] != 0)
-			span.bits[i] =
-				room(call, kernels, (span.word + i) * 64, span.bits[i]);
-	}
+	room(call, span);
 	for (uint64_t i = 0; i < need->count; i++) {
 		if (need->row[i].amount > 0 &&
 		    counts(call->snapshot->model, call->args, need->row[i].name))

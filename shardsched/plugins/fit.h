@@ -25,6 +25,6 @@ enum pl_code fit_args_parse(struct model *model, struct pl_json json, void *args
                             struct pl_err *err);
 void fit_args_drop(struct model *model, void *args);
 
-void fit_score(const struct plugin_call *call, struct node_span span, int64_t *score);
+bool fit_score(const struct plugin_call *call, struct node_span span, int64_t *score);
 
 #endif

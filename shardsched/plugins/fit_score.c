@@ -118,21 +118,41 @@ static bool score_word(const struct fit_args *args, const struct amount_asks *as
 	return true;
 }
 
-void fit_score(const struct plugin_call *call, struct node_span span, int64_t *score)
+static amount_pair_fn *kernel_of(const struct fit_args *args,
+                                 const struct amount_kernels *kernels)
+{
+	switch (args->strategy) {
+	case FIT_LEAST_ALLOCATED:
+		return kernels->mean_free;
+	case FIT_MOST_ALLOCATED:
+		return kernels->mean_used;
+	case FIT_RATIO:
+		return NULL;
+	}
+	PL_UNREACHABLE("a strategy");
+}
+
+bool fit_score(const struct plugin_call *call, struct node_span span, int64_t *score)
 {
 	const struct fit_args *args = call->args;
 	struct amount_asks asks;
+	struct amount_pass pass;
 
 	amount_asks_make(call, &args->resources, true, &asks);
-	SPAN_EACH_WORD(i, span)
-	{
-		uint32_t slot = (span.word + i) * 64;
-		uint64_t bits = span.bits[i];
+	amount_pass_make(&asks, kernel_of(args, asks.kernels), &pass);
+	while (span.words > 0) {
+		uint32_t slot = span.word * 64,
+			 done = amount_pass_run(&pass, span, score);
+		uint64_t bits = span.bits[0];
 
-		if (bits == 0)
-			continue;
-		if (amount_is_sparse(bits) ||
-		    !score_word(args, &asks, slot, score + (size_t)i * 64))
-			each_exact(args, &asks, slot, bits, score + (size_t)i * 64);
+		if (done == 0) {
+			if (amount_is_sparse(bits) ||
+			    !score_word(args, &asks, slot, score))
+				each_exact(args, &asks, slot, bits, score);
+			done = 1;
+		}
+		span = node_span_from(span, done);
+		score += (size_t)done * 64;
 	}
+	return true;
 }

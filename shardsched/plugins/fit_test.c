@@ -310,7 +310,7 @@ static void check_scores(const struct plugin *plugin, const struct pod *pod,
 	int64_t score[WORDS * 64];
 
 	fill(bits);
-	plugin->score(&call, (struct node_span){0, WORDS, bits}, score);
+	T_TRUE(plugin->score(&call, (struct node_span){0, WORDS, bits}, score));
 	for (uint32_t slot = 0; slot < WORDS * 64; slot++) {
 		if ((bits[slot / 64] >> slot % 64 & 1) != 0)
 			T_EQ(score[slot],

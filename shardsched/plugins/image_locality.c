@@ -173,17 +173,16 @@ static void score_word(const struct plugin_call *call, uint32_t word, uint64_t b
 		out[i] = kept[i];
 }
 
-static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
 {
 	const struct own *own = call->own;
 
 	refresh(call);
-	if (!own->anywhere) {
-		memset(out, 0, (size_t)span.words * 64 * sizeof *out);
-		return;
-	}
+	if (!own->anywhere)
+		return false;
 	SPAN_EACH_WORD(i, span)
 	score_word(call, span.word + i, span.bits[i], out + (size_t)i * 64);
+	return true;
 }
 
 const struct plugin plugin_image_locality = {

@@ -59,7 +59,7 @@ struct inter_pod_state {
 
 enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
                                       struct pl_bitset feasible, struct verdict *say);
-void inter_pod_score(const struct plugin_call *call, struct node_span span,
+bool inter_pod_score(const struct plugin_call *call, struct node_span span,
                      int64_t *score);
 void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                          int64_t *score);

@@ -126,7 +126,7 @@ static void decide_and_place(struct asked *asked)
 	row->filter(&call, span);
 	T_EQ(bits[0], 2);
 	T_EQ(row->pre_score(&call, (struct pl_bitset){bits, 64}, &say), VERDICT_SUCCESS);
-	row->score(&call, span, score);
+	T_TRUE(row->score(&call, span, score));
 	row->normalize(&call, (struct pl_bitset){bits, 64}, score);
 	T_OK(snapshot_pod_add(&snapshot, 1, &there, &placed, &err), &err);
 	snapshot_pod_remove(&snapshot, placed);

@@ -281,7 +281,8 @@ static void compare_scores(const struct plugin_call *call)
 	seen_score[any]++;
 	if (!any)
 		return;
-	row->score(call, (struct node_span){0, snapshot.capacity / 64, set.word}, score);
+	T_TRUE(row->score(call, (struct node_span){0, snapshot.capacity / 64, set.word},
+	                  score));
 	PL_BITSET_EACH (slot, set) {
 		int64_t want = model_score(call->spec, (uint32_t)slot, &any);
 

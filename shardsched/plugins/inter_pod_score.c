@@ -195,7 +195,7 @@ static void widen(struct inter_pod_state *state, uint64_t bits, const int64_t *s
 	state->high = high;
 }
 
-void inter_pod_score(const struct plugin_call *call, struct node_span span,
+bool inter_pod_score(const struct plugin_call *call, struct node_span span,
                      int64_t *score)
 {
 	struct inter_pod_state *state = call->state;
@@ -216,6 +216,7 @@ void inter_pod_score(const struct plugin_call *call, struct node_span span,
 			add_sparse(&state->sparse[j], span.word + i, span.bits[i], at);
 		widen(state, span.bits[i], at);
 	}
+	return true;
 }
 
 static int64_t share(int64_t above, int64_t range)

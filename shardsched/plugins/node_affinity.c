@@ -244,13 +244,14 @@ static void score_by(struct node_match *match, const struct snapshot *snapshot,
 	}
 }
 
-static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
 {
 	struct own *own = call->own;
 
 	memset(out, 0, (size_t)span.words * 64 * sizeof *out);
 	score_by(&own->added_soft, call->snapshot, span, out);
 	score_by(&own->soft, call->snapshot, span, out);
+	return true;
 }
 
 const struct plugin plugin_node_affinity = {

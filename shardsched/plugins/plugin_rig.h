@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/snapshot/snapshot_rig.h"
@@ -161,6 +162,12 @@ static inline struct pl_bitset rig_filter(struct rig *rig)
 	return left;
 }
 
+static inline void rig_score_span(struct rig *rig, struct node_span span, int64_t *out)
+{
+	if (!rig->row->score(&rig->call, span, out))
+		memset(out, 0, (size_t)span.words * 64 * sizeof *out);
+}
+
 /* Scores of those nodes, normalised where the row does it; false: skipped. Each node
  * alone must score the same. */
 static inline bool rig_score(struct rig *rig, struct pl_bitset feasible, int64_t *out)
@@ -176,15 +183,15 @@ static inline bool rig_score(struct rig *rig, struct pl_bitset feasible, int64_t
 			return false;
 		T_EQ(code, VERDICT_SUCCESS);
 	}
-	rig->row->score(&rig->call,
-	                (struct node_span){0, (uint32_t)pl_bitset_words(feasible.bits),
-	                                   feasible.word},
-	                out);
+	rig_score_span(rig,
+	               (struct node_span){0, (uint32_t)pl_bitset_words(feasible.bits),
+	                                  feasible.word},
+	               out);
 	PL_BITSET_EACH (slot, feasible) {
 		uint64_t bits = UINT64_C(1) << slot % 64;
 
-		rig->row->score(&rig->call,
-		                (struct node_span){(uint32_t)slot / 64, 1, &bits}, one);
+		rig_score_span(rig, (struct node_span){(uint32_t)slot / 64, 1, &bits},
+		               one);
 		T_EQ(one[slot % 64], out[slot]);
 	}
 	if (rig->row->normalize != NULL)

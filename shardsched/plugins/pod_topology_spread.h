@@ -124,7 +124,7 @@ struct spread_state {
 
 enum verdict_code spread_pre_score(const struct plugin_call *call,
                                    struct pl_bitset feasible, struct verdict *say);
-void spread_score(const struct plugin_call *call, struct node_span span, int64_t *out);
+bool spread_score(const struct plugin_call *call, struct node_span span, int64_t *out);
 void spread_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                       int64_t *score);
 

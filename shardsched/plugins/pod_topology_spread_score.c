@@ -239,11 +239,12 @@ static void score_word(const struct plugin_call *call, uint32_t word, int64_t *o
 			out[i] = rounded(sum[i]);
 }
 
-void spread_score(const struct plugin_call *call, struct node_span span, int64_t *out)
+bool spread_score(const struct plugin_call *call, struct node_span span, int64_t *out)
 {
 	SPAN_EACH_WORD(i, span)
 	if (span.bits[i] != 0)
 		score_word(call, span.word + i, out + (size_t)i * 64);
+	return true;
 }
 
 /* -- upside down

@@ -127,10 +127,15 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 		                             .detail = taint->effect});
 }
 
-static void score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
 {
 	const uint64_t *tainted = call->snapshot->soft_taints.word + span.word;
+	uint64_t any = 0;
 
+	SPAN_EACH_WORD(i, span)
+	any |= span.bits[i] & tainted[i];
+	if (any == 0)
+		return false;
 	refresh(call);
 	memset(out, 0, (size_t)span.words * 64 * sizeof *out);
 	SPAN_EACH_WORD(i, span)
@@ -140,6 +145,7 @@ static void score(const struct plugin_call *call, struct node_span span, int64_t
 		WORDS_EACH (bit, span.bits[i] & tainted[i])
 			out[(size_t)i * 64 + bit] = ask(call, first + (uint32_t)bit).soft;
 	}
+	return true;
 }
 
 static bool hint(const struct plugin_call *call, const struct queue_event *event)

@@ -85,6 +85,13 @@ static int32_t narrow(int64_t amount)
 	return amount < INT32_MAX ? (int32_t)amount : INT32_MAX;
 }
 
+static bool is_unit(double unit, int64_t amount)
+{
+	double off = unit * (double)amount - 1;
+
+	return amount == 0 ? unit == 0 : -0x1p-51 < off && off < 0x1p-51;
+}
+
 /* Gives whether it is wide. */
 static bool check_hot(const struct snapshot *snapshot, uint32_t slot)
 {
@@ -94,11 +101,11 @@ static bool check_hot(const struct snapshot *snapshot, uint32_t slot)
 	PL_ASSERT(hot->cpu_alloc[slot] == narrow(row->alloc.cpu_milli));
 	PL_ASSERT(hot->cpu_used[slot] == narrow(row->used.cpu_milli));
 	PL_ASSERT(hot->cpu_nonzero[slot] == narrow(row->nonzero_cpu_milli));
-	PL_ASSERT(hot->pods_alloc[slot] == narrow(row->alloc.pods));
-	PL_ASSERT(hot->pods_used[slot] == narrow(row->used.pods));
 	PL_ASSERT(hot->memory_alloc[slot] == row->alloc.memory);
 	PL_ASSERT(hot->memory_used[slot] == row->used.memory);
 	PL_ASSERT(hot->memory_nonzero[slot] == row->nonzero_memory);
+	PL_ASSERT(is_unit(hot->cpu_unit[slot], hot->cpu_alloc[slot]));
+	PL_ASSERT(is_unit(hot->memory_unit[slot], row->alloc.memory));
 	PL_ASSERT(snapshot->storage_free[slot] == row->alloc.storage - row->used.storage);
 	return row->alloc.cpu_milli >= INT32_MAX || row->used.cpu_milli >= INT32_MAX ||
 	       row->nonzero_cpu_milli >= INT32_MAX;
@@ -121,6 +128,10 @@ static void check_sets(const struct snapshot *snapshot, uint32_t slot)
 	          ((effects & TAINT_HARD) != 0));
 	PL_ASSERT(pl_bitset_has(snapshot->soft_taints, slot) ==
 	          ((effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) != 0));
+	PL_ASSERT(pl_bitset_has(snapshot->vacant, slot) ==
+	          (row->alloc.pods > row->used.pods));
+	PL_ASSERT(pl_bitset_has(snapshot->large, slot) ==
+	          (row->alloc.memory >= SNAPSHOT_LARGE));
 	PL_ASSERT(pl_bitset_has(snapshot->with_ports, slot) ==
 	          (slot < snapshot->slots && row->first_port != SNAPSHOT_NONE));
 	PL_ASSERT(pl_bitset_has(snapshot->with_volumes, slot) == (row->volume_pods > 0));

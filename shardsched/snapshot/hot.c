@@ -16,11 +16,18 @@ static bool is_wide(const struct hot_columns *hot, uint32_t slot)
 	return hot->cpu_alloc[slot] == INT32_MAX || uses_wide(hot, slot);
 }
 
-static void show_storage(struct snapshot *snapshot, uint32_t slot)
+static double unit_of(int64_t amount)
+{
+	return amount > 0 ? 1 / (double)amount : 0;
+}
+
+/* What needs the one and the other. */
+static void show_free(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];
 
 	snapshot->storage_free[slot] = row->alloc.storage - row->used.storage;
+	pl_bitset_put(snapshot->vacant, slot, row->alloc.pods > row->used.pods);
 }
 
 void hot_show_alloc(struct snapshot *snapshot, uint32_t slot)
@@ -30,9 +37,11 @@ void hot_show_alloc(struct snapshot *snapshot, uint32_t slot)
 	bool was = is_wide(hot, slot);
 
 	hot->cpu_alloc[slot] = narrow(row->alloc.cpu_milli);
-	hot->pods_alloc[slot] = narrow(row->alloc.pods);
 	hot->memory_alloc[slot] = row->alloc.memory;
-	show_storage(snapshot, slot);
+	hot->cpu_unit[slot] = unit_of(hot->cpu_alloc[slot]);
+	hot->memory_unit[slot] = unit_of(row->alloc.memory);
+	pl_bitset_put(snapshot->large, slot, row->alloc.memory >= SNAPSHOT_LARGE);
+	show_free(snapshot, slot);
 	hot->wide += (uint32_t)is_wide(hot, slot) - (uint32_t)was;
 }
 
@@ -44,10 +53,9 @@ void hot_show_used(struct snapshot *snapshot, uint32_t slot)
 
 	hot->cpu_used[slot] = narrow(row->used.cpu_milli);
 	hot->cpu_nonzero[slot] = narrow(row->nonzero_cpu_milli);
-	hot->pods_used[slot] = narrow(row->used.pods);
 	hot->memory_used[slot] = row->used.memory;
 	hot->memory_nonzero[slot] = row->nonzero_memory;
-	show_storage(snapshot, slot);
+	show_free(snapshot, slot);
 	is = uses_wide(hot, slot);
 	if (is != was && hot->cpu_alloc[slot] != INT32_MAX)
 		hot->wide += (uint32_t)is - (uint32_t)was;

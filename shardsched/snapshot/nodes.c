@@ -47,14 +47,6 @@ uint32_t snapshot_node_find(const struct snapshot *snapshot, uint32_t cluster,
 
 /* -- columns ---------------------------------------------------------------------- */
 
-static void put(struct pl_bitset set, uint32_t slot, bool there)
-{
-	if (there)
-		pl_bitset_add(set, slot);
-	else
-		pl_bitset_del(set, slot);
-}
-
 static void show_amounts(struct snapshot *snapshot, uint32_t slot)
 {
 	struct node_row *row = &snapshot->row[slot];
@@ -73,17 +65,17 @@ static void show_taints(struct snapshot *snapshot, uint32_t slot)
 	uint32_t effects = taints == NULL ? 0 : taints->effects;
 
 	snapshot->taints[slot] = taints == NULL ? 0 : taints->item.id;
-	put(snapshot->hard_taints, slot, (effects & TAINT_HARD) != 0);
-	put(snapshot->soft_taints, slot,
-	    (effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) != 0);
+	pl_bitset_put(snapshot->hard_taints, slot, (effects & TAINT_HARD) != 0);
+	pl_bitset_put(snapshot->soft_taints, slot,
+	              (effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) != 0);
 }
 
 static void show(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node *node = &snapshot->row[slot].node;
 
-	put(snapshot->live, slot, node->name != 0);
-	put(snapshot->unschedulable, slot, node->unschedulable);
+	pl_bitset_put(snapshot->live, slot, node->name != 0);
+	pl_bitset_put(snapshot->unschedulable, slot, node->unschedulable);
 	show_taints(snapshot, slot);
 	show_amounts(snapshot, slot);
 }
@@ -237,8 +229,8 @@ void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
 	if (pl_bitset_has(snapshot->home, slot) == home &&
 	    pl_bitset_has(snapshot->open, slot) == open)
 		return;
-	put(snapshot->home, slot, home);
-	put(snapshot->open, slot, open);
+	pl_bitset_put(snapshot->home, slot, home);
+	pl_bitset_put(snapshot->open, slot, open);
 	snapshot_touch(snapshot, slot);
 }
 

@@ -11,11 +11,11 @@
 	X(hot.cpu_alloc)      \
 	X(hot.cpu_used)       \
 	X(hot.cpu_nonzero)    \
-	X(hot.pods_alloc)     \
-	X(hot.pods_used)      \
 	X(hot.memory_alloc)   \
 	X(hot.memory_used)    \
 	X(hot.memory_nonzero) \
+	X(hot.cpu_unit)       \
+	X(hot.memory_unit)    \
 	X(storage_free)       \
 	X(taints)
 

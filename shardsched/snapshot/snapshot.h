@@ -47,6 +47,9 @@ enum {
  * it beyond is refused, and so what a pod adds is what its removal takes away. */
 #define SNAPSHOT_USED_MOST (INT64_MAX / 2)
 
+/* 8 TiB: vector code counts in doubles what is below. */
+#define SNAPSHOT_LARGE (INT64_C(1) << 43)
+
 struct label_column;
 struct spec_view;
 
@@ -137,12 +140,15 @@ static inline bool port_is_taken(const struct port_use *use)
 
 /* Amounts in vector form. cpu in int32: a node that has or uses INT32_MAX or more (two
  * million cores) is counted in `wide`, and while there is one, whoever reads these reads
- * the rows instead. pods_alloc stops at INT32_MAX too, which is more than there can be.
+ * the rows instead.
+ *
+ * A unit is what one is of all that there is: 1 / alloc, rounded; 0 where there is none.
+ * With it shares need no division.
  */
 struct hot_columns {
 	int32_t *cpu_alloc, *cpu_used, *cpu_nonzero;
-	int32_t *pods_alloc, *pods_used;
 	int64_t *memory_alloc, *memory_used, *memory_nonzero;
+	double *cpu_unit, *memory_unit;
 	uint32_t wide;
 };
 
@@ -160,6 +166,8 @@ struct scalar_column {
 	X(unschedulable) /* cordoned */                                  \
 	X(hard_taints)   /* NoSchedule or NoExecute among its taints */  \
 	X(soft_taints)   /* PreferNoSchedule among them */               \
+	X(vacant)        /* there may be a pod more */                   \
+	X(large)         /* SNAPSHOT_LARGE of memory or more */          \
 	X(with_ports)    /* host ports in use */                         \
 	X(with_volumes)  /* pods on it have volumes */                   \
 	X(nominated)     /* pods are nominated for it */

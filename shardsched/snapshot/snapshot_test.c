@@ -20,7 +20,7 @@ T_CASE(a_node_is_a_slot)
 	T_TRUE(pl_bitset_has(snapshot.live, slot));
 	T_EQ(snapshot.hot.cpu_alloc[slot], 4000);
 	T_EQ(snapshot.hot.memory_alloc[slot], INT64_C(8) << 30);
-	T_EQ(snapshot.hot.pods_alloc[slot], 110);
+	T_TRUE(pl_bitset_has(snapshot.vacant, slot));
 	T_EQ(snapshot.storage_free[slot], 100);
 	T_EQ(snapshot_node_find(&snapshot, 0, id("n1")), slot);
 	T_EQ(snapshot_node_find(&snapshot, 1, id("n1")), SNAPSHOT_NONE);
@@ -63,7 +63,7 @@ T_CASE(a_pod_is_counted_and_given_back)
 	T_EQ(snapshot.row[slot].used.cpu_milli, 1000);
 	T_EQ(snapshot.hot.cpu_used[slot], 1000);
 	T_EQ(snapshot.hot.cpu_nonzero[slot], 1000);
-	T_EQ(snapshot.hot.pods_used[slot], 1);
+	T_EQ(snapshot.row[slot].used.pods, 1);
 	T_EQ(snapshot.storage_free[slot], 30);
 	T_TRUE(pl_bitset_has(snapshot.with_ports, slot));
 	T_EQ(snapshot.row[slot].first_pod, pod);
@@ -71,7 +71,7 @@ T_CASE(a_pod_is_counted_and_given_back)
 	T_EQ(snapshot.storage_free[slot], -40);
 	snapshot_check(&snapshot);
 	snapshot_pod_remove(&snapshot, pod);
-	T_EQ(snapshot.hot.pods_used[slot], 1);
+	T_EQ(snapshot.row[slot].used.pods, 1);
 	T_TRUE(!pl_bitset_has(snapshot.with_ports, slot));
 	end();
 }
@@ -123,7 +123,7 @@ T_CASE(a_node_beyond_32_bits_makes_the_columns_wide)
 	                  "'cpu':'2147483647m','pods':'3000000000'}}}");
 	T_EQ(snapshot.hot.wide, 1);
 	T_EQ(snapshot.hot.cpu_alloc[slot], INT32_MAX);
-	T_EQ(snapshot.hot.pods_alloc[slot], INT32_MAX);
+	T_EQ(snapshot.row[slot].alloc.pods, INT64_C(3000000000));
 	change_node(slot, "{'metadata':{'name':'n1'},'status':{'allocatable':{"
 	                  "'cpu':'2147483646m'}}}");
 	T_EQ(snapshot.hot.wide, 0);
@@ -223,11 +223,11 @@ T_CASE(what_was_lifted_finds_its_place_again)
 	generation = snapshot.row[slot].generation;
 	snapshot_probe(&snapshot);
 	snapshot_pod_lift(&snapshot, lifted);
-	T_EQ(snapshot.hot.pods_used[slot], 63);
+	T_EQ(snapshot.row[slot].used.pods, 63);
 	other = ask_port(slot, 65);
 	snapshot_check(&snapshot);
 	snapshot_pod_lower(&snapshot, lifted);
-	T_EQ(snapshot.hot.pods_used[slot], 65);
+	T_EQ(snapshot.row[slot].used.pods, 65);
 	snapshot_check(&snapshot);
 	snapshot_pod_remove(&snapshot, other);
 	snapshot_probe_end(&snapshot);
@@ -308,7 +308,7 @@ T_CASE(a_pod_that_terminates_says_so_once)
 	changes = snapshot.changes;
 	snapshot_pod_terminate(&snapshot, pod);
 	T_EQ(snapshot.changes, changes);
-	T_EQ(snapshot.hot.pods_used[slot], 1);
+	T_EQ(snapshot.row[slot].used.pods, 1);
 	end();
 }
 

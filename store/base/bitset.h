@@ -50,6 +50,14 @@ static inline void pl_bitset_del(struct pl_bitset set, size_t bit)
 	set.word[bit / 64] &= ~(UINT64_C(1) << bit % 64);
 }
 
+static inline void pl_bitset_put(struct pl_bitset set, size_t bit, bool there)
+{
+	if (there)
+		pl_bitset_add(set, bit);
+	else
+		pl_bitset_del(set, bit);
+}
+
 void pl_bitset_clear(struct pl_bitset set);
 void pl_bitset_fill(struct pl_bitset set);
 
