@@ -160,6 +160,14 @@ static enum pl_code add_spec(struct derive *derive, const struct spec *spec,
 	return code;
 }
 
+/* What stands there is that pod's, and no pointer or another's. */
+static bool is_its_own(const struct derive *derive, const struct alloc_pod *pod,
+                       const struct pod *parsed)
+{
+	return pl_span_eq(model_text(derive->model, parsed->name), pod->name) &&
+	       pl_span_eq(model_text(derive->model, parsed->spec->namespace), pod->space);
+}
+
 enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
                         struct pl_span spec, struct pl_span state, struct pl_err *err)
 {
@@ -173,7 +181,9 @@ enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
 		return code;
 	if (pod_parse(&parse, spec, &parsed, err) != PL_OK)
 		return unreadable(pod, "spec", err);
-	if (derive->now.pods == ALLOC_PODS_MAX)
+	if (!is_its_own(derive, pod, &parsed))
+		code = unreadable(pod, "spec", err);
+	else if (derive->now.pods == ALLOC_PODS_MAX)
 		code = pl_err_set(err, PL_LIMIT, "more than %d pods", ALLOC_PODS_MAX);
 	else
 		code = add_spec(derive, parsed.spec, err);

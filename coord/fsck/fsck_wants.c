@@ -12,11 +12,13 @@ static bool rows_to(struct fsck_core *core, uint32_t number)
 	struct fsck_rules *rules = &core->rules;
 	uint32_t cap = rules->value_cap;
 
-	for (; rules->valued <= number && core->code == PL_OK; rules->valued++)
-		if (!name_table_room((void **)&rules->value, &cap, rules->valued,
-		                     rules->keys * sizeof *rules->value) ||
-		    !name_table_room((void **)&rules->counted, &rules->counted_cap,
-		                     rules->valued, sizeof *rules->counted))
+	while (rules->valued <= number && core->code == PL_OK)
+		if (name_table_room((void **)&rules->value, &cap, rules->valued,
+		                    rules->keys * sizeof *rules->value) &&
+		    name_table_room((void **)&rules->counted, &rules->counted_cap,
+		                    rules->valued, sizeof *rules->counted))
+			rules->valued++;
+		else
 			fsck_no_memory(core);
 	rules->value_cap = cap;
 	return core->code == PL_OK;
