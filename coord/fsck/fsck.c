@@ -82,7 +82,8 @@ static unsigned pieces_of(const struct fsck *fsck)
 {
 	const char *prefix = fsck_prefixes[fsck->prefix];
 
-	if (strcmp(prefix, "/gangs/") == 0 || strcmp(prefix, "/groups/") == 0)
+	if (strcmp(prefix, "/budgets/") == 0 || strcmp(prefix, "/gangs/") == 0 ||
+	    strcmp(prefix, "/groups/") == 0)
 		return 1;
 	return fsck->opts.partitions < PIECES_MAX ? fsck->opts.partitions : PIECES_MAX;
 }

@@ -21,19 +21,21 @@ const char *fsck_code_word(enum fsck_code code)
 bool fsck_is_condition(enum fsck_code code)
 {
 	static const bool is[FSCK_CODE_COUNT] = {
-		[FSCK_NODE_OVER] = true,        [FSCK_GANG_OVERDUE] = true,
-		[FSCK_GANG_PARTLY] = true,      [FSCK_HOLD_NOBODY] = true,
-		[FSCK_TERM_LATER] = true,       [FSCK_TERM_NOBODY] = true,
-		[FSCK_LOCK_NOBODY] = true,      [FSCK_RULES_APART_SINCE] = true,
-		[FSCK_RULES_NODE_SINCE] = true, [FSCK_RULES_AFFINITY] = true,
-		[FSCK_RULES_SPREAD] = true,     [FSCK_RULES_SKIPPED] = true,
+		[FSCK_NODE_OVER] = true,         [FSCK_GANG_OVERDUE] = true,
+		[FSCK_GANG_PARTLY] = true,       [FSCK_HOLD_NOBODY] = true,
+		[FSCK_BUDGET_BEHIND] = true,     [FSCK_TERM_LATER] = true,
+		[FSCK_TERM_NOBODY] = true,       [FSCK_LOCK_NOBODY] = true,
+		[FSCK_RULES_APART_SINCE] = true, [FSCK_RULES_NODE_SINCE] = true,
+		[FSCK_RULES_AFFINITY] = true,    [FSCK_RULES_SPREAD] = true,
+		[FSCK_RULES_SKIPPED] = true,
 	};
 
 	return is[code];
 }
 
 const char *const fsck_prefixes[FSCK_PREFIXES] = {
-	"/alloc/", "/gangs/", "/groups/", "/partitions/", "/schedules/", "/nodes/"};
+	"/alloc/",      "/budgets/",   "/gangs/", "/groups/",
+	"/partitions/", "/schedules/", "/nodes/"};
 
 /* -- parts ------------------------------------------------------------------------- */
 
@@ -203,6 +205,9 @@ static void take(struct fsck_core *core, const struct kv_record *record,
 	case KEYS_ALLOC:
 		fsck_take_alloc(core, record, id);
 		return;
+	case KEYS_BUDGET:
+		fsck_take_budget(core, record, id);
+		return;
 	case KEYS_GANG:
 		fsck_take_gang(core, record, id);
 		return;
@@ -226,7 +231,6 @@ static void take(struct fsck_core *core, const struct kv_record *record,
 		return;
 	case KEYS_META:
 	case KEYS_CLUSTER:
-	case KEYS_BUDGET:
 	case KEYS_SHARD:
 	case KEYS_DIGEST:
 	case KEYS_CONFIG_CURRENT:

@@ -61,6 +61,9 @@
 	X(GANG_PARTLY, "gang.partly", "fewer pods of a gang are bound than its minimum") \
 	X(HOLD_NOBODY, "hold.nobody",                                                    \
 	  "room is held for a pod that does not wait for it")                            \
+	X(BUDGET_GARBLED, "budget.garbled", "a disruption budget that makes no sense")   \
+	X(BUDGET_BEHIND, "budget.behind",                                                \
+	  "a disruption budget allows more than its pods do")                            \
 	X(REGISTRY_GARBLED, "registry.garbled", "a registry that makes no sense")        \
 	X(REGISTRY_TERM, "registry.term",                                                \
 	  "a registered term that is not what its pod carries")                          \
@@ -113,7 +116,7 @@ struct fsck_core;
 
 /* What it reads: all keys of one prefix, in their order, then those of the next. Nodes
  * are the last: by then it is known what pods want to know about them. */
-enum { FSCK_PREFIXES = 6 };
+enum { FSCK_PREFIXES = 7 };
 extern const char *const fsck_prefixes[FSCK_PREFIXES];
 
 struct fsck_core_opts {

@@ -43,7 +43,8 @@ static void make_tags(struct fsck_rules *rules)
 				look->namespace, look->labels->row[n].key,
 				look->labels->row[n].value, i};
 	}
-	qsort(finder->tag, finder->tags, sizeof *finder->tag, tag_cmp);
+	if (finder->tags > 1)
+		qsort(finder->tag, finder->tags, sizeof *finder->tag, tag_cmp);
 }
 
 /* Kubernetes gives every namespace this label; there are no Namespace objects here. */
@@ -83,9 +84,9 @@ bool fsck_finder_open(struct fsck_core *core)
 
 	for (uint32_t i = 0; i < rules->looks; i++)
 		tags += rules->look[i].labels->count;
-	finder->tag = pl_calloc(tags, sizeof *finder->tag);
-	finder->space = pl_calloc(rules->looks, sizeof *finder->space);
-	finder->found = pl_calloc(rules->looks, sizeof *finder->found);
+	finder->tag = pl_calloc(tags + 1, sizeof *finder->tag);
+	finder->space = pl_calloc(rules->looks + 1u, sizeof *finder->space);
+	finder->found = pl_calloc(rules->looks + 1u, sizeof *finder->found);
 	if (finder->tag == NULL || finder->space == NULL || finder->found == NULL ||
 	    tags > UINT32_MAX) {
 		fsck_no_memory(core);

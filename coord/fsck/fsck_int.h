@@ -217,6 +217,10 @@ void fsck_keep_hold(struct fsck_core *core, uint32_t node, const struct alloc_ho
 void fsck_gang_pod(struct fsck_core *core, bool placed);
 void fsck_end_gangs(struct fsck_core *core);
 
+/* fsck_budgets.c */
+void fsck_take_budget(struct fsck_core *core, const struct kv_record *record,
+                      const struct keys_id *id);
+
 /* fsck_groups.c: registries, locks, and who carries what. */
 void fsck_take_group(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id);

@@ -297,6 +297,9 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.partition = (uint16_t)at->partition,
 		.beside = at->pod.beside,
 		.leaving = at->state.phase == STATE_TERMINATING,
+		.healthy = at->state.phase == STATE_BOUND &&
+	                   at->state.ask == STATE_ASK_NONE &&
+	                   at->state.ended == STATE_ENDED_NOT,
 	};
 	core->node[node].first_bound = rules->bounds;
 	return rules->bounds++;
@@ -415,8 +418,8 @@ static bool sort(struct fsck_core *core)
 	struct fsck_rules *rules = &core->rules;
 	uint32_t at = 0;
 
-	rules->by_look = pl_calloc(rules->bounds, sizeof *rules->by_look);
-	rules->by_rule = pl_calloc(rules->carries, sizeof *rules->by_rule);
+	rules->by_look = pl_calloc(rules->bounds + 1u, sizeof *rules->by_look);
+	rules->by_rule = pl_calloc(rules->carries + 1u, sizeof *rules->by_rule);
 	if (rules->by_look == NULL || rules->by_rule == NULL) {
 		fsck_no_memory(core);
 		return false;
@@ -464,7 +467,7 @@ void fsck_end_rules(struct fsck_core *core)
 
 	say_skipped(core);
 	fsck_judge_ports(core);
-	if (rules->carries == 0 || core->code != PL_OK)
+	if ((rules->carries == 0 && rules->budgets == 0) || core->code != PL_OK)
 		return;
 	join_all(core);
 	if (core->code != PL_OK || !sort(core) || !fsck_finder_open(core))
@@ -474,6 +477,8 @@ void fsck_end_rules(struct fsck_core *core)
 		if (rules->rule[i].pods > 0)
 			fsck_judge_rule(core, i);
 	}
+	for (uint32_t i = 0; i < rules->budgets && core->code == PL_OK; i++)
+		fsck_judge_budget(core, i);
 }
 
 static void give_back(struct fsck_rules *rules, struct model *model)
@@ -499,6 +504,10 @@ static void give_back(struct fsck_rules *rules, struct model *model)
 		strings_unref(strings, rules->value[i]);
 	for (uint32_t i = 0; i < rules->keys; i++)
 		strings_unref(strings, rules->key[i]);
+	for (uint32_t i = 0; i < rules->budgets; i++) {
+		strings_unref(strings, rules->budget[i].namespace);
+		model_unref(model, MODEL_SELECTORS, rules->budget[i].selector);
+	}
 }
 
 void fsck_rules_done(struct fsck_core *core)
@@ -519,6 +528,7 @@ void fsck_rules_done(struct fsck_core *core)
 	free(rules->value);
 	free(rules->counted);
 	free(rules->port);
+	free(rules->budget);
 	free(rules->by_look);
 	free(rules->by_rule);
 }

@@ -39,6 +39,15 @@ struct fsck_bound {
 	uint16_t partition;
 	uint8_t beside;
 	bool leaving;
+	bool healthy; /* as disruption budgets have it */
+};
+
+/* A disruption budget that allows something. */
+struct fsck_budget {
+	uint32_t namespace; /* held */
+	uint32_t allowed, desired;
+	const struct selector *selector; /* held */
+	struct pl_span key;
 };
 
 /* What selectors see of pods: their namespace and labels. */
@@ -135,6 +144,8 @@ struct fsck_rules {
 	uint32_t *by_look, *by_rule; /* in the end */
 	struct fsck_host_port *port;
 	uint32_t ports, port_cap;
+	struct fsck_budget *budget;
+	uint32_t budgets, budget_cap;
 	struct fsck_finder finder;
 	struct pl_buf key_text;
 	/* How many domains of a key its nodes have, and one; 0: not counted yet. */
@@ -168,9 +179,10 @@ bool fsck_domains_clear(struct fsck_core *core, uint32_t most);
 /* The row of that value (not 0), or the free one where it would be. */
 struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t value);
 
-/* fsck_apart.c, fsck_spread.c */
+/* fsck_apart.c, fsck_spread.c, fsck_budgets.c */
 void fsck_judge_rule(struct fsck_core *core, uint32_t rule);
 void fsck_judge_spread(struct fsck_core *core, uint32_t rule);
 void fsck_judge_ports(struct fsck_core *core);
+void fsck_judge_budget(struct fsck_core *core, uint32_t budget);
 
 #endif
