@@ -1,4 +1,5 @@
 #include "coord/shard/shard_int.h"
+#include "store/keys/partition.h"
 #include "store/kv/keys.h"
 #include "store/kv/lent.h"
 
@@ -87,7 +88,8 @@ static bool fence_of(const struct shard *shard, uint32_t partition,
 	return false;
 }
 
-/* Terms are registered before anything is done for the pods that carry them. */
+/* Terms are registered before anything is done for the pods that carry them; room is
+ * held for a gang on others' nodes before anything is done for its pods. */
 static void any_fence(const struct shard *shard, struct guard_fence *out)
 {
 	for (uint32_t p = 0; p < shard->partitions; p++)
@@ -113,7 +115,25 @@ static bool is_shared(const struct kv_keys *written, struct keys_id *id)
 		return false;
 	return id->kind == KEYS_ALLOC || id->kind == KEYS_GROUP ||
 	       id->kind == KEYS_REGISTRY || id->kind == KEYS_REGISTRY_GLOBAL ||
-	       id->kind == KEYS_SHAPE || id->kind == KEYS_GANG || id->kind == KEYS_BUDGET;
+	       id->kind == KEYS_SHAPE || id->kind == KEYS_BUDGET;
+}
+
+static bool is_gang(const struct kv_keys *written, struct keys_id *id)
+{
+	return written->kind == KV_ONE && keys_parse(written->from, id, NULL) == PL_OK &&
+	       id->kind == KEYS_GANG;
+}
+
+/* How far a gang has come is for the owner of its partition to say. */
+static enum guard_need need_of_gang(const struct shard *shard, const struct keys_id *id,
+                                    struct guard_fence *out)
+{
+	const struct partition_group group = {.namespace = id->scope, .gang = id->name};
+	uint32_t partition;
+
+	if (partition_of_group(&group, shard->partitions, &partition, NULL) != PL_OK)
+		return GUARD_REFUSE;
+	return fence_of(shard, partition, out) ? GUARD_FENCE : GUARD_REFUSE;
 }
 
 static enum guard_need need(void *ctx, const struct kv_keys *written,
@@ -125,12 +145,13 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 	uint32_t partition;
 
 	if (is_shared(written, &id)) {
-		if (id.kind == KEYS_ALLOC)
-			(void)fence_of(shard, id.partition, out);
-		else if (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL)
+		if (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL ||
+		    (id.kind == KEYS_ALLOC && !fence_of(shard, id.partition, out)))
 			any_fence(shard, out);
 		return GUARD_ANCHOR;
 	}
+	if (is_gang(written, &id))
+		return need_of_gang(shard, &id, out);
 	if (!reach_of(written, &reach))
 		return pl_span_starts(written->from, PL_SPAN_LIT(SCHEDULES)) ||
 		                       written->kind != KV_ONE

@@ -1,5 +1,6 @@
 /* No write of a partition without its epoch; and a store that went back in time. */
 #include "coord/shard/shard_kit.h"
+#include "store/keys/partition.h"
 
 /* -- the guard ------------------------------------------------------------------ */
 
@@ -74,7 +75,7 @@ static enum pl_code write_both(struct shard_node *node, const char *one, const c
 T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
 {
 	static const char *const shared[] = {"/groups/ns/term", "/groups/nodes",
-	                                     "/gangs/ns/gang", "/budgets/ns/b"};
+	                                     "/budgets/ns/b"};
 	char other[64], alloc[64], mine[64];
 	struct ending ending;
 	uint32_t p, q;
@@ -85,11 +86,12 @@ T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
 	(void)snprintf(mine, sizeof mine, "%s", key_in(p, "state"));
 	(void)snprintf(other, sizeof other, "%s", key_in(q, "state"));
 	(void)snprintf(alloc, sizeof alloc, "/alloc/%04u/east/n", q);
-	T_EQ(write_at(&nodes[0], alloc, &ending), PL_FENCED);
-	T_EQ(write_at(&nodes[1], alloc, &ending), PL_OK);
-	kit_run(&kit, kit.now_ms);
-	T_EQ(ending.code, PL_OK);
-	T_EQ(write_both(&nodes[0], alloc, other, &ending), PL_FENCED);
+	for (unsigned i = 0; i < 2; i++) { /* room is held for gangs of one's own */
+		T_EQ(write_at(&nodes[i], alloc, &ending), PL_OK);
+		kit_run(&kit, kit.now_ms);
+		T_EQ(ending.code, PL_OK);
+	}
+	T_EQ(write_at(&nodes[0], other, &ending), PL_FENCED);
 	T_EQ(write_both(&nodes[0], mine, other, &ending), PL_OK);
 	kit_run(&kit, kit.now_ms);
 	T_EQ(ending.code, PL_OK);
@@ -106,6 +108,39 @@ T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
 	T_EQ(write_both(&nodes[0], "/groups/ns/registry", shared[0], &ending), PL_OK);
 	kit_run(&kit, kit.now_ms);
 	T_EQ(ending.code, PL_OK);
+	down();
+}
+
+/* How far a gang has come is said by whoever has its partition. */
+T_CASE(a_gangs_record_needs_the_fence_of_its_partition)
+{
+	unsigned written = 0;
+
+	open_three();
+	for (unsigned g = 0; g < 12; g++) {
+		struct partition_group group = {.namespace = PL_SPAN_LIT("ns")};
+		char name[8], key[32], mine[64];
+		uint32_t p = 0;
+
+		(void)snprintf(name, sizeof name, "g-%u", g);
+		(void)snprintf(key, sizeof key, "/gangs/ns/%s", name);
+		(void)snprintf(mine, sizeof mine, "%s",
+		               key_in(owned_partition(&nodes[0]), "state"));
+		group.gang = pl_span_str(name);
+		T_OK(partition_of_group(&group, PARTITIONS, &p, NULL), NULL);
+		for (unsigned i = 0; i < 2; i++) {
+			struct ending ending;
+			bool ours = shard_epoch(nodes[i].shard, p) != 0;
+
+			T_EQ(write_at(&nodes[i], key, &ending), ours ? PL_OK : PL_FENCED);
+			kit_run(&kit, kit.now_ms);
+			written += ours;
+			if (!ours && i == 0)
+				T_EQ(write_both(&nodes[0], mine, key, &ending),
+				     PL_FENCED);
+		}
+	}
+	T_TRUE(written > 2);
 	down();
 }
 

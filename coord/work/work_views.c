@@ -15,7 +15,7 @@ struct view {
 };
 
 static const char *const names[SCHED_VIEWS] = {
-	[SCHED_WHOLE] = "view", [SCHED_DIGESTS] = "digests"};
+	[SCHED_WHOLE] = "view", [SCHED_DIGESTS] = "digests", [SCHED_GANGS] = "gangs"};
 
 static struct kv_keys keys_of(enum sched_view which)
 {
@@ -24,6 +24,8 @@ static struct kv_keys keys_of(enum sched_view which)
 		return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
 	case SCHED_DIGESTS:
 		return kv_prefix(PL_SPAN_LIT("/digests/"));
+	case SCHED_GANGS:
+		return kv_prefix(PL_SPAN_LIT("/gangs/"));
 	case SCHED_VIEWS:
 		break;
 	}

@@ -76,6 +76,9 @@
 	X(GANG_ROOM, "gang.room", "there is no room for its gang")                         \
 	X(GANG_DISAGREES, "gang.disagrees", "its gang's members contradict each other")    \
 	X(GANG_LARGE, "gang.large", "its gang is too large")                               \
+	X(GANG_RESERVING, "gang.reserving", "room is being held for its gang")             \
+	X(GANG_ABORTING, "gang.aborting",                                                  \
+	  "room that was held for its gang is given back")                                 \
 	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
 	X(OVERRAN, "overran", "the plugin took too long")                                  \

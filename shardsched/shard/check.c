@@ -1,4 +1,5 @@
 /* What must hold between tables, snapshot and queue. */
+#include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
 
@@ -13,8 +14,12 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 		pods += hold_counts(hold) ? (uint64_t)hold->is.amounts->pods : 0;
 		PL_ASSERT(!hold->out || node->call != 0);
 		PL_ASSERT(!hold->sent || (hold->planned && node->call != 0));
-		PL_ASSERT(!hold->planned ||
+		PL_ASSERT(!hold->planned || hold->kind == ALLOC_HOLD_GANG ||
 		          (node->plan != NULL && node->plan->pod == hold->pod));
+		PL_ASSERT(hold->kind != ALLOC_HOLD_GANG || !hold->unwanted);
+		PL_ASSERT(hold->shrinks == hold->shrunk);
+		PL_ASSERT(hold->kind != ALLOC_HOLD_GANG || node->slot == SNAPSHOT_NONE ||
+		          node->scope == NODE_ASIDE);
 		PL_ASSERT((hold->kind == ALLOC_HOLD_NOMINATED) == (hold->pod != NULL));
 		PL_ASSERT(hold->pod == NULL ||
 		          (hold->pod->held > 0 && hold->pod->nominated != NULL));
@@ -205,6 +210,7 @@ void sched_check(const struct sched *sched)
 	PL_ASSERT(waiting == sched->waiting + sched->abroad.waiting);
 	check_bundle(sched);
 	gangs_check(sched);
+	large_check(sched);
 	check_beside(sched);
 	PL_MAP_EACH (at, &sched->pods)
 		ending += PL_CONTAINER_OF(at, struct sched_pod, by_name)->linked ==

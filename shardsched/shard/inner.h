@@ -26,6 +26,7 @@
 #include "shardsched/model/pod.h"
 #include "shardsched/shard/abroad/abroad.h"
 #include "shardsched/shard/gangs/gangs.h"
+#include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/groups/groups.h"
 #include "shardsched/shard/sched.h"
 #include "shardsched/shard/tables/likeness.h"
@@ -36,7 +37,9 @@ enum {
 	SCHED_READS = 4,      /* calls that read specs */
 	SCHED_ABROAD_MAX = 8, /* calls on others' nodes */
 	SCHED_REGISTER_AT = SCHED_INFLIGHT_MAX + SCHED_TELLS + SCHED_READS,
-	SCHED_CALLS = SCHED_REGISTER_AT + 1 + SCHED_ABROAD_MAX + 1,
+	SCHED_GANGS_MAX = 4, /* calls for large gangs */
+	SCHED_GANGS_AT = SCHED_REGISTER_AT + 1,
+	SCHED_CALLS = SCHED_GANGS_AT + SCHED_GANGS_MAX + SCHED_ABROAD_MAX + 1,
 	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
 	SCHED_IDLE_CLASSES = 1024,
 	SCHED_REPAIR_MS = 10000, /* until what failed here is tried again */
@@ -218,6 +221,7 @@ enum call_kind {
 	CALL_REGISTER, /* terms of rules */
 	CALL_ABROAD,
 	CALL_DIGEST,
+	CALL_GANG, /* a step of a large one */
 };
 enum call_state {
 	CALL_FREE,
@@ -236,8 +240,9 @@ struct call_item {
 	int64_t epoch; /* of its partition, when it was made; 0: not ours */
 	bool compared; /* what was read tells whether it was the cause */
 	bool bundled;
-	uint8_t end; /* enum state_end of the pod; NONE: it is placed, or told of */
-	bool tells;  /* told of, with what else the call does */
+	uint8_t end;  /* enum state_end of the pod; NONE: it is placed, or told of */
+	bool tells;   /* told of, with what else the call does */
+	bool deletes; /* KEYS_GANG: it is no more */
 };
 
 struct call {
@@ -351,6 +356,7 @@ struct sched {
 	struct bundle bundle;
 	struct gangs gangs;
 	struct groups groups;
+	struct records records;
 	uint64_t calls; /* ever */
 	struct call call[SCHED_CALLS];
 	struct note note[SCHED_NOTES_MAX];
@@ -465,7 +471,8 @@ static inline const struct travel *travel_of_class_const(const struct queue_clas
 /* On nodes, own ones or not. */
 static inline bool call_commits(const struct call *call)
 {
-	return call->kind == CALL_COMMIT || call->kind == CALL_ABROAD;
+	return call->kind == CALL_COMMIT || call->kind == CALL_ABROAD ||
+	       call->kind == CALL_GANG;
 }
 
 static inline struct bonds *bonds_of(struct pool_class *open)

@@ -9,6 +9,7 @@
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
@@ -192,6 +193,8 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 	opts_set(sched, opts);
 	lists_init(sched);
 	bundle_init(sched);
+	records_init(sched);
+	large_init(sched);
 	code = snapshot_init(&sched->snapshot, &sched->model, err);
 	if (code != PL_OK) {
 		model_done(&sched->model);
@@ -221,9 +224,11 @@ void sched_free(struct sched *sched)
 	digests_done(sched);
 	unsched_free(sched);
 	preempts_free(sched);
+	large_done(sched);
 	nodes_done(sched);
 	pods_done(sched);
 	gangs_done(sched);
+	records_done(sched);
 	pool_done(&sched->pool);
 	groups_done(sched);
 	if (sched->queue != NULL)
@@ -336,6 +341,7 @@ void sched_rewound(struct sched *sched)
 		visit_drop(sched, i);
 	whole_forget(sched);
 	digests_forget(sched);
+	records_forget(sched);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		empty(sched, &sched->partition[i], sched->partition[i].owned, false);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
@@ -393,6 +399,9 @@ static void repair(struct sched *sched)
 		return;
 	sched->repair_ms = 0;
 	sched->unjoined = false;
+	if (sched->records.missed)
+		tell_anew(sched, SCHED_GANGS);
+	sched->records.missed = false;
 	PL_MAP_EACH (node, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
 	PL_MAP_EACH (node, &sched->pods) {
@@ -424,6 +433,8 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	if (joined)
 		decide_run(sched, work);
 	bundle_run(sched);
+	if (joined)
+		large_run(sched);
 	commit_run(sched);
 	taints_run(sched);
 	ends_run(sched);
@@ -456,6 +467,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	at_ms = earlier(at_ms, abroad_deadline_ms(sched));
 	at_ms = earlier(at_ms, digests_deadline_ms(sched));
 	at_ms = earlier(at_ms, gangs_deadline_ms(sched));
+	at_ms = earlier(at_ms, large_deadline_ms(sched));
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));

@@ -96,8 +96,9 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 /* What is listed and watched whatever is owned, while it is wanted. WHOLE is the range
  * ["/alloc/", "/nodes0"): nodes, allocs, and the locks of rules between pods, whose
  * changes come in one order; keys in it that do not matter are skipped. DIGESTS is what
- * others say that they have, "/digests/". */
-enum sched_view { SCHED_WHOLE, SCHED_DIGESTS, SCHED_VIEWS };
+ * others say that they have, "/digests/"; GANGS the records of gangs that are too large
+ * for one transaction, "/gangs/". */
+enum sched_view { SCHED_WHOLE, SCHED_DIGESTS, SCHED_GANGS, SCHED_VIEWS };
 
 bool sched_view_wanted(const struct sched *sched, enum sched_view view);
 /* As the notes of relist.h; revision: of the list, of the last event. */

@@ -267,7 +267,7 @@ static void node_changes(uint32_t i)
 static void node_goes(uint32_t i)
 {
 	if (!has(node_key(i)) ||
-	    (alloc_of(i).pods + alloc_of(i).holds > 0 && below(8) > 0))
+	    (alloc_of(i).pods + alloc_of(i).holds > 0 && below(5) > 0))
 		return;
 	nodes_lost += alloc_of(i).pods > 0;
 	rig.store.revision++;

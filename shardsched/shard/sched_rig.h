@@ -394,6 +394,8 @@ static inline struct kv_keys rig_view_keys(enum sched_view view)
 {
 	if (view == SCHED_DIGESTS)
 		return kv_prefix(PL_SPAN_LIT("/digests/"));
+	if (view == SCHED_GANGS)
+		return kv_prefix(PL_SPAN_LIT("/gangs/"));
 	return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
 }
 

@@ -100,6 +100,8 @@ static void take(struct sched *sched, const struct kv_record *record, bool gone)
 		return;
 	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC)
 		take_node(sched, &id, record, gone);
+	else if (id.kind == KEYS_GANG)
+		(void)!records_take(sched, &id, record, gone); /* tried again */
 	else if (!groups_take(sched, &id, record, gone))
 		tell_anew(sched, SCHED_WHOLE);
 }

@@ -11,6 +11,7 @@
 #include "shardsched/shard/commit/bundle.h"
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
 
@@ -127,6 +128,8 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 	for (uint32_t i = 0; i < call->items; i++) {
 		if (call->item[i].id.kind == KEYS_ALLOC && call->item[i].node != NULL)
 			alloc_stands(sched, call->item[i].node, revision);
+		else if (call->item[i].id.kind == KEYS_GANG)
+			large_stands(sched, &call->item[i], revision);
 		else if (!call_has_partition(call->item[i].id.kind))
 			groups_stand(sched, call, &call->item[i], revision);
 	}
@@ -250,7 +253,7 @@ static bool take_read(struct sched *sched, const struct call *call,
 	return conflict;
 }
 
-/* Registries and locks. */
+/* Registries, locks, records of gangs. */
 static void take_locks(struct sched *sched, const struct call *call,
                        const struct kv_result *result)
 {
@@ -258,8 +261,12 @@ static void take_locks(struct sched *sched, const struct call *call,
 		const struct call_item *item = &call->item[i];
 		struct book_found found;
 
-		if (!call_has_partition(item->id.kind) &&
-		    book_answer(&call->book, result, i, &found))
+		if (call_has_partition(item->id.kind) ||
+		    !book_answer(&call->book, result, i, &found))
+			continue;
+		if (item->id.kind == KEYS_GANG)
+			large_failed(sched, item, &found, result->header.revision);
+		else
 			groups_failed(sched, item, &found, result->header.revision);
 	}
 }
@@ -323,6 +330,8 @@ static void finish(struct sched *sched, struct call *call)
 	take_held(sched, call);
 	if (call->bundle)
 		bundle_settled(sched, call);
+	if (call->kind == CALL_GANG)
+		large_ended(sched, call);
 	if (call_commits(call))
 		groups_unsent(sched, call);
 	settle(sched, call);

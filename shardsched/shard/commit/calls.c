@@ -42,6 +42,9 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	case CALL_DIGEST:
 		call = free_of(sched, SCHED_CALLS - 1, 1);
 		break;
+	case CALL_GANG:
+		call = free_of(sched, SCHED_GANGS_AT, SCHED_GANGS_MAX);
+		break;
 	case CALL_REGISTER:
 		call = free_of(sched, SCHED_REGISTER_AT, 1);
 		break;

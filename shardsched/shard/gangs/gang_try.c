@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gangs.h"
+#include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
 #include "shardsched/snapshot/label_column.h"
@@ -209,6 +211,17 @@ static bool assume(struct sched *sched, const uint32_t *slot, uint32_t count,
 	return true;
 }
 
+/* A larger attempt that somebody has left is seen to first. */
+static void expect_no_record(struct sched *sched, const struct sched_gang *gang)
+{
+	struct keys_text text;
+
+	(void)bundle_extra(
+		sched,
+		&(struct bundle_extra){.how = BUNDLE_EXPECT,
+	                               .key = records_key(sched, &gang->key[1], &text)});
+}
+
 /* In one transaction. */
 static void send_whole(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
                        uint32_t count)
@@ -217,6 +230,7 @@ static void send_whole(struct sched *sched, struct sched_gang *gang, const uint3
 
 	queue_placed(sched->queue, &gang->queue, sched->now_ms);
 	bundle_add_gang(sched, gang);
+	expect_no_record(sched, gang);
 	if (!assume(sched, slot, count, &err)) {
 		tell_trouble(sched, &err);
 		unassume(sched, count);
@@ -238,6 +252,7 @@ static void placed(struct sched *sched, struct sched_gang *gang,
                    const struct gang_outcome *out, uint32_t count)
 {
 	bool fits = bundle_holds(sched, out->placed, nodes_of(out->slot, count));
+	const char *why = NULL;
 
 	if (fits && !gang->large) {
 		send_whole(sched, gang, out->slot, count);
@@ -249,8 +264,10 @@ static void placed(struct sched *sched, struct sched_gang *gang,
 		bundle_close(sched);
 		return;
 	}
+	if (large_begin(sched, gang, out->slot, count, &why))
+		return;
 	gang_say(sched, gang, REASON_GANG_LARGE,
-	         "%u members do not go into one transaction", out->placed);
+	         "%u members do not go into one transaction, %s", out->placed, why);
 	refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
 }
 
@@ -369,6 +386,11 @@ void gang_try_it(struct sched *sched, struct sched_gang *gang)
 	enum pl_code code = gather(sched, gang, &count);
 
 	PL_ASSERT(bundle_takes_gang(sched));
+	if (gang->work != NULL || records_has(sched, &gang->key[1])) {
+		queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
 	if (code == PL_OK && count == 0) {
 		refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
 		gang_touch(sched, gang);

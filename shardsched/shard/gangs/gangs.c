@@ -87,6 +87,7 @@ static void release_view(struct sched *sched, struct sched_gang *gang)
 static void gang_free_it(struct sched *sched, struct sched_gang *gang)
 {
 	PL_ASSERT(gang->count == 0 && pl_list_empty(&gang->members));
+	PL_ASSERT(gang->work == NULL);
 	leave_queue(sched, gang);
 	release_view(sched, gang);
 	pl_list_del(&gang->dirty);
@@ -251,6 +252,8 @@ static void look(struct sched *sched, struct sched_gang *gang)
 	uint32_t least;
 
 	gang->look_ms = sched->now_ms + gang->count / LOOK_EVERY;
+	if (gang->work != NULL) /* then it is looked at again */
+		return;
 	if (gang->count == 0 && !here) {
 		gang_free_it(sched, gang);
 		return;

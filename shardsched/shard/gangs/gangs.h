@@ -3,9 +3,7 @@
  *
  *	gangs.c         who belongs to which, and which may be tried
  *	gang_try.c      whole gangs to nodes, and into one bundle
- *	gang_large.c    those that do not fit into one: a record, holds, pods, step by
- *step gang_plan.c     which pods go where, and as what that stands in a record
- *	gang_read.c     records that others have left
+ *	gang_large.h    those that do not fit into one: a record, holds, then pods
  *	gang_say.c      why members wait
  *
  * All members stand in one partition (home.h), so its owner sees them all. In the queue
@@ -21,6 +19,7 @@
 #include "store/base/list.h"
 #include "store/base/map.h"
 
+struct gang_work;
 struct sched;
 struct sched_pod;
 
@@ -43,7 +42,8 @@ struct sched_gang {
 	bool viewing; /* it holds the whole view */
 	bool pause;   /* what is tried again is not so at once */
 	uint64_t look_ms;
-	uint32_t attempts; /* before it left the queue */
+	uint32_t attempts;      /* before it left the queue */
+	struct gang_work *work; /* gang_large.h; NULL: none is under way */
 	/* What members are told: who was not told this number has to be. */
 	uint32_t said;
 	uint64_t say_ms;
@@ -58,6 +58,11 @@ struct gangs {
 	struct gang_member *member;
 	struct sched_pod **pod;
 	uint32_t cap;
+	struct pl_list works; /* of those that are large */
+	struct pl_arena arena;
+	uint32_t holds; /* of gangs, on all nodes */
+	bool due;       /* works are to be looked at */
+	uint64_t tick_ms;
 };
 
 /* -- gangs.c ------------------------------------------------------------ */

@@ -8,6 +8,7 @@
  */
 #include "shardsched/shard/commit/bundle.h"
 #include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/inner.h"
 
 /* -- what the view says ----------------------------------------------------------------
@@ -154,7 +155,8 @@ unsigned groups_lanes_shut(const struct sched *sched)
 	if (!bundle_takes(sched) || !steady(sched))
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
 	clear = clear_up_to(sched);
-	if (clear == 0 || clear < groups->wait_rev || clear < groups->shape)
+	if (clear == 0 || clear < groups->wait_rev || clear < groups->shape ||
+	    large_shuts(sched))
 		shut |= 1u << LANE_WIDE;
 	return shut;
 }

@@ -38,7 +38,7 @@ static bool is_for(const struct node_hold *is, const struct spec *spec)
 
 /* -- in the snapshot --------------------------------------------------- */
 
-static void hide(struct sched *sched, struct sched_hold *hold)
+void hold_hide(struct sched *sched, struct sched_hold *hold)
 {
 	if (hold->number == SNAPSHOT_NONE)
 		return;
@@ -103,7 +103,7 @@ enum pl_code holds_show(struct sched *sched, struct sched_node *node, struct pl_
 void holds_hide(struct sched *sched, struct sched_node *node)
 {
 	for (uint32_t i = 0; i < node->holds; i++)
-		hide(sched, &node->hold[i]);
+		hold_hide(sched, &node->hold[i]);
 }
 
 /* -- what becomes of a pod's -------------------------------------------- */
@@ -172,7 +172,7 @@ void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold
 	if (!hold_goes(hold))
 		hold_show(sched, node, hold);
 	else if (!gone)
-		hide(sched, hold);
+		hold_hide(sched, hold);
 	if (!gone && hold->unwanted && node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 	node_ready(sched, node);
@@ -186,7 +186,7 @@ void hold_give_up(struct sched *sched, struct sched_node *node,
 	if (hold == NULL || hold->planned || hold_goes(hold))
 		return;
 	hold->unwanted = true;
-	hide(sched, hold);
+	hold_hide(sched, hold);
 	if (node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 	node_ready(sched, node);
@@ -215,13 +215,13 @@ static void forget_spec(struct sched *sched, struct sched_node *node,
                         struct sched_hold *hold)
 {
 	(void)node;
-	hide(sched, hold);
+	hold_hide(sched, hold);
 }
 
 static void learn_spec(struct sched *sched, struct sched_node *node,
                        struct sched_hold *hold)
 {
-	hide(sched, hold);
+	hold_hide(sched, hold);
 	hold_show(sched, node, hold);
 }
 
@@ -293,6 +293,8 @@ void hold_free(struct sched *sched, struct sched_hold *hold)
 	strings_unref(&sched->model.strings, hold->key[0]);
 	strings_unref(&sched->model.strings, hold->key[1]);
 	model_unref(&sched->model, MODEL_RESOURCES, hold->is.amounts);
+	if (hold->shrinks)
+		model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
 }
 
 /* It is in no row any more. */
@@ -301,7 +303,7 @@ void hold_end(struct sched *sched, struct sched_node *node, struct sched_hold *h
 	bool shown = hold->number != SNAPSHOT_NONE;
 	struct sched_pod *pod = hold->pod;
 
-	hide(sched, hold);
+	hold_hide(sched, hold);
 	if (shown && node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 	hold_free(sched, hold);

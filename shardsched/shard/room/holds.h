@@ -15,8 +15,12 @@ struct sched_hold {
 	bool taken;      /* the pod was decided for this node */
 	bool unwanted;   /* nobody needs it any more */
 	bool out;        /* one that is without it is in a call */
-	bool planned;    /* not in the store yet (preempts.c) */
+	bool planned;    /* not in the store yet (preempts.c, gang_large.c) */
 	bool sent;       /* planned: one that is with it is in a call */
+	bool shrinks;    /* GANG: less is to be held */
+	bool shrunk;     /* one that holds less is in a call: rest is what was held */
+	struct node_hold rest; /* shrinks: held */
+	uint64_t lone_ms; /* GANG: when it is given up, if nobody has it; 0: not yet */
 };
 
 /* Those of an alloc, on their way to a node. */
@@ -63,7 +67,50 @@ void holds_have_room(struct sched *sched, struct sched_node *node);
 struct sched_hold *hold_of_pod(const struct sched_node *node,
                                const struct sched_pod *pod);
 
-/* -- between holds.c and holds_alloc.c ------------------------------- */
+/* -- gangs' (holds_gang.c) ------------------------------------------------ */
+
+/* Nothing else is put on a node while a gang holds room there. */
+bool holds_close(const struct sched_node *node);
+/* That gang's: namespace and name. */
+struct sched_hold *hold_of_gang(const struct sched_node *node, const uint32_t key[2]);
+/* What pods of these specs take together. */
+PL_NODISCARD enum pl_code hold_amounts(struct sched *sched,
+                                       const struct spec *const *spec, uint32_t count,
+                                       struct node_hold *out);
+/* Planned, so the node is closed; there is none of that gang. Takes is over. */
+PL_NODISCARD enum pl_code hold_plan_gang(struct sched *sched, struct sched_node *node,
+                                         const uint32_t key[2], struct node_hold *is,
+                                         int64_t until_ms, struct pl_err *err);
+/* Nothing comes of what is planned, of that gang or of all. The node stays closed until
+ * it is settled. */
+void hold_unplan_gang(struct sched *sched, struct sched_node *node,
+                      const uint32_t key[2]);
+void holds_unplan_gangs(struct sched *sched, struct sched_node *node);
+/* It is in what is written now. */
+void hold_send_gang(struct sched *sched, struct sched_node *node,
+                    struct sched_hold *hold);
+/* The alloc that is written next is without it, or holds only that (taken over); and:
+ * not so, after all. */
+void hold_take_gang(struct sched *sched, struct sched_hold *hold);
+void hold_shrink_gang(struct sched_hold *hold, struct node_hold *rest);
+void hold_untake_gang(struct sched *sched, struct sched_node *node,
+                      struct sched_hold *hold);
+
+/* -- between holds.c, holds_alloc.c and holds_gang.c ------------------------------- */
+
+void hold_hide(struct sched *sched, struct sched_hold *hold);
+/* Into the node's sums, or out of them. */
+void hold_sum(const struct sched *sched, struct sched_node *node,
+              const struct sched_hold *hold, bool add);
+/* With a reference, in sched's arena; NULL: no memory. */
+const struct resources *hold_resources(struct sched *sched,
+                                       const struct alloc_amounts *used);
+PL_NODISCARD enum pl_code hold_room(struct sched_node *node);
+/* In its order; NULL: one of that name is there. */
+struct sched_hold *hold_insert(struct sched *sched, struct sched_node *node,
+                               const struct sched_hold *new);
+/* Out of the row. */
+void hold_drop_at(struct sched *sched, struct sched_node *node, uint32_t i);
 
 /* Whether it goes. */
 void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold *hold);

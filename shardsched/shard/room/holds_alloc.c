@@ -21,8 +21,8 @@ static void sums_add(struct resource_sums *sums, struct pl_span name, int64_t am
 }
 
 /* With a reference; NULL: no memory. */
-static const struct resources *amounts_make(struct sched *sched,
-                                            const struct alloc_amounts *used)
+const struct resources *hold_resources(struct sched *sched,
+                                       const struct alloc_amounts *used)
 {
 	struct resource_sums sums = {.at = pl_arena_zalloc(&sched->arena,
 	                                                   RESOURCE_NAMES_MAX,
@@ -46,8 +46,8 @@ static const struct resources *amounts_make(struct sched *sched,
 	return NULL;
 }
 
-static void sum(const struct sched *sched, struct sched_node *node,
-                const struct sched_hold *hold, bool add)
+void hold_sum(const struct sched *sched, struct sched_node *node,
+              const struct sched_hold *hold, bool add)
 {
 	const struct resources *amounts = hold->is.amounts;
 	struct sched_sums *used = &node->used;
@@ -97,7 +97,7 @@ static enum pl_code read_one(struct sched *sched, const struct alloc_hold *from,
 			return PL_NOMEM;
 		out->pod->held++;
 	}
-	out->is = (struct node_hold){.amounts = amounts_make(sched, &from->used),
+	out->is = (struct node_hold){.amounts = hold_resources(sched, &from->used),
 	                             .nonzero_cpu_milli = from->used.nonzero_cpu_milli,
 	                             .nonzero_memory = from->used.nonzero_memory};
 	if (out->is.amounts == NULL ||
@@ -155,6 +155,7 @@ static void carry_over(struct sched_node *node, const struct sched_hold *old,
 		new->nominates = old[i].nominates;
 		new->taken = old[i].taken;
 		new->unwanted = old[i].unwanted;
+		new->lone_ms = old[i].lone_ms;
 	}
 	if (new->pod != NULL &&new->pod->nominated == NULL)
 		new->pod->nominated = node;
@@ -176,8 +177,9 @@ void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds
 	if (olds == 0 && holds->count == 0)
 		return;
 	for (uint32_t i = 0; i < olds; i++) {
-		PL_ASSERT(!old[i].out && !old[i].planned);
-		sum(sched, node, &old[i], false);
+		PL_ASSERT(!old[i].out && !old[i].planned && !old[i].shrinks);
+		sched->gangs.holds -= old[i].kind == ALLOC_HOLD_GANG;
+		hold_sum(sched, node, &old[i], false);
 	}
 	node->hold = holds->at;
 	node->holds = node->hold_cap = holds->count;
@@ -186,7 +188,8 @@ void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds
 	if (node->holds > 0)
 		pl_list_add_tail(&sched->holding, &node->holding);
 	for (uint32_t i = 0; i < node->holds; i++) {
-		sum(sched, node, &node->hold[i], true);
+		hold_sum(sched, node, &node->hold[i], true);
+		sched->gangs.holds += node->hold[i].kind == ALLOC_HOLD_GANG;
 		carry_over(node, old, olds, &node->hold[i]);
 	}
 	for (uint32_t i = 0; i < olds; i++) {
@@ -201,12 +204,13 @@ void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds
 
 /* -- and out of the row -------------------------------------------------------- */
 
-static void drop_at(struct sched *sched, struct sched_node *node, uint32_t i)
+void hold_drop_at(struct sched *sched, struct sched_node *node, uint32_t i)
 {
 	struct sched_hold hold = node->hold[i];
 
 	if (hold_counts(&hold))
-		sum(sched, node, &hold, false);
+		hold_sum(sched, node, &hold, false);
+	sched->gangs.holds -= hold.kind == ALLOC_HOLD_GANG;
 	node->holds--;
 	memmove(&node->hold[i], &node->hold[i + 1],
 	        (node->holds - i) * sizeof *node->hold);
@@ -218,7 +222,7 @@ static void drop_at(struct sched *sched, struct sched_node *node, uint32_t i)
 void holds_clear(struct sched *sched, struct sched_node *node)
 {
 	while (node->holds > 0)
-		drop_at(sched, node, node->holds - 1);
+		hold_drop_at(sched, node, node->holds - 1);
 }
 
 /* -- nominations that are made here ------------------------------------------- */
@@ -243,13 +247,13 @@ static enum pl_code amounts_of(struct sched *sched, const struct spec *spec,
 			.name = sched_text(sched, asks->row[i].name),
 			.amount = asks->row[i].amount};
 	used.scalar = scalar;
-	*out = (struct node_hold){.amounts = amounts_make(sched, &used),
+	*out = (struct node_hold){.amounts = hold_resources(sched, &used),
 	                          .nonzero_cpu_milli = spec->nonzero_cpu_milli,
 	                          .nonzero_memory = spec->nonzero_memory};
 	return out->amounts == NULL ? PL_NOMEM : PL_OK;
 }
 
-static enum pl_code row_room(struct sched_node *node)
+enum pl_code hold_room(struct sched_node *node)
 {
 	uint32_t cap = node->hold_cap < 2 ? 4 : node->hold_cap * 2;
 	struct sched_hold *grown;
@@ -274,8 +278,8 @@ static struct alloc_hold name_of(const struct sched *sched, const struct sched_h
 }
 
 /* In its order; NULL: one of that name is there, for another pod. */
-static struct sched_hold *insert(struct sched *sched, struct sched_node *node,
-                                 const struct sched_hold *new)
+struct sched_hold *hold_insert(struct sched *sched, struct sched_node *node,
+                               const struct sched_hold *new)
 {
 	struct alloc_hold name = name_of(sched, new), other;
 	uint32_t i = node->holds;
@@ -290,6 +294,7 @@ static struct sched_hold *insert(struct sched *sched, struct sched_node *node,
 	memmove(&node->hold[i + 1], &node->hold[i],
 	        (node->holds - i) * sizeof *node->hold);
 	node->hold[i] = *new;
+	sched->gangs.holds += new->kind == ALLOC_HOLD_GANG;
 	if (node->holds++ == 0)
 		pl_list_add_tail(&sched->holding, &node->holding);
 	return &node->hold[i];
@@ -309,14 +314,14 @@ enum pl_code hold_plan(struct sched *sched, struct sched_node *node,
 
 	if (hold != NULL && !hold_goes(hold))
 		return PL_OK;
-	code = hold != NULL ? PL_BUSY : row_room(node);
+	code = hold != NULL ? PL_BUSY : hold_room(node);
 	if (code == PL_OK)
 		code = amounts_of(sched, pod->spec, &new.is);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "nominate a pod");
 	strings_ref(&sched->model.strings, new.key[0]);
 	strings_ref(&sched->model.strings, new.key[1]);
-	hold = insert(sched, node, &new);
+	hold = hold_insert(sched, node, &new);
 	if (hold == NULL) {
 		hold_free(sched, &new);
 		return pl_err_set(err, PL_EXISTS,
@@ -349,7 +354,7 @@ void hold_send_planned(struct sched *sched, struct sched_node *node,
 	if (hold == NULL)
 		return;
 	hold->sent = true;
-	sum(sched, node, hold, true);
+	hold_sum(sched, node, hold, true);
 }
 
 void hold_unsend_planned(struct sched *sched, struct sched_node *node,
@@ -359,7 +364,7 @@ void hold_unsend_planned(struct sched *sched, struct sched_node *node,
 
 	if (hold == NULL)
 		return;
-	sum(sched, node, hold, false);
+	hold_sum(sched, node, hold, false);
 	hold->sent = false;
 }
 
@@ -380,7 +385,7 @@ void hold_unplan(struct sched *sched, struct sched_node *node,
 	struct sched_hold *hold = planned_for(node, pod);
 
 	if (hold != NULL)
-		drop_at(sched, node, (uint32_t)(hold - node->hold));
+		hold_drop_at(sched, node, (uint32_t)(hold - node->hold));
 }
 
 /* -- into the alloc --------------------------------------------------------- */
@@ -503,6 +508,19 @@ static struct sched_hold *crowded_out(const struct sched *sched, struct sched_no
 	return last;
 }
 
+/* What is held and what is to be. */
+static void exchange(struct sched *sched, struct sched_node *node,
+                     struct sched_hold *hold)
+{
+	struct node_hold was = hold->is;
+
+	hold_sum(sched, node, hold, false);
+	hold->is = hold->rest;
+	hold->rest = was;
+	hold->shrunk = !hold->shrunk;
+	hold_sum(sched, node, hold, true);
+}
+
 void holds_send(struct sched *sched, struct sched_node *node)
 {
 	struct sched_hold *last;
@@ -511,15 +529,17 @@ void holds_send(struct sched *sched, struct sched_node *node)
 		return;
 	while (node->slot != SNAPSHOT_NONE && (last = crowded_out(sched, node)) != NULL) {
 		last->out = true;
-		sum(sched, node, last, false);
+		hold_sum(sched, node, last, false);
 	}
 	for (uint32_t i = 0; i < node->holds; i++) {
 		struct sched_hold *hold = &node->hold[i];
 
+		if (hold->shrinks && !hold->shrunk)
+			exchange(sched, node, hold);
 		if (!hold_goes(hold) || !hold_counts(hold) || is_left_behind(node, hold))
 			continue;
 		hold->out = true;
-		sum(sched, node, hold, false);
+		hold_sum(sched, node, hold, false);
 	}
 }
 
@@ -528,19 +548,44 @@ void holds_unsend(struct sched *sched, struct sched_node *node)
 	for (uint32_t i = 0; i < node->holds; i++) {
 		struct sched_hold *hold = &node->hold[i];
 
+		if (hold->shrunk)
+			exchange(sched, node, hold);
+		if (hold->kind == ALLOC_HOLD_GANG && hold->sent) {
+			hold_sum(sched, node, hold, false);
+			hold->sent = false;
+		}
+		hold_untake_gang(sched, node, hold);
 		if (!hold->out)
 			continue;
 		hold->out = false;
-		sum(sched, node, hold, true);
+		hold_sum(sched, node, hold, true);
 		hold_settle(sched, node, hold);
 	}
 }
 
+/* It holds less from now on. */
+static void has_shrunk(struct sched *sched, struct sched_node *node,
+                       struct sched_hold *hold)
+{
+	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
+	hold->rest = (struct node_hold){0};
+	hold->shrinks = hold->shrunk = false;
+	hold_hide(sched, hold);
+	hold_show(sched, node, hold);
+}
+
 void holds_sent(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = node->holds; i > 0; i--)
-		if (node->hold[i - 1].out)
-			drop_at(sched, node, i - 1);
+	for (uint32_t i = node->holds; i > 0; i--) {
+		struct sched_hold *hold = &node->hold[i - 1];
+
+		if (hold->kind == ALLOC_HOLD_GANG && hold->sent)
+			hold->planned = hold->sent = false;
+		if (hold->shrunk)
+			has_shrunk(sched, node, hold);
+		if (hold->out)
+			hold_drop_at(sched, node, i - 1);
+	}
 }
 
 /* Of so many in order. */

@@ -468,6 +468,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	node->said = said_by(alloc);
 	node->generation = alloc->generation;
 	preempts_cancel(sched, node->plan);
+	holds_unplan_gangs(sched, node);
 	if (!holds_are(node, &holds)) /* what waits there was decided for others */
 		node_give_back(sched, node);
 	if (!is_same(node, &found, alloc->pods))

@@ -2,6 +2,7 @@
  * Lists and events of what is owned. A partition opens when all its parts were listed
  * once; from then on what follows from news follows at once.
  */
+#include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
 
@@ -164,17 +165,37 @@ static bool has_others(const struct sched *sched)
 	return own && others;
 }
 
+static bool owns_any(const struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		if (sched->partition[i].owned)
+			return true;
+	return false;
+}
+
 bool sched_view_wanted(const struct sched *sched, enum sched_view view)
 {
-	return view == SCHED_WHOLE ? whole_is_wanted(sched) : has_others(sched);
+	switch (view) {
+	case SCHED_WHOLE:
+		return whole_is_wanted(sched);
+	case SCHED_DIGESTS:
+		return has_others(sched);
+	case SCHED_GANGS:
+		return owns_any(sched);
+	case SCHED_VIEWS:
+		break;
+	}
+	PL_UNREACHABLE("a view");
 }
 
 void sched_view_begin(struct sched *sched, enum sched_view view)
 {
 	if (view == SCHED_WHOLE)
 		whole_begin(sched);
-	else
+	else if (view == SCHED_DIGESTS)
 		digests_begin(sched);
+	else if (view == SCHED_GANGS)
+		records_begin(sched);
 }
 
 void sched_view_records(struct sched *sched, enum sched_view view,
@@ -182,16 +203,20 @@ void sched_view_records(struct sched *sched, enum sched_view view,
 {
 	if (view == SCHED_WHOLE)
 		whole_records(sched, records, count);
-	else
+	else if (view == SCHED_DIGESTS)
 		digests_records(sched, records, count);
+	else if (view == SCHED_GANGS)
+		records_listed(sched, records, count);
 }
 
 void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
 {
 	if (view == SCHED_WHOLE)
 		whole_end(sched, revision);
-	else
+	else if (view == SCHED_DIGESTS)
 		digests_end(sched);
+	else if (view == SCHED_GANGS)
+		records_end(sched, revision);
 }
 
 void sched_view_events(struct sched *sched, enum sched_view view,
@@ -199,22 +224,28 @@ void sched_view_events(struct sched *sched, enum sched_view view,
 {
 	if (view == SCHED_WHOLE)
 		whole_events(sched, events, count, revision);
-	else
+	else if (view == SCHED_DIGESTS)
 		digests_events(sched, events, count);
+	else if (view == SCHED_GANGS)
+		records_events(sched, events, count);
 }
 
 void sched_view_lost(struct sched *sched, enum sched_view view)
 {
 	if (view == SCHED_WHOLE)
 		whole_lost(sched);
+	else if (view == SCHED_GANGS)
+		records_lost(sched);
 }
 
 void sched_view_closed(struct sched *sched, enum sched_view view)
 {
 	if (view == SCHED_WHOLE)
 		whole_forget(sched);
-	else
+	else if (view == SCHED_DIGESTS)
 		digests_forget(sched);
+	else if (view == SCHED_GANGS)
+		records_forget(sched);
 }
 
 void sched_set_shards(struct sched *sched, uint32_t shards)

@@ -5,7 +5,8 @@
  * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
  * every pod that the alloc lists is known, too, and what the alloc says is used is
  * what these and its holds use: nothing is put on a node of which something is not
- * understood. Else it is aside: what is known of its pods counts all the same.
+ * understood, nor where a gang holds room. Else it is aside: what is known of its pods
+ * counts all the same.
  */
 #include <stdlib.h>
 
@@ -236,7 +237,7 @@ static bool adds_up(const struct sched_node *node)
 
 static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
 {
-	if (node->unknown > 0 || !adds_up(node))
+	if (node->unknown > 0 || !adds_up(node) || holds_close(node))
 		return NODE_ASIDE;
 	if (node_is_home(sched, node))
 		return NODE_HOME;

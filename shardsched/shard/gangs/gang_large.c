@@ -1,0 +1,776 @@
+#include "shardsched/shard/gangs/gang_large.h"
+
+#include <stdlib.h>
+
+#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/gangs/records.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
+
+enum {
+	RESERVE_MS = 10000, /* on the wall's clock */
+	TICK_MS = 20,
+	IDLE_TICK_MS = 500,
+	AGAIN_MS = 50, /* after the record could not be put */
+	SAY_MS = 1000, /* what takes less is not worth a word */
+	LONE_MS = 2000,
+	ARENA_CHUNK = 16 << 10,
+};
+
+void large_init(struct sched *sched)
+{
+	pl_list_init(&sched->gangs.works);
+	pl_arena_init(&sched->gangs.arena, ARENA_CHUNK, 0);
+}
+
+void large_done(struct sched *sched)
+{
+	large_drop_all(sched);
+	pl_arena_done(&sched->gangs.arena);
+}
+
+void large_due(struct sched *sched)
+{
+	sched->gangs.due = true;
+}
+
+bool large_uses(const struct sched *sched, const struct gang_known *known)
+{
+	(void)sched;
+	return known->work != NULL;
+}
+
+bool large_shuts(const struct sched *sched)
+{
+	return sched->records.bound > 0;
+}
+
+/* -- works ----------------------------------------------------------------- */
+
+static struct gang_work *work_make(struct sched *sched, struct sched_gang *gang,
+                                   struct gang_known *known)
+{
+	struct gang_work *work = pl_calloc(1, sizeof *work);
+
+	if (work == NULL)
+		return NULL;
+	work->gang = gang;
+	work->known = known;
+	work->since_ms = sched->now_ms;
+	gang->work = work;
+	known->work = work;
+	pl_list_add_tail(&sched->gangs.works, &work->link);
+	if (!gang->viewing) /* who goes on has to know when no hold is left */
+		view_want(sched);
+	gang->viewing = true;
+	return work;
+}
+
+/* What is in a call stays until that ends. */
+static void unplan(struct sched *sched, struct gang_work *work)
+{
+	for (uint32_t i = 0; i < work->plan.nodes; i++) {
+		struct sched_node *node = plan_node(sched, &work->plan.node[i]);
+
+		if (node == NULL || hold_of_gang(node, work->known->key) == NULL)
+			continue;
+		hold_unplan_gang(sched, node, work->known->key);
+		node_settle(sched, node);
+		node_tidy(sched, node);
+	}
+}
+
+void large_drop(struct sched *sched, struct gang_work *work)
+{
+	if (work->ours)
+		unplan(sched, work);
+	plan_done(sched, &work->plan);
+	pl_list_del(&work->link);
+	work->gang->work = NULL;
+	work->known->work = NULL;
+	gang_touch(sched, work->gang);
+	free(work);
+}
+
+void large_drop_all(struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->gangs.works)
+		large_drop(sched, PL_LIST_ITEM(link, struct gang_work, link));
+}
+
+/* Members that still wait are tried again. */
+static void work_end(struct sched *sched, struct gang_work *work, bool pause)
+{
+	struct sched_gang *gang = work->gang;
+
+	large_drop(sched, work);
+	if (gang->open && gang->queue.place == QUEUE_FLIGHT)
+		queue_retry(sched->queue, &gang->queue,
+		            pause ? QUEUE_FAULT : QUEUE_CONFLICT, pause, REASON_NONE,
+		            sched->now_ms);
+}
+
+/* -- decided here -------------------------------------------------------------- */
+
+static bool is_lane_of(const struct sched_pod *pod)
+{
+	const struct bonds *bonds = bonds_of(pool_class_of(pod->queue.class));
+
+	return bonds->lane == LANE_PLAIN || bonds->lane == LANE_GROUPED;
+}
+
+static const char *refusal(const struct sched *sched, const uint32_t *slot,
+                           uint32_t count)
+{
+	uint32_t pods = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (slot[i] == SNAPSHOT_NONE)
+			continue;
+		if (!is_lane_of(sched->gangs.pod[i]))
+			return "and rules about pods on other nodes concern them";
+		pods++;
+	}
+	return pods > GANG_RECORD_PODS_MAX ? "nor into a gang's record" : NULL;
+}
+
+/* That node's share of it. */
+static enum pl_code plan_hold(struct sched *sched, const struct gang_work *work,
+                              const struct gang_plan_node *is, struct sched_node *node,
+                              struct pl_err *err)
+{
+	const struct spec **spec;
+	struct node_hold hold;
+	enum pl_code code;
+
+	pl_arena_reset(&sched->gangs.arena);
+	spec = pl_arena_zalloc(&sched->gangs.arena, is->pods, sizeof(void *));
+	if (spec == NULL)
+		return pl_err_set(err, PL_NOMEM, "hold room for a gang");
+	for (uint32_t i = 0; i < is->pods; i++)
+		spec[i] = plan_pod(sched, work->gang, &is->pod[i])->spec;
+	code = hold_amounts(sched, spec, is->pods, &hold);
+	if (code != PL_OK)
+		return pl_err_set(err, code, "hold room for a gang");
+	return hold_plan_gang(sched, node, work->known->key, &hold, work->until_ms, err);
+}
+
+static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
+                               struct pl_err *err)
+{
+	for (uint32_t i = 0; i < work->plan.nodes; i++) {
+		const struct gang_plan_node *is = &work->plan.node[i];
+		struct sched_node *node = plan_node(sched, is);
+		enum pl_code code = PL_BUSY;
+
+		if (node != NULL && hold_of_gang(node, work->known->key) == NULL)
+			code = plan_hold(sched, work, is, node, err);
+		if (code != PL_OK)
+			return pl_err_set(err, code, "hold room for a gang");
+	}
+	return PL_OK;
+}
+
+static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
+                              const uint32_t *slot, uint32_t count, struct pl_err *err)
+{
+	enum pl_code code = plan_decided(sched, &work->plan, slot, count, err);
+
+	if (code != PL_OK)
+		return code;
+	work->plan.epoch = sched->partition[work->gang->key[0]].epoch;
+	work->until_ms = sched->wall_ms + RESERVE_MS;
+	work->ours = work->planned = true;
+	code = plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,
+	                  &work->plan.arena, &work->value, err);
+	return code == PL_OK ? plan_holds(sched, work, err) : code;
+}
+
+bool large_begin(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
+                 uint32_t count, const char **why)
+{
+	struct gang_known *known = records_get(sched, &gang->key[1]);
+	struct gang_work *work = NULL;
+	struct pl_err err = {0};
+	enum pl_code code = PL_BUSY;
+
+	*why = refusal(sched, slot, count);
+	if (*why != NULL)
+		return false;
+	if (known == NULL || (known->work == NULL && known->rev == 0))
+		work = known == NULL ? NULL : work_make(sched, gang, known);
+	if (work != NULL)
+		code = work_plan(sched, work, slot, count, &err);
+	if (code == PL_OK) {
+		queue_placed(sched->queue, &gang->queue, sched->now_ms);
+		large_due(sched);
+		return true;
+	}
+	if (work != NULL)
+		large_drop(sched, work);
+	if (code == PL_LIMIT) {
+		*why = "nor into a gang's record";
+		return false;
+	}
+	if (err.code != PL_OK)
+		tell_trouble(sched, &err);
+	queue_retry(sched->queue, &gang->queue, QUEUE_FAULT, true, REASON_NONE,
+	            sched->now_ms);
+	return true;
+}
+
+/* -- found -------------------------------------------------------------------------- */
+
+static bool is_here(const struct sched *sched, uint32_t partition)
+{
+	const struct sched_partition *part = &sched->partition[partition];
+
+	return part->owned && part->open && !part->quiet;
+}
+
+static void adopt(struct sched *sched)
+{
+	PL_MAP_EACH (at, &sched->records.by_name) {
+		struct gang_known *known =
+			PL_CONTAINER_OF(at, struct gang_known, by_name);
+		const uint32_t key[3] = {known->partition, known->key[0], known->key[1]};
+		struct sched_gang *gang;
+
+		if (known->rev == 0 || known->work != NULL ||
+		    !is_here(sched, known->partition))
+			continue;
+		if (gang_get(sched, key, &gang) == PL_OK)
+			(void)!work_make(sched, gang, known);
+	}
+}
+
+/* -- reserving ----------------------------------------------------------------------- */
+
+/* All as they were decided for. */
+static bool members_wait(const struct sched *sched, const struct gang_work *work)
+{
+	for (uint32_t i = 0; i < work->plan.nodes; i++) {
+		const struct gang_plan_node *node = &work->plan.node[i];
+
+		for (uint32_t n = 0; n < node->pods; n++) {
+			const struct sched_pod *pod =
+				plan_pod(sched, work->gang, &node->pod[n]);
+
+			if (!plan_pod_waits(pod, &node->pod[n]) || pod->gated ||
+			    !is_lane_of(pod))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Whoever is later in the order of names gives way. */
+static bool gives_way(const struct sched *sched, const struct sched_node *node,
+                      const uint32_t key[2])
+{
+	for (uint32_t i = 0; i < node->holds; i++) {
+		const struct sched_hold *hold = &node->hold[i];
+		int order;
+
+		if (hold->kind != ALLOC_HOLD_GANG)
+			continue;
+		order = pl_span_cmp(sched_text(sched, hold->key[0]),
+		                    sched_text(sched, key[0]));
+		if (order == 0)
+			order = pl_span_cmp(sched_text(sched, hold->key[1]),
+			                    sched_text(sched, key[1]));
+		if (order < 0)
+			return true;
+	}
+	return false;
+}
+
+/* One after the other, since each sees those before it. */
+static bool fit_all(struct sched *sched, const struct gang_work *work,
+                    const struct gang_plan_node *is, const struct sched_node *node)
+{
+	struct pl_err err = {0};
+	uint32_t placed[ALLOC_PODS_MAX], count = 0;
+
+	for (; count < is->pods && count < ALLOC_PODS_MAX; count++) {
+		struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[count]);
+		const struct pod_self self = {.name = pod->key[2],
+		                              .uid = pod->uid,
+		                              .nominated = SNAPSHOT_NONE,
+		                              .created_ms = pod->created_ms};
+		const struct pod_on_node on = {
+			.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+		struct fw_class *class;
+		struct outcome outcome;
+
+		if (pool_all(&sched->pool, pool_class_of(pod->queue.class), &class,
+		             &err) != PL_OK)
+			break;
+		cycle_run(sched->cycle, class, &self, 0, &outcome);
+		if (outcome.result != CYCLE_NODE ||
+		    snapshot_pod_add(&sched->snapshot, node->slot, &on, &placed[count],
+		                     &err) != PL_OK)
+			break;
+	}
+	for (uint32_t i = count; i > 0; i--)
+		snapshot_pod_remove(&sched->snapshot, placed[i - 1]);
+	return count == is->pods;
+}
+
+/* Somebody else was there: does it still do? */
+static bool still_fits(struct sched *sched, const struct gang_work *work,
+                       const struct gang_plan_node *is, const struct sched_node *node)
+{
+	struct pl_bitset only;
+	bool fits;
+
+	pl_arena_reset(&sched->gangs.arena);
+	if (pl_bitset_make(&sched->gangs.arena, sched->snapshot.capacity, &only) != PL_OK)
+		return false;
+	pl_bitset_add(only, node->slot);
+	cycle_only(sched->cycle, only);
+	fits = fit_all(sched, work, is, node);
+	cycle_only(sched->cycle, (struct pl_bitset){0});
+	return fits;
+}
+
+/* There is no hold there (any more). */
+static void plan_again(struct sched *sched, struct gang_work *work,
+                       const struct gang_plan_node *is, struct sched_node *node)
+{
+	struct pl_err err = {0};
+
+	if (node->call != 0 || node->bundled > 0)
+		return;
+	if (node->scope == NODE_ASIDE) {
+		work->failed = gives_way(sched, node, work->known->key);
+		return;
+	}
+	if (!still_fits(sched, work, is, node) ||
+	    plan_hold(sched, work, is, node, &err) != PL_OK)
+		work->failed = true;
+}
+
+/* Puts what is planned; true: all of it stands. */
+static bool reserve(struct sched *sched, struct gang_work *work)
+{
+	struct gang_step step = {.known = work->known};
+
+	work->standing = 0;
+	for (uint32_t i = 0; i < work->plan.nodes && !work->failed; i++) {
+		const struct gang_plan_node *is = &work->plan.node[i];
+		struct sched_node *node = plan_node(sched, is);
+		const struct sched_hold *hold;
+
+		if (node == NULL || node->slot == SNAPSHOT_NONE ||
+		    node->rev[FACT_NODE] != is->node_rev) {
+			work->failed = node == NULL || node->call == 0;
+			continue;
+		}
+		hold = hold_of_gang(node, work->known->key);
+		if (hold == NULL) {
+			plan_again(sched, work, is, node);
+			hold = hold_of_gang(node, work->known->key);
+		}
+		work->standing += hold != NULL && !hold->planned;
+		if (hold == NULL || !hold->planned || hold->sent || step.full ||
+		    work->failed)
+			continue;
+		if (step_hold(sched, &step, node) == STEP_NEVER)
+			work->failed = true;
+	}
+	step_end(sched, &step);
+	return !work->failed && work->standing == work->plan.nodes;
+}
+
+/* -- the record ------------------------------------------------------------------------
+ */
+
+static void put_phase(struct sched *sched, struct gang_work *work, enum gang_phase phase)
+{
+	struct pl_arena arena;
+	struct pl_span value = {0};
+	struct pl_err err = {0};
+
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	if (plan_print_known(sched, work->known, phase, &arena, &value, &err) != PL_OK)
+		tell_trouble(sched, &err);
+	if (value.len == 0 || !step_record(sched, work, value, phase == GANG_PHASE_BOUND))
+		work->retry_ms = sched->now_ms + AGAIN_MS;
+	pl_arena_done(&arena);
+}
+
+static void create(struct sched *sched, struct gang_work *work)
+{
+	if (sched->wall_ms >= work->until_ms || !members_wait(sched, work)) {
+		work_end(sched, work, true);
+		return;
+	}
+	if (!step_record(sched, work, work->value, false))
+		work->retry_ms = sched->now_ms + AGAIN_MS;
+}
+
+static void give_up(struct sched *sched, struct gang_work *work)
+{
+	work->failed = true;
+	if (work->ours)
+		unplan(sched, work);
+	put_phase(sched, work, GANG_PHASE_ABORTING);
+}
+
+static void go_on_reserving(struct sched *sched, struct gang_work *work)
+{
+	const struct gang_known *known = work->known;
+	bool goes_on = work->ours && !work->failed && sched->wall_ms < work->until_ms &&
+	               members_wait(sched, work);
+
+	work->ours =
+		work->ours && pl_span_eq(pl_span(known->value, known->len), work->value);
+	if (!goes_on || !work->ours) {
+		give_up(sched, work);
+		return;
+	}
+	if (reserve(sched, work))
+		put_phase(sched, work, GANG_PHASE_BOUND);
+	else if (work->failed)
+		give_up(sched, work);
+}
+
+static bool is_left(const struct sched *sched, const uint32_t key[2])
+{
+	PL_LIST_EACH (link, &sched->holding)
+		if (hold_of_gang(PL_LIST_ITEM(link, struct sched_node, holding), key) !=
+		    NULL)
+			return true;
+	return false;
+}
+
+/* No hold is left anywhere: all that were put are older than this phase. */
+static void finish(struct sched *sched, struct gang_work *work)
+{
+	if (view_clear(sched) < work->known->rev)
+		return;
+	if (!step_record(sched, work, (struct pl_span){0}, false))
+		work->retry_ms = sched->now_ms + AGAIN_MS;
+}
+
+/* -- bound ------------------------------------------------------------------------------
+ */
+
+/* It is not what was decided for any more: deleted, or another, or run already. */
+static bool is_over(const struct sched *sched, const struct sched_pod *pod,
+                    const struct gang_plan_pod *is)
+{
+	const unsigned not_meant =
+		POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE | POD_REMOVED;
+
+	if (pod == NULL || pod->rev[FACT_SPEC] != is->spec_rev || pod->listed > 0)
+		return true;
+	if (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING)
+		return true;
+	return (pod->flags & not_meant) != 0 || ends_pod(sched, pod);
+}
+
+/* Those that are to be bound now. False: for some it is too early. */
+static bool gather(struct sched *sched, const struct gang_work *work,
+                   const struct gang_plan_node *is, struct sched_pod **pod,
+                   uint32_t *count)
+{
+	*count = 0;
+	for (uint32_t i = 0; i < is->pods; i++) {
+		struct sched_pod *it = plan_pod(sched, work->gang, &is->pod[i]);
+
+		if (is_over(sched, it, &is->pod[i]))
+			continue;
+		if (it->place != POD_QUEUED || it->call != 0)
+			return false;
+		pod[(*count)++] = it;
+	}
+	return true;
+}
+
+static bool bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
+                    const struct gang_plan_node *is)
+{
+	struct sched_node *node = plan_node(sched, is);
+	const struct sched_hold *hold =
+		node == NULL ? NULL : hold_of_gang(node, work->known->key);
+	struct pl_arena arena;
+	struct sched_pod **pod;
+	uint32_t count;
+
+	if (hold == NULL)
+		return false;
+	if (node->call != 0 || hold->planned || step->full)
+		return true;
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));
+	if (pod != NULL && gather(sched, work, is, pod, &count))
+		(void)step_bind(sched, step, node, pod, count);
+	pl_arena_done(&arena);
+	return true;
+}
+
+static void go_on_binding(struct sched *sched, struct gang_work *work)
+{
+	struct gang_step step = {.known = work->known};
+	struct pl_err err = {0};
+	bool left = false;
+
+	if (!work->planned && plan_read(sched, &work->plan, work->known, &err) != PL_OK) {
+		tell_trouble(sched, &err);
+		work->retry_ms = sched->now_ms + IDLE_TICK_MS;
+		return;
+	}
+	work->planned = true;
+	for (uint32_t i = 0; i < work->plan.nodes; i++)
+		left = bind_on(sched, work, &step, &work->plan.node[i]) || left;
+	step_end(sched, &step);
+	if (!left)
+		finish(sched, work);
+}
+
+/* -- what is next
+ * -------------------------------------------------------------------------- */
+
+static void say(struct sched *sched, struct gang_work *work)
+{
+	const struct gang_known *known = work->known;
+
+	if (known->phase != work->phase) {
+		work->phase = known->phase;
+		work->since_ms = sched->now_ms;
+		work->told = false;
+	}
+	if (work->told || known->garbled || sched->now_ms < work->since_ms + SAY_MS)
+		return;
+	work->told = true;
+	switch (known->phase) {
+	case GANG_PHASE_RESERVING:
+		gang_say(sched, work->gang, REASON_GANG_RESERVING,
+		         "room is held on %u of %u nodes", work->standing,
+		         work->plan.nodes);
+		return;
+	case GANG_PHASE_ABORTING:
+		gang_say(sched, work->gang, REASON_GANG_ABORTING,
+		         "the room that was held is given back");
+		return;
+	case GANG_PHASE_BOUND: /* to be told apart by whether it has a node */
+	case GANG_PHASES:
+		return;
+	}
+}
+
+static void go_on(struct sched *sched, struct gang_work *work)
+{
+	const struct gang_known *known = work->known;
+
+	if (known->rev == 0 && (work->seen || !work->ours)) {
+		work_end(sched, work, work->failed);
+		return;
+	}
+	if (known->rev == 0) {
+		create(sched, work);
+		return;
+	}
+	if (!work->seen && work->ours &&
+	    !pl_span_eq(pl_span(known->value, known->len), work->value)) {
+		work_end(sched, work, true); /* somebody else's, which comes first */
+		return;
+	}
+	work->seen = true;
+	say(sched, work);
+	if (known->garbled || known->phase == GANG_PHASE_ABORTING) {
+		if (!is_left(sched, known->key))
+			finish(sched, work);
+	} else if (known->phase == GANG_PHASE_BOUND) {
+		go_on_binding(sched, work);
+	} else {
+		go_on_reserving(sched, work);
+	}
+}
+
+/* -- release ----------------------------------------------------------------------------
+ */
+
+/* By the nodes' owner; what has no record, only if it has none for a while. */
+static void release_of(struct sched *sched, const struct gang_known *known)
+{
+	struct gang_step step = {.known = known};
+
+	PL_LIST_EACH (link, &sched->holding) {
+		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
+		const struct sched_hold *hold = hold_of_gang(node, known->key);
+
+		if (hold == NULL || hold->planned || node->call != 0 ||
+		    !node_is_home(sched, node) ||
+		    (known->rev == 0 &&
+		     (hold->lone_ms == 0 || sched->now_ms < hold->lone_ms)))
+			continue;
+		(void)step_bind(sched, &step, node, NULL, 0);
+		if (step.full)
+			break;
+	}
+	step_end(sched, &step);
+}
+
+static struct gang_known *lone_one(struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->holding) {
+		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
+
+		for (uint32_t i = 0; i < node->holds; i++) {
+			struct sched_hold *hold = &node->hold[i];
+
+			if (hold->kind != ALLOC_HOLD_GANG || hold->planned ||
+			    records_has(sched, hold->key)) {
+				hold->lone_ms = 0;
+				continue;
+			}
+			if (hold->lone_ms == 0)
+				hold->lone_ms = sched->now_ms + LONE_MS;
+			else if (sched->now_ms >= hold->lone_ms && node->call == 0 &&
+			         node_is_home(sched, node))
+				return records_get(sched, hold->key);
+		}
+	}
+	return NULL;
+}
+
+static void release(struct sched *sched)
+{
+	struct gang_known *known;
+
+	PL_MAP_EACH (at, &sched->records.by_name) {
+		known = PL_CONTAINER_OF(at, struct gang_known, by_name);
+		if (known->rev != 0 &&
+		    (known->garbled || known->phase == GANG_PHASE_ABORTING))
+			release_of(sched, known);
+	}
+	known = sched->records.listed ? lone_one(sched) : NULL;
+	if (known != NULL)
+		release_of(sched, known);
+}
+
+/* -- time
+ * ---------------------------------------------------------------------------------- */
+
+void large_run(struct sched *sched)
+{
+	struct gangs *gangs = &sched->gangs;
+
+	if (!gangs->due && sched->now_ms < gangs->tick_ms)
+		return;
+	gangs->due = false;
+	adopt(sched);
+	PL_LIST_EACH (link, &gangs->works) {
+		struct gang_work *work = PL_LIST_ITEM(link, struct gang_work, link);
+
+		if (!is_here(sched, work->gang->key[0]))
+			large_drop(sched, work);
+		else if (!work->putting && sched->now_ms >= work->retry_ms)
+			go_on(sched, work);
+	}
+	if (gangs->holds > 0)
+		release(sched);
+	records_tidy(sched);
+	gangs->tick_ms = UINT64_MAX;
+	if (gangs->holds > 0 || sched->records.by_name.count > 0)
+		gangs->tick_ms = sched->now_ms + IDLE_TICK_MS;
+	if (!pl_list_empty(&gangs->works))
+		gangs->tick_ms = sched->now_ms + TICK_MS;
+}
+
+uint64_t large_deadline_ms(const struct sched *sched)
+{
+	if (sched->unjoined) /* until the repair */
+		return UINT64_MAX;
+	return sched->gangs.due ? 0 : sched->gangs.tick_ms;
+}
+
+/* -- what became of a call
+ * ------------------------------------------------------------------- */
+
+static struct gang_known *known_of(const struct sched *sched,
+                                   const struct call_item *item)
+{
+	const uint32_t key[2] = {strings_find(&sched->model.strings, item->id.scope),
+	                         strings_find(&sched->model.strings, item->id.name)};
+
+	return key[0] == 0 || key[1] == 0 ? NULL : records_find(sched, key);
+}
+
+static void redo(struct sched *sched, const struct call_item *item)
+{
+	struct sched_pod *pod =
+		pod_find(sched, item->id.partition, item->id.scope, item->id.name);
+
+	if (pod != NULL && pod->place == POD_WAITS && pod->call == 0)
+		pod_redo(sched, pod);
+}
+
+/* What could not be put may not be wanted any more. */
+static void replan(struct sched *sched, const struct call_item *item,
+                   const struct gang_known *known)
+{
+	struct sched_node *node = node_find(sched, item->id.scope, item->id.name);
+	const struct gang_work *work = known == NULL ? NULL : known->work;
+
+	if (node == NULL ||
+	    (work != NULL && work->ours && !work->failed && known->rev != 0))
+		return;
+	if (known == NULL)
+		holds_unplan_gangs(sched, node);
+	else
+		hold_unplan_gang(sched, node, known->key);
+}
+
+void large_ended(struct sched *sched, const struct call *call)
+{
+	struct gang_known *known = known_of(sched, &call->item[0]);
+	bool record = call->item[0].value.len > 0 || call->item[0].deletes;
+
+	large_due(sched);
+	for (uint32_t i = 0; i < call->items && !call->stood; i++) {
+		if (call->item[i].id.kind == KEYS_STATE)
+			redo(sched, &call->item[i]);
+		else if (call->item[i].id.kind == KEYS_ALLOC)
+			replan(sched, &call->item[i], known);
+	}
+	if (!record || known == NULL || known->work == NULL)
+		return;
+	known->work->putting = false;
+	if (!call->stood)
+		known->work->retry_ms = sched->now_ms + AGAIN_MS;
+}
+
+void large_stands(struct sched *sched, const struct call_item *item, int64_t revision)
+{
+	const struct kv_record record = {.value = item->value, .mod_revision = revision};
+
+	if (item->value.len > 0 || item->deletes)
+		(void)!records_take(sched, &item->id, &record, item->deletes);
+}
+
+void large_failed(struct sched *sched, const struct call_item *item,
+                  const struct book_found *found, int64_t revision)
+{
+	const struct kv_record gone = {.mod_revision = revision};
+	const struct kv_record *is = found->record == NULL ? &gone : found->record;
+
+	if (found->verdict != BOOK_SAME)
+		(void)!records_take(sched, &item->id, is, found->record == NULL);
+}
+
+void large_check(const struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->gangs.works) {
+		const struct gang_work *work = PL_LIST_ITEM(link, struct gang_work, link);
+
+		PL_ASSERT(work->gang->work == work && work->known->work == work);
+		PL_ASSERT(work->known->partition == work->gang->key[0]);
+		PL_ASSERT(work->known->key[0] == work->gang->key[1] &&
+		          work->known->key[1] == work->gang->key[2]);
+	}
+}

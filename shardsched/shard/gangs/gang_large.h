@@ -1,0 +1,148 @@
+/*
+ * Gangs that are too large for one transaction, inside the core.
+ *
+ *	gang_large.c   what is to be done next for each
+ *	gang_plan.c    which pods go where, and how that stands in a record
+ *	gang_steps.c   the transactions
+ *	records.c      what is known of records
+ *
+ *	decided --> holds planned --> record created: reserving
+ *	reserving   holds into the allocs; all stand --> bound
+ *	            a member is another, a node has no room any more, the deadline has
+ *	            come, or whoever began it is no more --> aborting
+ *	bound       holds become pods; none is left --> no record
+ *	aborting    holds are released by the nodes' owners; none is left --> no record
+ *
+ * What is done follows from the record, from the allocs, and from the members as they
+ * are known, each time anew: so whoever takes over goes on. Each transaction compares
+ * the record, so nothing that was begun in one phase can happen in the next.
+ */
+#ifndef SHARDSCHED_SHARD_GANGS_GANG_LARGE_H
+#define SHARDSCHED_SHARD_GANGS_GANG_LARGE_H
+
+#include "shardsched/ledger/gang_record.h"
+#include "shardsched/shard/inner.h"
+
+struct gang_plan_pod {
+	uint32_t name; /* held */
+	int64_t spec_rev;
+};
+
+struct gang_plan_node {
+	uint32_t key[2]; /* cluster, name; held */
+	uint32_t partition;
+	int64_t node_rev; /* of the Node that was decided for; 0: by somebody else */
+	struct gang_plan_pod *pod;
+	uint32_t pods;
+};
+
+struct gang_plan {
+	struct pl_arena arena;
+	struct gang_plan_node *node;
+	uint32_t nodes, pods;
+	int64_t epoch; /* of the partition, when it was decided */
+};
+
+/* What is under way for a gang: decided here, or by a record that was found. */
+struct gang_work {
+	struct pl_list link;
+	struct sched_gang *gang;
+	struct gang_known *known;
+	struct gang_plan plan;
+	struct pl_span value; /* of the record that it began with, if it is ours */
+	bool ours;            /* it was decided here: its holds may be put */
+	bool seen;            /* there was a record */
+	bool planned;         /* the plan is known */
+	bool putting;         /* the record, in a call */
+	bool failed;          /* reserving is given up */
+	int64_t until_ms;
+	uint64_t retry_ms; /* of the record */
+	uint64_t since_ms; /* of the phase */
+	enum gang_phase phase;
+	bool told;
+	uint32_t standing; /* nodes on which room is held, when it was last looked */
+};
+
+/* -- gang_large.c ------------------------------------------------------------ */
+
+void large_init(struct sched *sched);
+void large_done(struct sched *sched);
+/* That many members are to go to these slots (NONE: not placed): as gangs.pod. False:
+ * it can not be; why says so. */
+bool large_begin(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
+                 uint32_t count, const char **why);
+void large_run(struct sched *sched);
+uint64_t large_deadline_ms(const struct sched *sched);
+/* Something has changed that may matter. */
+void large_due(struct sched *sched);
+bool large_uses(const struct sched *sched, const struct gang_known *known);
+/* Its partition is lost; all is. */
+void large_drop(struct sched *sched, struct gang_work *work);
+void large_drop_all(struct sched *sched);
+/* A call of gang_steps.c has ended, stood or not, and what it brought was taken. */
+void large_ended(struct sched *sched, const struct call *call);
+/* Its entry for the record: it stands; or it does not, and that was read. */
+void large_stands(struct sched *sched, const struct call_item *item, int64_t revision);
+void large_failed(struct sched *sched, const struct call_item *item,
+                  const struct book_found *found, int64_t revision);
+/* No pod is decided under a rule while pods that count may be about to come. */
+bool large_shuts(const struct sched *sched);
+void large_check(const struct sched *sched);
+
+/* -- gang_plan.c ---------------------------------------------------------------- */
+
+PL_NODISCARD enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
+                                       const uint32_t *slot, uint32_t count,
+                                       struct pl_err *err);
+PL_NODISCARD enum pl_code plan_read(struct sched *sched, struct gang_plan *plan,
+                                    const struct gang_known *known, struct pl_err *err);
+void plan_done(struct sched *sched, struct gang_plan *plan);
+/* The record's value, in the arena. */
+PL_NODISCARD enum pl_code plan_print(struct sched *sched, const struct gang_plan *plan,
+                                     enum gang_phase phase, int64_t until_ms,
+                                     struct pl_arena *arena, struct pl_span *out,
+                                     struct pl_err *err);
+/* The same in another phase. */
+PL_NODISCARD enum pl_code plan_print_known(struct sched *sched,
+                                           const struct gang_known *known,
+                                           enum gang_phase phase, struct pl_arena *arena,
+                                           struct pl_span *out, struct pl_err *err);
+
+struct sched_node *plan_node(const struct sched *sched,
+                             const struct gang_plan_node *node);
+struct sched_pod *plan_pod(const struct sched *sched, const struct sched_gang *gang,
+                           const struct gang_plan_pod *pod);
+/* It waits as it was decided for. */
+bool plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is);
+
+/* -- gang_steps.c ------------------------------------------------------------------- */
+
+/* Into the record: value, or nothing any more when that is empty. bind: and the rules
+ * that are registered are what they were. False: not now. */
+bool step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
+                 bool bind);
+
+/* Several nodes, as many as go into a transaction. */
+struct gang_step {
+	const struct gang_known *known; /* to be compared */
+	struct call *call;              /* being made; NULL: none */
+	bool full;                      /* there is no room for another call */
+};
+
+enum step_result {
+	STEP_DONE,
+	STEP_LATER,
+	STEP_NEVER, /* it does not go into a transaction alone */
+};
+
+/* The hold that is planned there, into its alloc. */
+enum step_result step_hold(struct sched *sched, struct gang_step *step,
+                           struct sched_node *node);
+/* The hold out of it, and these members in. */
+enum step_result step_bind(struct sched *sched, struct gang_step *step,
+                           struct sched_node *node, struct sched_pod *const *pod,
+                           uint32_t pods);
+/* What has been gathered goes. */
+void step_end(struct sched *sched, struct gang_step *step);
+
+#endif

@@ -1,0 +1,414 @@
+/*
+ * Large gangs of several shards over one store, in random histories: members that come
+ * late, or go; answers that are lost; partitions that change hands; shards that die, and
+ * whose transactions are applied long after; nodes that change. After each step each gang
+ * is bound by its record, or none of it, or its minimum; every hold is of a gang that has
+ * a record with that node; no node holds more than it has, and no pod is on two. In the
+ * end all are bound, and no hold or record is left.
+ */
+#include "shardsched/ledger/gang_record.h"
+#include "shardsched/shard/shards_rig.h"
+
+enum { GANGS = 3, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 2500, DEAD = 64 };
+
+/* A shard that is no more, and what it had sent. */
+struct dead {
+	struct sched *sched;
+	struct rig_out out[RIG_OUT_MAX];
+};
+
+static struct dead dead[DEAD];
+static uint32_t deads;
+static bool there[GANGS][MEMBERS];
+static uint32_t excused[GANGS]; /* that went while they were bound, or about to be */
+static uint64_t gone_ever, late_ever, dead_ever, late_txns, touched_ever, rounds[3];
+static uint32_t had[GANGS];
+static unsigned calm; /* the more, the less happens besides */
+
+static uint32_t home_of_gang(uint32_t gang)
+{
+	char name[8];
+	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
+	uint32_t out = 0;
+
+	(void)snprintf(name, sizeof name, "g-%u", gang);
+	group.gang = pl_span_str(name);
+	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
+	return out;
+}
+
+static void put_member(uint32_t gang, uint32_t i)
+{
+	char key[96], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/spec",
+	               home_of_gang(gang), gang, i);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p-%u-%u\","
+	               "\"annotations\":{\"placet.io/gang\":\"g-%u\","
+	               "\"placet.io/gang-min\":\"%u\"}},\"spec\":{\"containers\":[{"
+	               "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+	               gang, i, gang, (unsigned)LEAST);
+	rig_put(&rig, key, json);
+	there[gang][i] = true;
+}
+
+static bool is_bound(uint32_t gang, uint32_t i, struct pod_state *state)
+{
+	char name[16];
+	int phase;
+
+	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
+	*state = rig_state(&rig, home_of_gang(gang), name, &phase);
+	return phase == STATE_BOUND;
+}
+
+static bool record_of(uint32_t gang, struct gang_record *out)
+{
+	char key[32];
+	struct kv_record *found;
+
+	(void)snprintf(key, sizeof key, "/gangs/web/g-%u", gang);
+	found = rig_get(&rig.store, pl_span_str(key));
+	*out = (struct gang_record){0};
+	if (found != NULL)
+		T_OK(gang_record_parse(found->value, &rig.store.arena, out, &rig.err),
+		     &rig.err);
+	return found != NULL;
+}
+
+static const struct gang_record_node *node_of(const struct gang_record *record,
+                                              const char *name)
+{
+	for (uint32_t i = 0; i < record->nodes; i++)
+		if (pl_span_eq(record->node[i].name, pl_span_str(name)))
+			return &record->node[i];
+	return NULL;
+}
+
+static bool is_planned(const struct gang_record_node *node, uint32_t gang, uint32_t i)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
+	for (uint32_t n = 0; node != NULL && n < node->pods; n++)
+		if (pl_span_eq(node->pod[n].name, pl_span_str(name)))
+			return true;
+	return false;
+}
+
+/* -- what must always be so ---------------------------------------------------- */
+
+static uint32_t check_gang(uint32_t gang)
+{
+	uint32_t count = 0, planned = 0;
+	struct gang_record record;
+	bool is = record_of(gang, &record);
+
+	if (is)
+		rounds[record.phase] += had[gang] != record.phase + 1u;
+	had[gang] = is ? record.phase + 1u : 0;
+	for (uint32_t n = 0; n < record.nodes; n++)
+		planned += record.node[n].pods;
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		struct pod_state state;
+
+		count += is_bound(gang, i, &state);
+	}
+	if (is && record.phase == GANG_PHASE_BOUND)
+		T_TRUE(count + planned >= LEAST);
+	else
+		T_TRUE(count == 0 || count + excused[gang] >= LEAST);
+	return count;
+}
+
+static void check_hold(const struct alloc_hold *hold, const char *node)
+{
+	uint32_t gang = (uint32_t)strtoul((const char *)hold->name.at + 2, NULL, 10);
+	struct gang_record record;
+	const struct gang_record_node *is;
+
+	T_TRUE(hold->kind == ALLOC_HOLD_GANG && gang < GANGS);
+	T_TRUE(record_of(gang, &record));
+	is = node_of(&record, node);
+	T_TRUE(is != NULL && hold->used.pods <= (int64_t)is->pods);
+	T_EQ(hold->used.cpu_milli, hold->used.pods * 1000);
+}
+
+static void check_node(uint32_t n, uint32_t *listed)
+{
+	char name[16];
+	struct alloc alloc;
+	int64_t held = 0;
+
+	(void)snprintf(name, sizeof name, "%s", node_name(n));
+	alloc = rig_alloc(&rig, home_of_node(name), name);
+	for (uint32_t i = 0; i < alloc.holds; i++) {
+		check_hold(&alloc.hold[i], name);
+		held += alloc.hold[i].used.pods;
+	}
+	T_TRUE(alloc.used.cpu_milli <= INT64_C(1000) * CPUS);
+	T_EQ(alloc.used.pods, (int64_t)alloc.pods + held);
+	T_EQ(alloc.used.cpu_milli, alloc.used.pods * 1000);
+	for (uint32_t i = 0; i < alloc.pods; i++) {
+		char *rest;
+		uint32_t gang = (uint32_t)strtoul((const char *)alloc.pod[i].name.at + 2,
+		                                  &rest, 10);
+		uint32_t member = (uint32_t)strtoul(rest + 1, NULL, 10);
+		struct gang_record record;
+		struct pod_state state;
+
+		T_TRUE(gang < GANGS && member < MEMBERS);
+		T_TRUE(is_bound(gang, member, &state));
+		T_TRUE(pl_span_eq(state.node, pl_span_str(name)));
+		if (record_of(gang, &record) && record.phase == GANG_PHASE_BOUND &&
+		    !is_planned(node_of(&record, name), gang, member))
+			for (uint32_t m = 0; m < record.nodes; m++)
+				T_TRUE(!is_planned(&record.node[m], gang, member));
+	}
+	*listed += alloc.pods;
+}
+
+static void count_abroad(void)
+{
+	for (uint32_t n = 0; n < NODES; n++) {
+		uint32_t p = home_of_node(node_name(n));
+		struct alloc alloc = rig_alloc(&rig, p, node_name(n));
+
+		for (uint32_t i = 0; i < alloc.pods; i++)
+			abroad_ever += owner[alloc.pod[i].partition] != owner[p];
+	}
+}
+
+static uint32_t check_all(void)
+{
+	uint32_t bound = 0, listed = 0;
+
+	for (uint32_t gang = 0; gang < GANGS; gang++)
+		bound += check_gang(gang);
+	for (uint32_t n = 0; n < NODES; n++)
+		check_node(n, &listed);
+	T_EQ(bound, listed);
+	return bound;
+}
+
+/* -- steps --------------------------------------------------------------------- */
+
+/* By whoever submitted it, who compares that it is not bound. */
+static void take_back(uint32_t gang, uint32_t i)
+{
+	struct gang_record record;
+	struct pod_state state;
+	char key[96];
+
+	if (is_bound(gang, i, &state))
+		return;
+	(void)record_of(gang, &record);
+	for (uint32_t n = 0; n < record.nodes; n++)
+		excused[gang] += record.phase != GANG_PHASE_ABORTING &&
+		                 is_planned(&record.node[n], gang, i);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/",
+	               home_of_gang(gang), gang, i);
+	rig.store.revision++;
+	rig_unset_all(&rig.store, kv_prefix(pl_span_str(key)));
+	there[gang][i] = false;
+	gone_ever++;
+}
+
+/* Somebody writes the Node, and with it its alloc. */
+static void touch(uint32_t n)
+{
+	char key[64], json[1024], *rest;
+	uint32_t p = home_of_node(node_name(n));
+	const char *value, *at;
+	unsigned long generation;
+
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", p, node_name(n));
+	value = rig_value(&rig, key);
+	at = strstr(value, "\"generation\":");
+	T_TRUE(at != NULL && strlen(value) < sizeof json);
+	generation = strtoul(at + strlen("\"generation\":"), &rest, 10);
+	(void)snprintf(json, sizeof json, "%.*s\"generation\":%lu%s", (int)(at - value),
+	               value, generation + 1, rest);
+	rig_put(&rig, key, json);
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", p, node_name(n));
+	rig_set(&rig.store, pl_span_str(key),
+	        pl_span_str(rig_node_json(node_name(n), "4", "")));
+	touched_ever++;
+}
+
+/* Its partitions go to others; what it sent may be applied, now, later, or never. */
+static void die(void)
+{
+	static const char *const names[SHARDS] = {"a", "b", "c"};
+	const struct sched_opts opts = {.shard = names[now_is],
+	                                .partitions = RIG_PARTITIONS,
+	                                .seed = deads,
+	                                .inflight = 3,
+	                                .batch = 8};
+	struct dead *it;
+	unsigned was = now_is;
+
+	if (deads == DEAD)
+		return;
+	it = &dead[deads++];
+	it->sched = rig.sched;
+	memcpy(it->out, rig.out, sizeof it->out);
+	memset((uint8_t *)&rig + PART_AT, 0, PART_SIZE);
+	rig.now_ms = 0;
+	T_OK(sched_new(&opts, &rig.sched, &rig.err), &rig.err);
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
+	wants[was] = 0;
+	dead_ever++;
+}
+
+static void shard_dies(void)
+{
+	unsigned was = now_is;
+	uint64_t now_ms = rig.now_ms;
+	int64_t epoch = rig.epoch;
+
+	if (deads == DEAD)
+		return;
+	die();
+	rig.now_ms = now_ms;
+	rig.epoch = epoch;
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
+		if (owner[p] != was)
+			continue;
+		be(owner[p] = below(SHARDS));
+		rig_own(&rig, p);
+	}
+}
+
+static void the_dead_speak(void)
+{
+	for (uint32_t i = 0; i < deads; i++)
+		for (unsigned n = 0; n < RIG_OUT_MAX; n++) {
+			struct rig_out *out = &dead[i].out[n];
+
+			if (!out->used || !pl_rng_chance(&rng, 1, 3))
+				continue;
+			out->used = false;
+			late_txns += rig_exec(&rig.store, &out->req.txn).txn.succeeded;
+		}
+}
+
+static void step(void)
+{
+	uint32_t gang = below(GANGS), i = below(MEMBERS);
+
+	be(below(SHARDS));
+	switch (below(24)) {
+	case 0:
+	case 1:
+		late_ever += !there[gang][i];
+		if (!there[gang][i])
+			put_member(gang, i);
+		break;
+	case 2:
+		if (there[gang][i] && pl_rng_chance(&rng, 1, 4 * calm))
+			take_back(gang, i);
+		break;
+	case 3:
+		if (pl_rng_chance(&rng, 1, 4 * calm))
+			shard_dies();
+		break;
+	case 4:
+		if (pl_rng_chance(&rng, 1, 4 * calm))
+			the_dead_speak();
+		break;
+	case 5:
+		if (pl_rng_chance(&rng, 1, 4 * calm))
+			touch(below(NODES));
+		break;
+	default:
+		shards_step();
+	}
+	(void)check_all();
+}
+
+static uint32_t left(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t gang = 0; gang < GANGS; gang++) {
+		struct gang_record record;
+
+		count += record_of(gang, &record);
+	}
+	return count;
+}
+
+/* As rig_settle, once, and with a look at each answer. */
+static void one_round(void)
+{
+	rig_views(&rig);
+	rig_run(&rig);
+	(void)rig_visit_all(&rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+		if (!rig.out[i].used)
+			continue;
+		(void)rig_answer(&rig, i);
+		(void)check_all();
+	}
+	rig_deliver_all(&rig);
+}
+
+static void calm_down(void)
+{
+	for (uint32_t gang = 0; gang < GANGS; gang++)
+		for (uint32_t i = 0; i < MEMBERS; i++)
+			if (!there[gang][i])
+				put_member(gang, i);
+	for (unsigned i = 0; i < 20000 && (check_all() < PODS || left() > 0); i++) {
+		for (unsigned n = 0; n < SHARDS; n++) {
+			be(n);
+			one_round();
+		}
+		rig.now_ms += 50;
+	}
+	T_EQ(check_all(), PODS);
+	T_EQ(left(), 0);
+}
+
+static void begin(uint64_t seed)
+{
+	memset(there, 0, sizeof there);
+	memset(excused, 0, sizeof excused);
+	open_all(seed);
+	for (unsigned i = 0; i < SHARDS; i++) {
+		be(i);
+		sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
+	}
+}
+
+static void end(void)
+{
+	while (deads > 0)
+		sched_free(dead[--deads].sched);
+	close_all();
+}
+
+T_CASE_SECONDS(whole_or_not_at_all, 200)
+{
+	pl_rng_init(&rng, t_seed());
+	for (unsigned i = 0; i < 12; i++) {
+		calm = 1 + i % 3 * 8;
+		begin(t_seed() + i);
+		for (unsigned n = 0; n < STEPS; n++)
+			step();
+		calm_down();
+		count_abroad();
+		end();
+	}
+	printf("%" PRIu64 " late, %" PRIu64 " gone, %" PRIu64 " reserving, %" PRIu64
+	       " bound, %" PRIu64 " aborting, %" PRIu64 " moves, %" PRIu64
+	       " answers lost, %" PRIu64 " dead, %" PRIu64 " of theirs late, %" PRIu64
+	       " nodes touched\n",
+	       late_ever, gone_ever, rounds[0], rounds[1], rounds[2], moves_ever,
+	       lost_ever, dead_ever, late_txns, touched_ever);
+	T_TRUE(rounds[0] > 24 && rounds[1] > 24 && rounds[2] > 8);
+	T_TRUE(gone_ever > 8 && moves_ever > 24 && lost_ever > 12 && dead_ever > 24);
+	T_TRUE(abroad_ever > 24 && late_txns > 4 && touched_ever > 24);
+}

@@ -1,0 +1,256 @@
+#include <stdlib.h>
+
+#include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/gangs/records.h"
+#include "shardsched/shard/tables/tables.h"
+
+enum { CHUNK = 16 << 10 };
+
+/* A member and where it goes, with the names by which they are ordered. */
+struct pair {
+	struct pl_span cluster, name, pod;
+	const struct sched_node *node;
+	const struct sched_pod *member;
+};
+
+static int by_names(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int order = pl_span_cmp(x->cluster, y->cluster);
+
+	if (order == 0)
+		order = pl_span_cmp(x->name, y->name);
+	return order != 0 ? order : pl_span_cmp(x->pod, y->pod);
+}
+
+static uint32_t gather(const struct sched *sched, const uint32_t *slot, uint32_t count,
+                       struct pair *pair)
+{
+	uint32_t pairs = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sched_pod *pod = sched->gangs.pod[i];
+		const struct sched_node *node;
+
+		if (slot[i] == SNAPSHOT_NONE)
+			continue;
+		node = sched->by_slot[slot[i]];
+		pair[pairs++] = (struct pair){.cluster = sched_text(sched, node->key[0]),
+		                              .name = sched_text(sched, node->key[1]),
+		                              .pod = sched_text(sched, pod->key[2]),
+		                              .node = node,
+		                              .member = pod};
+	}
+	qsort(pair, pairs, sizeof *pair, by_names);
+	return pairs;
+}
+
+static void begin(struct gang_plan *plan)
+{
+	*plan = (struct gang_plan){0};
+	pl_arena_init(&plan->arena, CHUNK, 0);
+}
+
+static enum pl_code room(struct gang_plan *plan, uint32_t nodes, uint32_t pods,
+                         struct gang_plan_pod **pod)
+{
+	plan->node = pl_arena_zalloc(&plan->arena, nodes, sizeof *plan->node);
+	*pod = pl_arena_zalloc(&plan->arena, pods, sizeof **pod);
+	return plan->node == NULL || *pod == NULL ? PL_NOMEM : PL_OK;
+}
+
+static void fill(struct sched *sched, struct gang_plan *plan, const struct pair *pair,
+                 uint32_t pairs, struct gang_plan_pod *pod)
+{
+	struct strings *strings = &sched->model.strings;
+	struct gang_plan_node *node = NULL;
+
+	for (uint32_t i = 0; i < pairs; i++) {
+		const struct sched_node *to = pair[i].node;
+
+		if (i == 0 || pair[i - 1].node != to) {
+			node = &plan->node[plan->nodes++];
+			node->key[0] = strings_ref(strings, to->key[0]);
+			node->key[1] = strings_ref(strings, to->key[1]);
+			node->partition = to->partition;
+			node->node_rev = to->rev[FACT_NODE];
+			node->pod = pod;
+		}
+		*pod++ = (struct gang_plan_pod){
+			.name = strings_ref(strings, pair[i].member->key[2]),
+			.spec_rev = pair[i].member->rev[FACT_SPEC]};
+		node->pods++;
+		plan->pods++;
+	}
+}
+
+enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
+                          const uint32_t *slot, uint32_t count, struct pl_err *err)
+{
+	struct gang_plan_pod *pod = NULL;
+	struct pair *pair;
+	uint32_t pairs;
+
+	begin(plan);
+	pair = pl_arena_zalloc(&plan->arena, count, sizeof *pair);
+	if (pair == NULL || room(plan, count, count, &pod) != PL_OK) {
+		plan_done(sched, plan);
+		return pl_err_set(err, PL_NOMEM, "plan a gang");
+	}
+	pairs = gather(sched, slot, count, pair);
+	fill(sched, plan, pair, pairs, pod);
+	return PL_OK;
+}
+
+static enum pl_code take_node(struct sched *sched, struct gang_plan *plan,
+                              const struct gang_record_node *from,
+                              struct gang_plan_pod *pod)
+{
+	struct strings *strings = &sched->model.strings;
+	struct gang_plan_node *node = &plan->node[plan->nodes++];
+
+	node->partition = from->partition;
+	node->pod = pod;
+	if (strings_add(strings, from->cluster, &node->key[0]) != PL_OK ||
+	    strings_add(strings, from->name, &node->key[1]) != PL_OK)
+		return PL_NOMEM;
+	for (uint32_t i = 0; i < from->pods; i++) {
+		if (strings_add(strings, from->pod[i].name, &pod[i].name) != PL_OK)
+			return PL_NOMEM;
+		pod[i].spec_rev = from->pod[i].spec_rev;
+		node->pods++;
+		plan->pods++;
+	}
+	return PL_OK;
+}
+
+enum pl_code plan_read(struct sched *sched, struct gang_plan *plan,
+                       const struct gang_known *known, struct pl_err *err)
+{
+	struct gang_record record = {0};
+	struct gang_plan_pod *pod = NULL;
+	uint32_t pods = 0;
+	enum pl_code code;
+
+	begin(plan);
+	pl_arena_reset(&sched->gangs.arena);
+	code = gang_record_parse(pl_span(known->value, known->len), &sched->gangs.arena,
+	                         &record, err);
+	for (uint32_t i = 0; code == PL_OK && i < record.nodes; i++)
+		pods += record.node[i].pods;
+	if (code == PL_OK)
+		code = room(plan, record.nodes, pods, &pod);
+	for (uint32_t i = 0; code == PL_OK && i < record.nodes; i++) {
+		code = take_node(sched, plan, &record.node[i], pod);
+		pod += record.node[i].pods;
+	}
+	if (code == PL_OK)
+		return PL_OK;
+	plan_done(sched, plan);
+	return pl_err_set(err, code, "read a gang's record");
+}
+
+void plan_done(struct sched *sched, struct gang_plan *plan)
+{
+	struct strings *strings = &sched->model.strings;
+
+	for (uint32_t i = 0; i < plan->nodes; i++) {
+		const struct gang_plan_node *node = &plan->node[i];
+
+		strings_unref(strings, node->key[0]);
+		strings_unref(strings, node->key[1]);
+		for (uint32_t n = 0; n < node->pods; n++)
+			strings_unref(strings, node->pod[n].name);
+	}
+	pl_arena_done(&plan->arena);
+	*plan = (struct gang_plan){0};
+}
+
+/* -- as a record ---------------------------------------------------------------- */
+
+static enum pl_code print(struct sched *sched, const struct gang_record *record,
+                          struct pl_arena *arena, struct pl_span *out, struct pl_err *err)
+{
+	enum pl_code code;
+
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	code = gang_record_print(record, &sched->buf, err);
+	if (code != PL_OK)
+		return code;
+	*out = pl_arena_dup(arena, pl_buf_span(&sched->buf));
+	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a gang's record")
+	                       : PL_OK;
+}
+
+enum pl_code plan_print(struct sched *sched, const struct gang_plan *plan,
+                        enum gang_phase phase, int64_t until_ms, struct pl_arena *arena,
+                        struct pl_span *out, struct pl_err *err)
+{
+	struct gang_record record = {.phase = phase,
+	                             .shard = pl_span_str(sched->shard),
+	                             .until_ms = until_ms,
+	                             .nodes = plan->nodes};
+	struct gang_record_node *node;
+	struct gang_record_pod *pod;
+
+	pl_arena_reset(&sched->gangs.arena);
+	node = pl_arena_zalloc(&sched->gangs.arena, plan->nodes, sizeof *node);
+	pod = pl_arena_zalloc(&sched->gangs.arena, plan->pods, sizeof *pod);
+	if (node == NULL || pod == NULL)
+		return pl_err_set(err, PL_NOMEM, "write a gang's record");
+	record.node = node;
+	record.epoch = plan->epoch;
+	for (uint32_t i = 0; i < plan->nodes; i++) {
+		const struct gang_plan_node *from = &plan->node[i];
+
+		node[i] = (struct gang_record_node){
+			.partition = from->partition,
+			.cluster = sched_text(sched, from->key[0]),
+			.name = sched_text(sched, from->key[1]),
+			.pod = pod,
+			.pods = from->pods};
+		for (uint32_t n = 0; n < from->pods; n++)
+			*pod++ = (struct gang_record_pod){
+				.name = sched_text(sched, from->pod[n].name),
+				.spec_rev = from->pod[n].spec_rev};
+	}
+	return print(sched, &record, arena, out, err);
+}
+
+enum pl_code plan_print_known(struct sched *sched, const struct gang_known *known,
+                              enum gang_phase phase, struct pl_arena *arena,
+                              struct pl_span *out, struct pl_err *err)
+{
+	struct gang_record record = {0};
+	enum pl_code code;
+
+	pl_arena_reset(&sched->gangs.arena);
+	code = gang_record_parse(pl_span(known->value, known->len), &sched->gangs.arena,
+	                         &record, err);
+	if (code != PL_OK)
+		return code;
+	record.phase = phase;
+	record.shard = pl_span_str(sched->shard);
+	record.epoch = sched->partition[known->partition].epoch;
+	return print(sched, &record, arena, out, err);
+}
+
+/* -- who is meant ------------------------------------------------------------------ */
+
+struct sched_node *plan_node(const struct sched *sched, const struct gang_plan_node *node)
+{
+	return node_at(sched, node->key);
+}
+
+struct sched_pod *plan_pod(const struct sched *sched, const struct sched_gang *gang,
+                           const struct gang_plan_pod *pod)
+{
+	return pod_find(sched, gang->key[0], sched_text(sched, gang->key[1]),
+	                sched_text(sched, pod->name));
+}
+
+bool plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is)
+{
+	return pod != NULL && pod->rev[FACT_SPEC] == is->spec_rev &&
+	       pod->place == POD_QUEUED;
+}

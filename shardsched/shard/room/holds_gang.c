@@ -1,0 +1,162 @@
+/*
+ * Room that is held for gangs.
+ *
+ * It says how much, and not what will run there. So nothing else may come to the node
+ * until it is clear what becomes of it: by anti-affinity or a host's port a pod that has
+ * come meanwhile could be in the way, and the gang is bound already.
+ */
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
+
+bool holds_close(const struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds; i++)
+		if (node->hold[i].kind == ALLOC_HOLD_GANG)
+			return true;
+	return false;
+}
+
+struct sched_hold *hold_of_gang(const struct sched_node *node, const uint32_t key[2])
+{
+	for (uint32_t i = 0; i < node->holds; i++) {
+		struct sched_hold *hold = &node->hold[i];
+
+		if (hold->kind == ALLOC_HOLD_GANG && hold->key[0] == key[0] &&
+		    hold->key[1] == key[1])
+			return hold;
+	}
+	return NULL;
+}
+
+/* -- how much ------------------------------------------------------------- */
+
+static enum pl_code scalars_add(const struct sched *sched, const struct resources *asks,
+                                struct alloc_scalar *scalar, uint32_t *count)
+{
+	for (uint64_t r = 0; r < asks->count; r++) {
+		struct pl_span name = sched_text(sched, asks->row[r].name);
+		uint32_t i = 0;
+
+		while (i < *count && !pl_span_eq(scalar[i].name, name))
+			i++;
+		if (i == ALLOC_SCALARS_MAX)
+			return PL_LIMIT;
+		*count += i == *count;
+		scalar[i].name = name;
+		scalar[i].amount += asks->row[r].amount;
+	}
+	return PL_OK;
+}
+
+enum pl_code hold_amounts(struct sched *sched, const struct spec *const *spec,
+                          uint32_t count, struct node_hold *out)
+{
+	struct alloc_amounts used = {.pods = count};
+	struct alloc_scalar *scalar;
+	enum pl_code code = PL_OK;
+
+	pl_arena_reset(&sched->arena);
+	scalar = pl_arena_zalloc(&sched->arena, ALLOC_SCALARS_MAX, sizeof *scalar);
+	if (scalar == NULL)
+		return PL_NOMEM;
+	*out = (struct node_hold){0};
+	for (uint32_t i = 0; i < count && code == PL_OK; i++) {
+		const struct resources *asks = spec[i]->requests;
+
+		used.cpu_milli += asks->cpu_milli;
+		used.memory += asks->memory;
+		used.storage += asks->storage;
+		out->nonzero_cpu_milli += spec[i]->nonzero_cpu_milli;
+		out->nonzero_memory += spec[i]->nonzero_memory;
+		code = scalars_add(sched, asks, scalar, &used.scalars);
+	}
+	used.scalar = scalar;
+	if (code == PL_OK)
+		out->amounts = hold_resources(sched, &used);
+	return code == PL_OK && out->amounts == NULL ? PL_NOMEM : code;
+}
+
+/* -- planned --------------------------------------------------------------- */
+
+enum pl_code hold_plan_gang(struct sched *sched, struct sched_node *node,
+                            const uint32_t key[2], struct node_hold *is, int64_t until_ms,
+                            struct pl_err *err)
+{
+	struct sched_hold new = {.kind = ALLOC_HOLD_GANG,
+	                         .key = {key[0], key[1]},
+	                         .is = *is,
+	                         .until_ms = until_ms,
+	                         .number = SNAPSHOT_NONE,
+	                         .planned = true};
+	struct sched_hold *hold;
+	enum pl_code code = hold_room(node);
+
+	if (code != PL_OK) {
+		model_unref(&sched->model, MODEL_RESOURCES, is->amounts);
+		return pl_err_set(err, code, "hold room for a gang");
+	}
+	strings_ref(&sched->model.strings, key[0]);
+	strings_ref(&sched->model.strings, key[1]);
+	hold = hold_insert(sched, node, &new);
+	PL_ASSERT(hold != NULL);
+	hold_show(sched, node, hold);
+	node_settle(sched, node);
+	return PL_OK;
+}
+
+void hold_unplan_gang(struct sched *sched, struct sched_node *node, const uint32_t key[2])
+{
+	struct sched_hold *hold = hold_of_gang(node, key);
+
+	if (hold != NULL && hold->planned && !hold->sent)
+		hold_drop_at(sched, node, (uint32_t)(hold - node->hold));
+}
+
+void holds_unplan_gangs(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = node->holds; i > 0; i--) {
+		const struct sched_hold *hold = &node->hold[i - 1];
+
+		if (hold->kind == ALLOC_HOLD_GANG && hold->planned && !hold->sent)
+			hold_drop_at(sched, node, i - 1);
+	}
+}
+
+void hold_send_gang(struct sched *sched, struct sched_node *node, struct sched_hold *hold)
+{
+	PL_ASSERT(hold->kind == ALLOC_HOLD_GANG && hold->planned && !hold->sent);
+	hold->sent = true;
+	hold_sum(sched, node, hold, true);
+}
+
+/* -- going -------------------------------------------------------------------- */
+
+void hold_take_gang(struct sched *sched, struct sched_hold *hold)
+{
+	PL_ASSERT(hold->kind == ALLOC_HOLD_GANG && !hold->planned);
+	hold->taken = true;
+	hold_hide(sched, hold);
+}
+
+void hold_shrink_gang(struct sched_hold *hold, struct node_hold *rest)
+{
+	PL_ASSERT(hold->kind == ALLOC_HOLD_GANG && !hold->planned && !hold->shrinks);
+	hold->rest = *rest;
+	hold->shrinks = true;
+}
+
+void hold_untake_gang(struct sched *sched, struct sched_node *node,
+                      struct sched_hold *hold)
+{
+	if (hold->kind != ALLOC_HOLD_GANG)
+		return;
+	PL_ASSERT(!hold->shrunk);
+	if (hold->shrinks)
+		model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
+	hold->shrinks = false;
+	hold->rest = (struct node_hold){0};
+	if (!hold->taken)
+		return;
+	hold->taken = false;
+	hold_show(sched, node, hold);
+}
