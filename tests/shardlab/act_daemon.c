@@ -77,7 +77,7 @@ static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
 		site_daemon_start(&c->site, act->target);
 		act->until_ms = now_ms;
 	} else if (act->what == ACT_STOP) {
-		act->until_ms = now_ms + SITE_TTL_S * 1000 + between(c, 300, 3000);
+		act->until_ms = now_ms + SITE_TTL_MS + between(c, 300, 3000);
 		job_signal(&daemon->job, SIGSTOP);
 	} else if (act->what == ACT_LEAVE) {
 		daemon->down = true; /* its status is looked at here */

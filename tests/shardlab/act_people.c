@@ -27,7 +27,7 @@ static uint32_t pick_node(struct campaign *c)
 static bool on_node(struct campaign *c, struct act *act, const char *const words[])
 {
 	const char *args[12] = {"nodes", words[0]};
-	char name[2 * SITE_WORD];
+	char name[SITE_NAME];
 	unsigned count = 2;
 
 	wants_node_name(c, act->node, name);

@@ -166,7 +166,7 @@ static void until_served(struct campaign *c, uint64_t since_ms)
 		now_ms = pl_clock_ms();
 		if (left == 0)
 			return;
-		if (now_ms > since_ms + SITE_TTL_S * 1000 + BOUND_MS)
+		if (now_ms > since_ms + SITE_TTL_MS + BOUND_MS)
 			fail(c, "flow",
 			     "%u pods are not as they should be %" PRIu64
 			     " s after the last fault; the first: %s",

@@ -52,7 +52,7 @@ bool wants_evict(struct campaign *c, struct job *job, bool force);
 bool wants_change(struct campaign *c, struct job *job, uint32_t node);
 bool wants_node_back(struct campaign *c, struct job *job, uint32_t node);
 /* "c0/n-4" */
-void wants_node_name(const struct campaign *c, uint32_t node, char out[2 * SITE_WORD]);
+void wants_node_name(const struct campaign *c, uint32_t node, char out[SITE_NAME]);
 
 /* -- hands.c: what they break ----------------------------------------------------- */
 

@@ -18,7 +18,9 @@ enum {
 	SITE_PARTITIONS = 24,
 	SITE_CLUSTERS = 2,
 	SITE_TTL_S = 3,
+	SITE_TTL_MS = 3000,
 	SITE_WORD = 24,
+	SITE_NAME = 48, /* of a node, with its cluster */
 	SITE_CALL_MS = 5000,
 };
 

@@ -3,7 +3,15 @@
 #include "store/base/clock.h"
 #include "tests/shardlab/campaign.h"
 
-enum { BATCH = 36, FEW = 4, COMMAND_MS = 15000, ALL_NODES = 4096, FIRST_MAX = 10000 };
+enum {
+	BATCH = 36,
+	FEW = 4,
+	TRIES = 16,
+	COMMAND_MS = 15000,
+	LONG_MS = 30000,
+	ALL_NODES = 4096,
+	FIRST_MAX = 10000
+};
 
 static const char *const by_line = "%s/%s-%04u.jsonl";
 
@@ -54,7 +62,7 @@ static bool apply(struct campaign *c, struct job *job, const char *cluster,
 	                            "-f",    path,    NULL};
 
 	wants_nodes_file(c, nodes, count, path);
-	return site_command(&c->site, job, args, 2 * COMMAND_MS);
+	return site_command(&c->site, job, args, LONG_MS);
 }
 
 /* For maintenance: who does not bear that has to go. */
@@ -139,13 +147,13 @@ bool wants_node_back(struct campaign *c, struct job *job, uint32_t node)
 	return apply_one(c, job, node);
 }
 
-void wants_node_name(const struct campaign *c, uint32_t node, char out[2 * SITE_WORD])
+void wants_node_name(const struct campaign *c, uint32_t node, char out[SITE_NAME])
 {
 	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 
 	scene_node_cluster(&c->scene, node, cluster);
 	scene_node_name(node, name);
-	(void)snprintf(out, 2 * SITE_WORD, "%s/%s", cluster, name);
+	(void)snprintf(out, SITE_NAME, "%s/%s", cluster, name);
 }
 
 /* -- pods ------------------------------------------------------------------------- */
@@ -207,7 +215,7 @@ bool wants_first(struct campaign *c)
 		c->next_pod++;
 	}
 	wants_pods_file(c, pods, c->next_pod, path);
-	return site_command(&c->site, &job, args, 2 * COMMAND_MS) &&
+	return site_command(&c->site, &job, args, LONG_MS) &&
 	       site_wait(&c->site, &job) == 0;
 }
 
@@ -229,7 +237,7 @@ static unsigned pick(struct campaign *c, uint32_t pods[FEW])
 {
 	unsigned count = 0, want = 1 + (unsigned)campaign_below(c, FEW);
 
-	for (unsigned tries = 0; tries < 4 * FEW && count < want && c->next_pod > 0;
+	for (unsigned tries = 0; tries < TRIES && count < want && c->next_pod > 0;
 	     tries++) {
 		uint32_t i = (uint32_t)campaign_below(c, c->next_pod);
 		bool twice = !c->witness.world.stock->pod[i].has_spec;
