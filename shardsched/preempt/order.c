@@ -4,19 +4,14 @@
  * that have not started the last comes first: kube-scheduler takes "now" for their start,
  * and reads the clock for the one that stood behind before the one that stood in front.
  *
- * Priority and age, as exactly as they go, make one number to sort by; only what is equal
- * in it is sorted by comparing everything.
+ * Priority, age, as exactly as it goes, and which victim it is make one number to sort
+ * by; only what is equal in the first two is sorted by comparing everything.
  */
 #include "shardsched/preempt/inner.h"
 
 #define NOT_STARTED INT64_MAX
 
 enum { ORDER_RUN = 8 };
-
-struct order_key {
-	uint64_t key;
-	uint32_t at; /* of the victim */
-};
 
 static int compare_texts(const struct snapshot *snapshot, uint32_t a, uint32_t b)
 {
@@ -106,49 +101,66 @@ static void sort_equal(const struct snapshot *snapshot, struct victim *victim,
 
 /* -- the number ---------------------------------------------------------------------- */
 
-/* How starts are made to fit in 32 bits, of which the highest value says that there is
- * none. */
-struct order_age {
+/* How priorities, starts and the victim's index share 64 bits. Of starts the highest
+ * value says that there is none. */
+struct order_code {
+	uint64_t highest; /* priority, shifted */
+	uint64_t none;
 	int64_t first_ms;
-	unsigned shift;
+	unsigned shift; /* of what a start is later than the first */
+	unsigned age_bits, index_bits;
 };
 
-static struct order_age ages_of(const struct victim *victim, uint32_t count)
+static unsigned bits_for(uint64_t most)
 {
-	struct order_age age = {INT64_MAX, 0};
+	return most == 0 ? 0 : 64 - (unsigned)__builtin_clzll(most);
+}
+
+static struct order_code code_of(const struct victim *victim, uint32_t count)
+{
+	struct order_code code = {.first_ms = INT64_MAX, .index_bits = bits_for(count)};
+	uint64_t lowest = UINT64_MAX, range;
 	int64_t last_ms = INT64_MIN;
-	uint64_t range;
 
 	for (uint32_t i = 0; i < count; i++) {
+		uint64_t priority = priority_shifted(victim[i].priority);
 		int64_t ms = victim[i].started_ms;
 		int64_t said = ms == NOT_STARTED ? INT64_MIN : ms;
 
-		age.first_ms = ms < age.first_ms ? ms : age.first_ms;
+		lowest = priority < lowest ? priority : lowest;
+		code.highest = priority > code.highest ? priority : code.highest;
+		code.first_ms = ms < code.first_ms ? ms : code.first_ms;
 		last_ms = said > last_ms ? said : last_ms;
 	}
-	range = last_ms < age.first_ms ? 0 : (uint64_t)last_ms - (uint64_t)age.first_ms;
-	while (range >> age.shift >= UINT32_MAX)
-		age.shift++;
-	return age;
+	/* Pods on a node are no more than 2^26: that leaves some. */
+	code.age_bits = 64 - code.index_bits - bits_for(code.highest - lowest);
+	code.age_bits = code.age_bits > 32 ? 32 : code.age_bits;
+	code.none = (UINT64_C(1) << code.age_bits) - 1;
+	range = last_ms < code.first_ms ? 0 : (uint64_t)last_ms - (uint64_t)code.first_ms;
+	while (range >> code.shift >= code.none)
+		code.shift++;
+	return code;
 }
 
-static uint64_t key_of(const struct order_age *age, const struct victim *victim)
+static uint64_t key_of(const struct order_code *code, const struct victim *victim,
+                       uint32_t index)
 {
 	uint64_t since =
-		((uint64_t)victim->started_ms - (uint64_t)age->first_ms) >> age->shift;
+		((uint64_t)victim->started_ms - (uint64_t)code->first_ms) >> code->shift;
+	uint64_t below = code->highest - priority_shifted(victim->priority);
 
-	since = victim->started_ms == NOT_STARTED ? UINT32_MAX : since;
-	return ((uint64_t)UINT32_MAX - priority_shifted(victim->priority)) << 32 | since;
+	since = victim->started_ms == NOT_STARTED ? code->none : since;
+	return (below << code->age_bits | since) << code->index_bits | index;
 }
 
 /* Each goes where the number of those before it says. */
-static void keys_run(const struct order_key *from, uint32_t count, struct order_key *to)
+static void keys_run(const uint64_t *from, uint32_t count, uint64_t *to)
 {
 	uint32_t place[ORDER_RUN] = {0};
 
 	for (uint32_t i = 1; i < count; i++)
 		for (uint32_t k = 0; k < i; k++) {
-			bool after = from[k].key > from[i].key;
+			bool after = from[k] > from[i];
 
 			place[k] += after;
 			place[i] += !after;
@@ -157,34 +169,61 @@ static void keys_run(const struct order_key *from, uint32_t count, struct order_
 		to[place[i]] = from[i];
 }
 
-static void keys_merge(const struct order_key *from, uint32_t half, uint32_t count,
-                       struct order_key *to)
+/* What is left of two runs, and where it goes. */
+struct order_merge {
+	const uint64_t *a, *a_end, *b, *b_end;
+	uint64_t *to, *to_end;
+};
+
+/* From either end at once: each waits for its own comparisons only. So many steps are
+ * sure to find something left in both runs; and no two keys are equal. */
+static void keys_merge_ends(struct order_merge *merge, uint32_t steps)
 {
-	const struct order_key *a = from, *b = from + half, *a_end = b,
-			       *b_end = from + count;
+	struct order_merge at = *merge;
 
-	while (a < a_end && b < b_end) {
-		bool second = b->key < a->key;
+	for (uint32_t i = 0; i < steps; i++) {
+		uint64_t one = *at.a, two = *at.b;
+		uint64_t last = at.a_end[-1], latter = at.b_end[-1];
+		bool second = two<one, later = latter> last;
 
-		*to++ = second ? *b : *a;
-		b += second;
-		a += !second;
+		*at.to++ = second ? two : one;
+		at.b += second;
+		at.a += !second;
+		*--at.to_end = later ? latter : last;
+		at.b_end -= later;
+		at.a_end -= !later;
 	}
-	memcpy(to, a, (size_t)(a_end - a) * sizeof *a);
-	memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
+	*merge = at;
+}
+
+static void keys_merge(const uint64_t *from, uint32_t half, uint32_t count, uint64_t *to)
+{
+	struct order_merge at = {from,         from + half, from + half,
+	                         from + count, to,          to + count};
+
+	for (;;) {
+		size_t a = (size_t)(at.a_end - at.a), b = (size_t)(at.b_end - at.b);
+
+		if (a < 2 || b < 2)
+			break;
+		keys_merge_ends(&at, (uint32_t)((a < b ? a : b) / 2));
+	}
+	while (at.a < at.a_end && at.b < at.b_end)
+		*at.to++ = *at.b < *at.a ? *at.b++ : *at.a++;
+	memcpy(at.to, at.a, (size_t)(at.a_end - at.a) * sizeof *at.a);
+	memcpy(at.to + (at.a_end - at.a), at.b, (size_t)(at.b_end - at.b) * sizeof *at.b);
 }
 
 /* Gives the one of the two that they are in afterwards. */
-static const struct order_key *keys_sort(struct order_key *key, uint32_t count,
-                                         struct order_key *other)
+static const uint64_t *keys_sort(uint64_t *key, uint32_t count, uint64_t *other)
 {
-	struct order_key *from = other, *to = key;
+	uint64_t *from = other, *to = key;
 
 	for (uint32_t i = 0; i < count; i += ORDER_RUN)
 		keys_run(key + i, count - i < ORDER_RUN ? count - i : ORDER_RUN,
 		         other + i);
 	for (uint32_t run = ORDER_RUN; run < count; run *= 2) {
-		struct order_key *next = from;
+		uint64_t *next = from;
 
 		for (uint32_t i = 0; i < count; i += 2 * run) {
 			uint32_t rest = count - i;
@@ -203,24 +242,25 @@ static const struct order_key *keys_sort(struct order_key *key, uint32_t count,
 bool victims_sort_ready(struct preempt *preempt, uint32_t most)
 {
 	return scratch_grow(&preempt->sorted, most, sizeof(struct victim)) &&
-	       scratch_grow(&preempt->keys, 2 * (size_t)most, sizeof(struct order_key));
+	       scratch_grow(&preempt->keys, 2 * (size_t)most, sizeof(uint64_t));
 }
 
 const struct victim *victims_sort(struct preempt *preempt, struct victim *victim,
                                   uint32_t count)
 {
-	struct order_key *key = preempt->keys.at;
+	uint64_t *key = preempt->keys.at, index;
 	struct victim *sorted = preempt->sorted.at;
-	struct order_age age = ages_of(victim, count);
-	const struct order_key *order;
+	struct order_code code = code_of(victim, count);
+	const uint64_t *order;
 
 	for (uint32_t i = 0; i < count; i++)
-		key[i] = (struct order_key){key_of(&age, &victim[i]), i};
+		key[i] = key_of(&code, &victim[i], i);
 	order = keys_sort(key, count, key + count);
+	index = (UINT64_C(1) << code.index_bits) - 1;
 	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = victim[order[i].at];
+		sorted[i] = victim[order[i] & index];
 	for (uint32_t i = 0, to; i < count; i = to) {
-		for (to = i + 1; to < count && order[to].key == order[i].key;)
+		for (to = i + 1; to < count && (order[to] | index) == (order[i] | index);)
 			to++;
 		if (to - i > 1)
 			sort_equal(preempt->snapshot, sorted + i, to - i, victim + i);
