@@ -318,6 +318,72 @@ T_CASE(members_that_contradict_each_other_wait)
 	rig_close(&rig);
 }
 
+/* The call that compares or puts a lock of a rule; RIG_OUT_MAX: there is none. */
+static unsigned call_with_lock(char *key, size_t size)
+{
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+		const struct kv_txn *txn = &rig.out[i].req.txn;
+
+		for (size_t n = 0; rig.out[i].used && n < txn->compare_count; n++) {
+			struct pl_span is = txn->compares[n].keys.from;
+
+			if (!pl_span_starts(is, PL_SPAN_LIT("/groups/web/spread-")))
+				continue;
+			(void)snprintf(key, size, "%.*s", PL_SPAN_ARG(is));
+			if (txn->then_count > 4) /* not the registration */
+				return i;
+		}
+	}
+	return RIG_OUT_MAX;
+}
+
+/* What its members' rules look at may not have changed since they were decided. */
+T_CASE(members_with_rules_join_the_locks)
+{
+	unsigned with = RIG_OUT_MAX;
+	char lock[128], key[64], json[768];
+
+	begin(NULL, 4, "4");
+	for (uint32_t i = 0; i < 4; i++) {
+		(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec",
+		               home("a"), i);
+		(void)snprintf(json, sizeof json,
+		               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\","
+		               "\"labels\":{\"app\":\"a\"},\"annotations\":{"
+		               "\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"4\"}},"
+		               "\"spec\":{\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+		               "\"topologyKey\":\"host\",\"whenUnsatisfiable\":"
+		               "\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":{"
+		               "\"app\":\"a\"}}}],\"containers\":[{\"name\":\"c\"}]}}",
+		               i);
+		rig_put(&rig, key, json);
+	}
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 200 && with == RIG_OUT_MAX; n++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		with = call_with_lock(lock, sizeof lock);
+		for (unsigned i = 0; i < RIG_OUT_MAX && with == RIG_OUT_MAX; i++)
+			if (rig.out[i].used)
+				(void)rig_answer(&rig, i);
+		if (with == RIG_OUT_MAX)
+			rig_deliver_all(&rig);
+		rig.now_ms += 20;
+	}
+	T_TRUE(with != RIG_OUT_MAX);
+	rig_put(&rig, lock, "{\"v\":1,\"shard\":\"west-0\"}");
+	T_TRUE(!rig_answer(&rig, with));
+	T_EQ(bound("a"), 0);
+	rig_settle(&rig);
+	wait_ms(2000);
+	T_EQ(bound("a"), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		(void)snprintf(key, sizeof key, "n-%u", i);
+		T_EQ(rig_alloc(&rig, i, key).pods, 1);
+	}
+	rig_close(&rig);
+}
+
 T_CASE(a_lost_partition_forgets_its_gangs)
 {
 	begin(NULL, 4, "4");
