@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
@@ -14,7 +13,6 @@ enum {
 	IDLE_TICK_MS = 500,
 	AGAIN_MS = 50, /* after the record could not be put */
 	SAY_MS = 1000, /* what takes less is not worth a word */
-	LONE_MS = 2000,
 	ARENA_CHUNK = 16 << 10,
 };
 
@@ -46,7 +44,7 @@ bool large_shuts(const struct sched *sched)
 	return sched->records.bound > 0;
 }
 
-/* -- works ----------------------------------------------------------------- */
+/* -- works ------------------------------------------------------- */
 
 static struct gang_work *work_make(struct sched *sched, struct sched_gang *gang,
                                    struct gang_known *known)
@@ -111,14 +109,7 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 		            sched->now_ms);
 }
 
-/* -- decided here -------------------------------------------------------------- */
-
-static bool is_lane_of(const struct sched_pod *pod)
-{
-	const struct bonds *bonds = bonds_of(pool_class_of(pod->queue.class));
-
-	return bonds->lane == LANE_PLAIN || bonds->lane == LANE_GROUPED;
-}
+/* -- decided here ------------------------------------------------ */
 
 static const char *refusal(const struct sched *sched, const uint32_t *slot,
                            uint32_t count)
@@ -128,32 +119,11 @@ static const char *refusal(const struct sched *sched, const uint32_t *slot,
 	for (uint32_t i = 0; i < count; i++) {
 		if (slot[i] == SNAPSHOT_NONE)
 			continue;
-		if (!is_lane_of(sched->gangs.pod[i]))
+		if (!large_is_lane_of(sched->gangs.pod[i]))
 			return "and rules about pods on other nodes concern them";
 		pods++;
 	}
 	return pods > GANG_RECORD_PODS_MAX ? "nor into a gang's record" : NULL;
-}
-
-/* That node's share of it. */
-static enum pl_code plan_hold(struct sched *sched, const struct gang_work *work,
-                              const struct gang_plan_node *is, struct sched_node *node,
-                              struct pl_err *err)
-{
-	const struct spec **spec;
-	struct node_hold hold;
-	enum pl_code code;
-
-	pl_arena_reset(&sched->gangs.arena);
-	spec = pl_arena_zalloc(&sched->gangs.arena, is->pods, sizeof(void *));
-	if (spec == NULL)
-		return pl_err_set(err, PL_NOMEM, "hold room for a gang");
-	for (uint32_t i = 0; i < is->pods; i++)
-		spec[i] = plan_pod(sched, work->gang, &is->pod[i])->spec;
-	code = hold_amounts(sched, spec, is->pods, &hold);
-	if (code != PL_OK)
-		return pl_err_set(err, code, "hold room for a gang");
-	return hold_plan_gang(sched, node, work->known->key, &hold, work->until_ms, err);
 }
 
 static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
@@ -165,7 +135,7 @@ static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
 		enum pl_code code = PL_BUSY;
 
 		if (node != NULL && hold_of_gang(node, work->known->key) == NULL)
-			code = plan_hold(sched, work, is, node, err);
+			code = large_plan_hold(sched, work, is, node, err);
 		if (code != PL_OK)
 			return pl_err_set(err, code, "hold room for a gang");
 	}
@@ -220,7 +190,7 @@ bool large_begin(struct sched *sched, struct sched_gang *gang, const uint32_t *s
 	return true;
 }
 
-/* -- found -------------------------------------------------------------------------- */
+/* -- found ------------------------------------------------------- */
 
 static bool is_here(const struct sched *sched, uint32_t partition)
 {
@@ -245,147 +215,7 @@ static void adopt(struct sched *sched)
 	}
 }
 
-/* -- reserving ----------------------------------------------------------------------- */
-
-/* All as they were decided for. */
-static bool members_wait(const struct sched *sched, const struct gang_work *work)
-{
-	for (uint32_t i = 0; i < work->plan.nodes; i++) {
-		const struct gang_plan_node *node = &work->plan.node[i];
-
-		for (uint32_t n = 0; n < node->pods; n++) {
-			const struct sched_pod *pod =
-				plan_pod(sched, work->gang, &node->pod[n]);
-
-			if (!plan_pod_waits(pod, &node->pod[n]) || pod->gated ||
-			    !is_lane_of(pod))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Whoever is later in the order of names gives way. */
-static bool gives_way(const struct sched *sched, const struct sched_node *node,
-                      const uint32_t key[2])
-{
-	for (uint32_t i = 0; i < node->holds; i++) {
-		const struct sched_hold *hold = &node->hold[i];
-		int order;
-
-		if (hold->kind != ALLOC_HOLD_GANG)
-			continue;
-		order = pl_span_cmp(sched_text(sched, hold->key[0]),
-		                    sched_text(sched, key[0]));
-		if (order == 0)
-			order = pl_span_cmp(sched_text(sched, hold->key[1]),
-			                    sched_text(sched, key[1]));
-		if (order < 0)
-			return true;
-	}
-	return false;
-}
-
-/* One after the other, since each sees those before it. */
-static bool fit_all(struct sched *sched, const struct gang_work *work,
-                    const struct gang_plan_node *is, const struct sched_node *node)
-{
-	struct pl_err err = {0};
-	uint32_t placed[ALLOC_PODS_MAX], count = 0;
-
-	for (; count < is->pods && count < ALLOC_PODS_MAX; count++) {
-		struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[count]);
-		const struct pod_self self = {.name = pod->key[2],
-		                              .uid = pod->uid,
-		                              .nominated = SNAPSHOT_NONE,
-		                              .created_ms = pod->created_ms};
-		const struct pod_on_node on = {
-			.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
-		struct fw_class *class;
-		struct outcome outcome;
-
-		if (pool_all(&sched->pool, pool_class_of(pod->queue.class), &class,
-		             &err) != PL_OK)
-			break;
-		cycle_run(sched->cycle, class, &self, 0, &outcome);
-		if (outcome.result != CYCLE_NODE ||
-		    snapshot_pod_add(&sched->snapshot, node->slot, &on, &placed[count],
-		                     &err) != PL_OK)
-			break;
-	}
-	for (uint32_t i = count; i > 0; i--)
-		snapshot_pod_remove(&sched->snapshot, placed[i - 1]);
-	return count == is->pods;
-}
-
-/* Somebody else was there: does it still do? */
-static bool still_fits(struct sched *sched, const struct gang_work *work,
-                       const struct gang_plan_node *is, const struct sched_node *node)
-{
-	struct pl_bitset only;
-	bool fits;
-
-	pl_arena_reset(&sched->gangs.arena);
-	if (pl_bitset_make(&sched->gangs.arena, sched->snapshot.capacity, &only) != PL_OK)
-		return false;
-	pl_bitset_add(only, node->slot);
-	cycle_only(sched->cycle, only);
-	fits = fit_all(sched, work, is, node);
-	cycle_only(sched->cycle, (struct pl_bitset){0});
-	return fits;
-}
-
-/* There is no hold there (any more). */
-static void plan_again(struct sched *sched, struct gang_work *work,
-                       const struct gang_plan_node *is, struct sched_node *node)
-{
-	struct pl_err err = {0};
-
-	if (node->call != 0 || node->bundled > 0)
-		return;
-	if (node->scope == NODE_ASIDE) {
-		work->failed = gives_way(sched, node, work->known->key);
-		return;
-	}
-	if (!still_fits(sched, work, is, node) ||
-	    plan_hold(sched, work, is, node, &err) != PL_OK)
-		work->failed = true;
-}
-
-/* Puts what is planned; true: all of it stands. */
-static bool reserve(struct sched *sched, struct gang_work *work)
-{
-	struct gang_step step = {.known = work->known};
-
-	work->standing = 0;
-	for (uint32_t i = 0; i < work->plan.nodes && !work->failed; i++) {
-		const struct gang_plan_node *is = &work->plan.node[i];
-		struct sched_node *node = plan_node(sched, is);
-		const struct sched_hold *hold;
-
-		if (node == NULL || node->slot == SNAPSHOT_NONE ||
-		    node->rev[FACT_NODE] != is->node_rev) {
-			work->failed = node == NULL || node->call == 0;
-			continue;
-		}
-		hold = hold_of_gang(node, work->known->key);
-		if (hold == NULL) {
-			plan_again(sched, work, is, node);
-			hold = hold_of_gang(node, work->known->key);
-		}
-		work->standing += hold != NULL && !hold->planned;
-		if (hold == NULL || !hold->planned || hold->sent || step.full ||
-		    work->failed)
-			continue;
-		if (step_hold(sched, &step, node) == STEP_NEVER)
-			work->failed = true;
-	}
-	step_end(sched, &step);
-	return !work->failed && work->standing == work->plan.nodes;
-}
-
-/* -- the record ------------------------------------------------------------------------
- */
+/* -- the record -------------------------------------------------- */
 
 static void put_phase(struct sched *sched, struct gang_work *work, enum gang_phase phase)
 {
@@ -403,7 +233,7 @@ static void put_phase(struct sched *sched, struct gang_work *work, enum gang_pha
 
 static void create(struct sched *sched, struct gang_work *work)
 {
-	if (sched->wall_ms >= work->until_ms || !members_wait(sched, work)) {
+	if (sched->wall_ms >= work->until_ms || !large_members_wait(sched, work)) {
 		work_end(sched, work, true);
 		return;
 	}
@@ -423,7 +253,7 @@ static void go_on_reserving(struct sched *sched, struct gang_work *work)
 {
 	const struct gang_known *known = work->known;
 	bool goes_on = work->ours && !work->failed && sched->wall_ms < work->until_ms &&
-	               members_wait(sched, work);
+	               large_members_wait(sched, work);
 
 	work->ours =
 		work->ours && pl_span_eq(pl_span(known->value, known->len), work->value);
@@ -431,7 +261,7 @@ static void go_on_reserving(struct sched *sched, struct gang_work *work)
 		give_up(sched, work);
 		return;
 	}
-	if (reserve(sched, work))
+	if (large_reserve(sched, work))
 		put_phase(sched, work, GANG_PHASE_BOUND);
 	else if (work->failed)
 		give_up(sched, work);
@@ -455,63 +285,6 @@ static void finish(struct sched *sched, struct gang_work *work)
 		work->retry_ms = sched->now_ms + AGAIN_MS;
 }
 
-/* -- bound ------------------------------------------------------------------------------
- */
-
-/* It is not what was decided for any more: deleted, or another, or run already. */
-static bool is_over(const struct sched *sched, const struct sched_pod *pod,
-                    const struct gang_plan_pod *is)
-{
-	const unsigned not_meant =
-		POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE | POD_REMOVED;
-
-	if (pod == NULL || pod->rev[FACT_SPEC] != is->spec_rev || pod->listed > 0)
-		return true;
-	if (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING)
-		return true;
-	return (pod->flags & not_meant) != 0 || ends_pod(sched, pod);
-}
-
-/* Those that are to be bound now. False: for some it is too early. */
-static bool gather(struct sched *sched, const struct gang_work *work,
-                   const struct gang_plan_node *is, struct sched_pod **pod,
-                   uint32_t *count)
-{
-	*count = 0;
-	for (uint32_t i = 0; i < is->pods; i++) {
-		struct sched_pod *it = plan_pod(sched, work->gang, &is->pod[i]);
-
-		if (is_over(sched, it, &is->pod[i]))
-			continue;
-		if (it->place != POD_QUEUED || it->call != 0)
-			return false;
-		pod[(*count)++] = it;
-	}
-	return true;
-}
-
-static bool bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
-                    const struct gang_plan_node *is)
-{
-	struct sched_node *node = plan_node(sched, is);
-	const struct sched_hold *hold =
-		node == NULL ? NULL : hold_of_gang(node, work->known->key);
-	struct pl_arena arena;
-	struct sched_pod **pod;
-	uint32_t count;
-
-	if (hold == NULL)
-		return false;
-	if (node->call != 0 || hold->planned || step->full)
-		return true;
-	pl_arena_init(&arena, ARENA_CHUNK, 0);
-	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));
-	if (pod != NULL && gather(sched, work, is, pod, &count))
-		(void)step_bind(sched, step, node, pod, count);
-	pl_arena_done(&arena);
-	return true;
-}
-
 static void go_on_binding(struct sched *sched, struct gang_work *work)
 {
 	struct gang_step step = {.known = work->known};
@@ -525,14 +298,13 @@ static void go_on_binding(struct sched *sched, struct gang_work *work)
 	}
 	work->planned = true;
 	for (uint32_t i = 0; i < work->plan.nodes; i++)
-		left = bind_on(sched, work, &step, &work->plan.node[i]) || left;
+		left = large_bind_on(sched, work, &step, &work->plan.node[i]) || left;
 	step_end(sched, &step);
 	if (!left)
 		finish(sched, work);
 }
 
-/* -- what is next
- * -------------------------------------------------------------------------- */
+/* -- what is next ------------------------------------------------ */
 
 static void say(struct sched *sched, struct gang_work *work)
 {
@@ -591,70 +363,7 @@ static void go_on(struct sched *sched, struct gang_work *work)
 	}
 }
 
-/* -- release ----------------------------------------------------------------------------
- */
-
-/* By the nodes' owner; what has no record, only if it has none for a while. */
-static void release_of(struct sched *sched, const struct gang_known *known)
-{
-	struct gang_step step = {.known = known};
-
-	PL_LIST_EACH (link, &sched->holding) {
-		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
-		const struct sched_hold *hold = hold_of_gang(node, known->key);
-
-		if (hold == NULL || hold->planned || node->call != 0 ||
-		    !node_is_home(sched, node) ||
-		    (known->rev == 0 &&
-		     (hold->lone_ms == 0 || sched->now_ms < hold->lone_ms)))
-			continue;
-		(void)step_bind(sched, &step, node, NULL, 0);
-		if (step.full)
-			break;
-	}
-	step_end(sched, &step);
-}
-
-static struct gang_known *lone_one(struct sched *sched)
-{
-	PL_LIST_EACH (link, &sched->holding) {
-		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
-
-		for (uint32_t i = 0; i < node->holds; i++) {
-			struct sched_hold *hold = &node->hold[i];
-
-			if (hold->kind != ALLOC_HOLD_GANG || hold->planned ||
-			    records_has(sched, hold->key)) {
-				hold->lone_ms = 0;
-				continue;
-			}
-			if (hold->lone_ms == 0)
-				hold->lone_ms = sched->now_ms + LONE_MS;
-			else if (sched->now_ms >= hold->lone_ms && node->call == 0 &&
-			         node_is_home(sched, node))
-				return records_get(sched, hold->key);
-		}
-	}
-	return NULL;
-}
-
-static void release(struct sched *sched)
-{
-	struct gang_known *known;
-
-	PL_MAP_EACH (at, &sched->records.by_name) {
-		known = PL_CONTAINER_OF(at, struct gang_known, by_name);
-		if (known->rev != 0 &&
-		    (known->garbled || known->phase == GANG_PHASE_ABORTING))
-			release_of(sched, known);
-	}
-	known = sched->records.listed ? lone_one(sched) : NULL;
-	if (known != NULL)
-		release_of(sched, known);
-}
-
-/* -- time
- * ---------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------- */
 
 void large_run(struct sched *sched)
 {
@@ -673,7 +382,7 @@ void large_run(struct sched *sched)
 			go_on(sched, work);
 	}
 	if (gangs->holds > 0)
-		release(sched);
+		large_release(sched);
 	records_tidy(sched);
 	gangs->tick_ms = UINT64_MAX;
 	if (gangs->holds > 0 || sched->records.by_name.count > 0)
@@ -689,8 +398,7 @@ uint64_t large_deadline_ms(const struct sched *sched)
 	return sched->gangs.due ? 0 : sched->gangs.tick_ms;
 }
 
-/* -- what became of a call
- * ------------------------------------------------------------------- */
+/* -- what became of a call --------------------------------------- */
 
 static struct gang_known *known_of(const struct sched *sched,
                                    const struct call_item *item)

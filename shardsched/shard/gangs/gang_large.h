@@ -2,6 +2,7 @@
  * Gangs that are too large for one transaction, inside the core.
  *
  *	gang_large.c   what is to be done next for each
+ *	gang_reserve.c, gang_bind.c, gang_release.c   on which nodes
  *	gang_plan.c    which pods go where, and how that stands in a record
  *	gang_steps.c   the transactions
  *	records.c      what is known of records
@@ -88,6 +89,26 @@ void large_failed(struct sched *sched, const struct call_item *item,
 /* No pod is decided under a rule while pods that count may be about to come. */
 bool large_shuts(const struct sched *sched);
 void large_check(const struct sched *sched);
+
+/* -- gang_reserve.c, gang_bind.c, gang_release.c ----------------------------- */
+
+struct gang_step;
+
+/* No rule about pods on other nodes keeps it from going in steps. */
+bool large_is_lane_of(const struct sched_pod *pod);
+/* All members are as they were decided for. */
+bool large_members_wait(const struct sched *sched, const struct gang_work *work);
+/* That node's share is planned there. */
+PL_NODISCARD enum pl_code large_plan_hold(struct sched *sched,
+                                          const struct gang_work *work,
+                                          const struct gang_plan_node *is,
+                                          struct sched_node *node, struct pl_err *err);
+/* Puts what is planned; true: all of it stands. */
+bool large_reserve(struct sched *sched, struct gang_work *work);
+/* False: nothing is held there (any more). */
+bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
+                   const struct gang_plan_node *is);
+void large_release(struct sched *sched);
 
 /* -- gang_plan.c ---------------------------------------------------------------- */
 

@@ -1,0 +1,64 @@
+/*
+ * A gang that is bound: what is held for it on each node becomes its pods there.
+ */
+#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/gangs/records.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
+
+enum { ARENA_CHUNK = 4 << 10 };
+
+/* It is not what was decided for any more: deleted, or another, or run already. */
+static bool is_over(const struct sched *sched, const struct sched_pod *pod,
+                    const struct gang_plan_pod *is)
+{
+	const unsigned not_meant =
+		POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE | POD_REMOVED;
+
+	if (pod == NULL || pod->rev[FACT_SPEC] != is->spec_rev || pod->listed > 0)
+		return true;
+	if (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING)
+		return true;
+	return (pod->flags & not_meant) != 0 || ends_pod(sched, pod);
+}
+
+/* Those that are to be bound now. False: for some it is too early. */
+static bool gather(struct sched *sched, const struct gang_work *work,
+                   const struct gang_plan_node *is, struct sched_pod **pod,
+                   uint32_t *count)
+{
+	*count = 0;
+	for (uint32_t i = 0; i < is->pods; i++) {
+		struct sched_pod *it = plan_pod(sched, work->gang, &is->pod[i]);
+
+		if (is_over(sched, it, &is->pod[i]))
+			continue;
+		if (it->place != POD_QUEUED || it->call != 0)
+			return false;
+		pod[(*count)++] = it;
+	}
+	return true;
+}
+
+bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
+                   const struct gang_plan_node *is)
+{
+	struct sched_node *node = plan_node(sched, is);
+	const struct sched_hold *hold =
+		node == NULL ? NULL : hold_of_gang(node, work->known->key);
+	struct pl_arena arena;
+	struct sched_pod **pod;
+	uint32_t count;
+
+	if (hold == NULL)
+		return false;
+	if (node->call != 0 || hold->planned || step->full)
+		return true;
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));
+	if (pod != NULL && gather(sched, work, is, pod, &count))
+		(void)step_bind(sched, step, node, pod, count);
+	pl_arena_done(&arena);
+	return true;
+}
