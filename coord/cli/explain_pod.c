@@ -12,6 +12,7 @@
 #include "coord/config/record.h"
 #include "coord/member/holder.h"
 #include "coord/member/member.h"
+#include "shardsched/ledger/gang_record.h"
 #include "shardsched/ledger/home.h"
 #include "shardsched/model/parse.h"
 #include "store/base/clock.h"
@@ -281,6 +282,29 @@ static enum pl_code print(struct ask *ask, const struct explain *explain,
 	return code;
 }
 
+/* How far it has come, if it is too large for one transaction and under way. */
+static enum pl_code read_gang(struct ask *ask, struct pl_span gang, struct pl_err *err)
+{
+	struct explain_pod *pod = &ask->pod;
+	const struct keys_id id = {.kind = KEYS_GANG, .scope = pod->space, .name = gang};
+	struct gang_record record;
+	struct pl_err garbled = {0};
+	struct keys_text text;
+	struct pl_span value;
+	enum pl_code code;
+
+	pod->gang = gang;
+	if (keys_build(&id, &text, NULL) != PL_OK)
+		return PL_OK;
+	code = read_key(ask, &id, &value, err);
+	if (code != PL_OK || value.at == NULL)
+		return code;
+	code = gang_record_parse(value, &pod->arena, &record, &garbled);
+	pod->gang_phase =
+		pl_span_str(code == PL_OK ? gang_phase_word(record.phase) : "garbled");
+	return PL_OK;
+}
+
 static enum pl_code decide(struct ask *ask, const struct pod *pod, struct pl_err *err)
 {
 	const struct model *model = engine_model(ask->engine);
@@ -297,7 +321,9 @@ static enum pl_code decide(struct ask *ask, const struct pod *pod, struct pl_err
 	if (code != PL_OK)
 		return code;
 	if (pod->spec->gang != 0)
-		ask->pod.gang = model_text(model, pod->spec->gang);
+		code = read_gang(ask, model_text(model, pod->spec->gang), err);
+	if (code != PL_OK)
+		return code;
 	ask->nowhere = decision.gated || decision.outcome.result != CYCLE_NODE;
 	count_own(ask, &decision);
 	explain_make(ask->engine, pod, &decision, &explain);

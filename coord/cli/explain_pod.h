@@ -31,7 +31,8 @@ struct explain_pod {
 
 	struct store_cluster cluster;
 	uint32_t own_nodes, own_feasible;
-	struct pl_span gang; /* empty: it is of none */
+	struct pl_span gang;       /* empty: it is of none */
+	struct pl_span gang_phase; /* of its record; empty: there is none */
 };
 
 /* With the explanation, unless it is NULL: the pod has run, nothing is to be decided. */

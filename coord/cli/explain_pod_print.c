@@ -151,6 +151,11 @@ static void add_remarks(struct text *text, const struct explain_pod *pod,
 		    PL_SPAN_ARG(pod->gang));
 		end(text);
 	}
+	if (pod->gang_phase.len > 0) {
+		add(text, "  the gang's record says: " PL_SPAN_FMT,
+		    PL_SPAN_ARG(pod->gang_phase));
+		end(text);
+	}
 	if (pod->cluster.kept_room) {
 		add(text, "  room is kept for it on a node: its victims terminate there");
 		end(text);
@@ -265,6 +270,7 @@ static void put_home(const struct explain_pod *pod, struct pl_json_out *out)
 		put_int(out, "named", pod->named);
 	put_text(out, "owner", pod->owner);
 	put_text(out, "gang", pod->gang);
+	put_text(out, "gangPhase", pod->gang_phase);
 	put_config(pod, out);
 }
 

@@ -160,6 +160,30 @@ T_CASE(a_pod_that_stands_with_its_group_is_found)
 	placet_down();
 }
 
+T_CASE(of_a_large_gang_it_is_told_how_far_it_has_come)
+{
+	up();
+	placet_put("/schedules/0000/ml/w-0/spec",
+	           "{\"metadata\":{\"namespace\":\"ml\",\"name\":\"w-0\",\"uid\":\"u\","
+	           "\"annotations\":{\"placet.io/gang\":\"train\"}},\"spec\":{"
+	           "\"containers\":[{\"name\":\"c\"}]}}");
+	T_EQ(PLACET("explain", "pod", "ml/w-0"), 0);
+	placet_prints("it is of the gang train, which is placed as a whole");
+	placet_prints_not("record");
+	placet_put("/gangs/ml/train",
+	           "{\"v\":1,\"phase\":\"reserving\",\"shard\":\"a-0\",\"epoch\":\"12\","
+	           "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":0,"
+	           "\"cluster\":\"west\",\"node\":\"n-3\",\"pods\":{\"w-0\":\"7\"}}]}");
+	T_EQ(PLACET("explain", "pod", "ml/w-0"), 0);
+	placet_prints("the gang's record says: reserving");
+	T_EQ(PLACET("explain", "pod", "ml/w-0", "-o", "json"), 0);
+	placet_prints("\"gangPhase\": \"reserving\"");
+	placet_put("/gangs/ml/train", "{}");
+	T_EQ(PLACET("explain", "pod", "ml/w-0"), 0);
+	placet_prints("the gang's record says: garbled");
+	placet_down();
+}
+
 T_CASE(what_is_not_there_is_told)
 {
 	up();
