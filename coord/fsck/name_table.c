@@ -38,8 +38,14 @@ static uint32_t hash_of(struct pl_span name)
 
 struct pl_span name_table_get(const struct name_table *table, uint32_t number)
 {
+	const struct name_entry *entry;
+
 	PL_ASSERT(number < table->count);
-	return pl_span(table->text + table->entry[number].at, table->entry[number].len);
+	entry = &table->entry[number];
+	/* As long as it is the only one there are no texts at all. */
+	if (entry->len == 0)
+		return PL_SPAN_LIT("");
+	return pl_span(table->text + entry->at, entry->len);
 }
 
 /* Where it is, or would be. slots > count. */

@@ -28,6 +28,18 @@ T_CASE(names_have_the_numbers_in_which_they_came)
 	name_table_done(&table);
 }
 
+T_CASE(the_empty_name_is_one)
+{
+	struct name_table table = {0};
+
+	T_EQ(name_table_add(&table, PL_SPAN_LIT("")), 0);
+	T_SPAN(name_table_get(&table, 0), PL_SPAN_LIT(""));
+	T_EQ(name_table_find(&table, PL_SPAN_LIT("")), 0);
+	T_EQ(name_table_add(&table, PL_SPAN_LIT("x")), 1);
+	T_EQ(name_table_add(&table, PL_SPAN_LIT("")), 0);
+	name_table_done(&table);
+}
+
 static enum pl_code tortured(void)
 {
 	struct name_table table = {0};
