@@ -311,7 +311,9 @@ static void judge_place(struct fsck_core *core)
 		return;
 	}
 	core->counts.bound++;
-	if (fsck_is_as_bound(&at->state) && at->state_rev > core->node[bound].bound_rev)
+	/* Of a gang the room may have been held before the node was changed. */
+	if (fsck_is_as_bound(&at->state) && !(at->spec_ok && at->pod.spec->gang != 0) &&
+	    at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;
 	if (!there)
 		unlisted(core, bound);

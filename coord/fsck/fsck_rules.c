@@ -297,6 +297,7 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.partition = (uint16_t)at->partition,
 		.beside = at->pod.beside,
 		.leaving = at->state.phase == STATE_TERMINATING,
+		.of_gang = spec->gang != 0,
 		.healthy = at->state.phase == STATE_BOUND &&
 	                   at->state.ask == STATE_ASK_NONE &&
 	                   at->state.ended == STATE_ENDED_NOT,

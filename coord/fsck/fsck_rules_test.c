@@ -40,6 +40,24 @@ static void put_pod(const char *name, const char *app, const char *more, const c
 	place(name, node);
 }
 
+/* It stands where its gang falls. */
+static void place_gang_pod(const char *name, const char *json, const char *node)
+{
+	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
+	                                      .gang = PL_SPAN_LIT("t")};
+	uint32_t home, named = pod_partition("web", name);
+	char pointer[POINTER_TEXT_SIZE + 1] = "";
+
+	T_OK(partition_of_group(&group, PARTITIONS, &home, NULL), NULL);
+	(void)kit_put(&kit, key_in(KEYS_SPEC, home, "web", name), json);
+	(void)kit_put(&kit, key_in(KEYS_STATE, home, "web", name),
+	              state_of("Bound", node, "1"));
+	if (home == named)
+		return;
+	pointer[pointer_text(home, pointer).len] = 0;
+	(void)kit_put(&kit, key_in(KEYS_SPEC, named, "web", name), pointer);
+}
+
 #define TERM(app, key)                                        \
 	"{\"labelSelector\":{\"matchLabels\":{\"app\":\"" app \
 	"\"}},\"topologyKey\":\"" key "\"}"
@@ -323,6 +341,28 @@ T_CASE(nodes_that_pods_do_not_want)
 	place("b", "n-2");
 	settles(FSCK_RULES_NODE, 1);
 	T_TRUE(strstr(r.said, "taint") != NULL);
+	down();
+}
+
+/* The room may have been held before. */
+T_CASE(pods_of_gangs_on_nodes_that_they_do_not_want)
+{
+	char json[TEXT_SIZE];
+
+	up_empty();
+	put_labeled("n-0", "a", "\"unschedulable\":true");
+	put_labeled("n-2", "b", "");
+	for (unsigned i = 0; i < 2; i++) {
+		(void)snprintf(json, sizeof json,
+		               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"w-%u\","
+		               "\"annotations\":{\"placet.io/gang\":\"t\"}},\"spec\":{"
+		               "\"nodeSelector\":{\"zone\":\"a\"},\"containers\":[{"
+		               "\"name\":\"c\",\"image\":\"i\"}]}}",
+		               i);
+		place_gang_pod(i == 0 ? "w-0" : "w-1", json, i == 0 ? "n-0" : "n-2");
+	}
+	settles(FSCK_RULES_NODE_SINCE, 1);
+	violations(0);
 	down();
 }
 

@@ -120,7 +120,7 @@ static struct pl_span state_key(const struct fsck_core *core,
 /* It stands as it was when the pod was bound there. */
 static bool was_so(const struct fsck_core *core, const struct fsck_bound *bound)
 {
-	return core->node[bound->node].node_rev < bound->lo &&
+	return !bound->of_gang && core->node[bound->node].node_rev < bound->lo &&
 	       bound->spec_rev < bound->lo;
 }
 

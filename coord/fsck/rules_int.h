@@ -40,6 +40,9 @@ struct fsck_bound {
 	uint8_t beside;
 	bool leaving;
 	bool healthy; /* as disruption budgets have it */
+	/* It is one of a gang, which may have held the room before it was bound: what
+	 * happened to the Node in between is as if it had happened after. */
+	bool of_gang;
 };
 
 /* A disruption budget that allows something. */
