@@ -46,6 +46,19 @@ static void put_texts(struct text_out *out, const struct pl_span *text, uint32_t
 	text_out_close(out, ']');
 }
 
+static void put_least(struct text_out *out, int32_t least)
+{
+	uint64_t size = (uint64_t)(least < 0 ? -(int64_t)least : least);
+
+	if (least == DIGEST_NO_PODS)
+		return;
+	TEXT_OUT_LIT(out, "\"least\":");
+	if (least < 0)
+		TEXT_OUT_LIT(out, "-");
+	text_out_number(out, size);
+	TEXT_OUT_LIT(out, ",");
+}
+
 static void put_class(struct text_out *out, const struct digest_class *class)
 {
 	TEXT_OUT_LIT(out, "{\"nodes\":");
@@ -70,6 +83,7 @@ static void put_class(struct text_out *out, const struct digest_class *class)
 		put_texts(out, class->label[i].value, class->label[i].values);
 	}
 	text_out_close(out, '}');
+	put_least(out, class->least);
 	text_out_close(out, '}');
 }
 
@@ -239,6 +253,17 @@ static bool read_bool(struct text_in *in, struct pl_json object, const char *nam
 	return is;
 }
 
+static int32_t read_least(struct text_in *in, struct pl_json class)
+{
+	int64_t least = DIGEST_NO_PODS;
+
+	if (in->code == PL_OK)
+		in->code = pl_json_int_in(class, "least", PL_JSON_OPTIONAL,
+		                          (struct pl_json_range){INT32_MIN, INT32_MAX},
+		                          &least, in->err);
+	return (int32_t)least;
+}
+
 static void read_class(struct text_in *in, struct pl_json value, struct digest_class *out)
 {
 	uint64_t nodes;
@@ -255,6 +280,7 @@ static void read_class(struct text_in *in, struct pl_json value, struct digest_c
 	read_room(in, value, "free", &out->free);
 	read_room(in, value, "most", &out->most);
 	read_labels(in, value, out);
+	out->least = read_least(in, value);
 }
 
 static void read_part(struct text_in *in, struct pl_json value, struct digest_part *out)

@@ -6,11 +6,13 @@
  *	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
  *	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
  *	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
- *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]}}]}}
+ *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10}]}}
  *
  * Nodes of a partition that can be chosen stand in classes by the taints that keep pods
  * away. free is what is free on all of them together, most the largest amount of each
- * resource on one of them (not all on the same). labels are those of any of them; a list
+ * resource on one of them (not all on the same); what is kept for pods counts as taken.
+ * least is the lowest priority of a pod there, or of one that something is kept for: who
+ * is no more important makes no room there. labels are those of any of them; a list
  * that is empty stands for more values than there is room for. "more": there are labels
  * that are not listed; "other": there are nodes with other taints in it, too.
  *
@@ -60,7 +62,10 @@ struct digest_class {
 	struct digest_room free, most;
 	const struct digest_label *label;
 	uint32_t labels;
+	int32_t least; /* DIGEST_NO_PODS: there are none */
 };
+
+#define DIGEST_NO_PODS INT32_MAX
 
 struct digest_part {
 	uint32_t partition;

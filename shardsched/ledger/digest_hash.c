@@ -30,6 +30,7 @@ uint64_t digest_class_kind(const struct digest_class *class)
 	uint64_t hash = 1;
 
 	hash = mix_number(hash, class->more + 2U * class->other);
+	hash = mix_number(hash, (uint64_t)(int64_t) class->least);
 	for (uint32_t i = 0; i < class->taints; i++)
 		hash = mix(hash, class->taint[i].at, class->taint[i].len);
 	for (uint32_t i = 0; i < class->labels; i++) {

@@ -22,8 +22,9 @@ static const struct digest_class class[] = {
          .free = {41200, 8589934592, 0, 2100, gpu, 1},
          .most = {4000, INT64_MAX, 7, 110, NULL, 0},
          .label = label,
-         .labels = 2},
-	{.nodes = 1, .more = true, .other = true},
+         .labels = 2,
+         .least = -10},
+	{.nodes = 1, .more = true, .other = true, .least = DIGEST_NO_PODS},
 };
 static const struct digest_part part[] = {{0, NULL, 0}, {7, class, 2}};
 static const struct digest whole = {part, 2};
@@ -34,7 +35,7 @@ static const char whole_text[] =
 	"\"8589934592\",\"pods\":\"2100\",\"nvidia.com/gpu\":\"3\"},\"most\":{\"cpu\":"
 	"\"4000m\",\"memory\":\"9223372036854775807\",\"ephemeral-storage\":\"7\",\"pods\":"
 	"\"110\"},\"labels\":{\"zone\":[\"a\",\"b \\\"c\\\"\"],"
-	"\"kubernetes.io/hostname\":[]}},{\"nodes\":1,\"more\":true,\"other\":true,"
+	"\"kubernetes.io/hostname\":[]},\"least\":-10},{\"nodes\":1,\"more\":true,\"other\":true,"
 	"\"free\":{},\"most\":{},\"labels\":{}}]}}";
 
 static void begin(void)
@@ -62,6 +63,8 @@ T_CASE(it_is_written_and_read_again)
 	T_EQ(read.part[1].classes, 2);
 	T_EQ(read.part[1].class[0].most.memory, INT64_MAX);
 	T_EQ(read.part[1].class[0].label[1].values, 0);
+	T_EQ(read.part[1].class[0].least, -10);
+	T_EQ(read.part[1].class[1].least, DIGEST_NO_PODS);
 	T_TRUE(read.part[1].class[1].more && read.part[1].class[1].other);
 	pl_buf_clear(&buf, buf.cap);
 	T_OK(digest_print(&read, &buf, &err), &err);
@@ -100,6 +103,9 @@ T_CASE(what_makes_no_sense_is_refused)
 	        PL_INVALID);
 	refused("{\"v\":1,\"partitions\":{\"0001\":[{\"nodes\":1,\"labels\":{\"a\":"
 	        "\"b\"}}]}}",
+	        PL_INVALID);
+	refused("{\"v\":1,\"partitions\":{\"0001\":[{\"nodes\":1,\"least\":"
+	        "2147483648}]}}",
 	        PL_INVALID);
 	refused("{\"v\":1,\"partitions\":{\"0001\":[{},{},{},{},{},{},{},{},{}]}}",
 	        PL_LIMIT);

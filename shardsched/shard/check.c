@@ -40,6 +40,7 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 static void check_listed(const struct sched *sched, const struct sched_node *node)
 {
 	uint32_t unknown = 0, sent = 0;
+	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; i < node->count; i++) {
 		const struct listed *listed = &node->listed[i];
@@ -51,6 +52,8 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 			listed->end == STATE_END_NONE ||
 			(node->call != 0 && (pod->call == node->call || pod->call == 0)));
 		unknown += pod->spec == NULL;
+		if (pod->spec != NULL && pod->spec->priority < least)
+			least = pod->spec->priority;
 		sent += listed->sent;
 		if (node->slot == SNAPSHOT_NONE) {
 			PL_ASSERT(listed->placed == SNAPSHOT_NONE);
@@ -62,15 +65,28 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].view->spec == pod->spec);
-		PL_ASSERT(!listed->leaving ||
-		          (sched->snapshot.placed[listed->placed].flags &
-		           PLACED_TERMINATING) != 0);
+		PL_ASSERT((listed->leaving || pod_is_doomed_at(pod, node)) ==
+		          ((sched->snapshot.placed[listed->placed].flags &
+		            PLACED_TERMINATING) != 0));
 	}
+	PL_ASSERT(node->least_old || node->least == least);
 	PL_ASSERT(unknown == node->unknown);
 	PL_ASSERT((unknown > 0) == !pl_list_empty(&node->lacking));
 	PL_ASSERT((node->holds > 0) == !pl_list_empty(&node->holding));
 	PL_ASSERT(sent == 0 || node->call != 0);
 	PL_ASSERT(node->used.pods == node->count + check_holds(sched, node));
+}
+
+static void check_plan(const struct sched_node *node)
+{
+	const struct sched_plan *plan = node->plan;
+
+	if (plan == NULL)
+		return;
+	PL_ASSERT(plan->node == node && plan->pod->plan == plan && !plan->putting);
+	PL_ASSERT(!plan->sent || node->call != 0);
+	for (uint32_t i = 0; i < plan->victims; i++)
+		PL_ASSERT(plan->victim[i]->plan == plan);
 }
 
 static void check_ending(const struct sched *sched, const struct sched_node *node)
@@ -91,6 +107,7 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	uint32_t waiting = 0, telling = 0, bundled = 0;
 
 	check_listed(sched, node);
+	check_plan(node);
 	check_ending(sched, node);
 	PL_LIST_EACH (link, &node->waiting) {
 		const struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);

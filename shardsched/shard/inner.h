@@ -125,6 +125,8 @@ struct sched_node {
 	uint32_t holds, hold_cap;
 	struct sched_plan *plan;
 	uint32_t unknown; /* of these, pods whose spec is not known */
+	int32_t least;    /* priority of those that are known */
+	bool least_old;   /* to be found out again */
 	uint32_t with_scalars, with_ports;
 	struct sched_sums used; /* of those that are listed and known, and of the holds */
 	struct sched_sums said; /* by the alloc */
@@ -205,6 +207,7 @@ struct sched_pod {
 	bool next_pending;
 	bool asks_state; /* its state is to be read with its spec */
 	bool gated;      /* of a gang */
+	bool pinned;     /* an alloc that lists it is being taken */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */

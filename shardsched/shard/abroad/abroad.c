@@ -22,6 +22,7 @@ enum {
 	VISITS_AT_ONCE = 2,
 	WAIT_MS = 2000,    /* in case that nobody wakes it */
 	DIGESTS_MS = 3000, /* they are written once a second */
+	FEW_PARTS = 16,    /* few nodes: of all */
 	LACKING_MAX = 64,  /* nodes that are looked at */
 };
 
@@ -101,16 +102,21 @@ void abroad_room(struct sched *sched, uint32_t room)
 
 /* -- where to look -------------------------------------------------------- */
 
-static bool is_candidate(const struct sched *sched, const struct travel *travel,
-                         const struct spec *spec, uint32_t partition)
+/* Since its digest says what it does. */
+static bool is_untried(const struct sched *sched, const struct travel *travel,
+                       uint32_t partition)
 {
 	const struct sched_partition *part = &sched->partition[partition];
 
-	if (part->owned || part->offer.is == NULL)
-		return false;
-	if (travel->tried != NULL && travel->tried[partition] == part->offer.number)
-		return false;
-	return offer_admits(sched, partition, spec);
+	return !part->owned && part->offer.is != NULL &&
+	       (travel->tried == NULL || travel->tried[partition] != part->offer.number);
+}
+
+static bool is_candidate(const struct sched *sched, const struct travel *travel,
+                         const struct spec *spec, uint32_t partition)
+{
+	return is_untried(sched, travel, partition) &&
+	       offer_admits(sched, partition, spec);
 }
 
 /* Seen since its digest was written. */
@@ -181,8 +187,12 @@ static bool digests_are_due(const struct sched *sched)
 bool abroad_hint(const struct sched *sched, const struct queue_class *class,
                  const struct queue_event *event)
 {
-	return is_candidate(sched, travel_of_class_const(class),
-	                    pool_class_of_const(class)->spec, (uint32_t)event->object);
+	const struct spec *spec = pool_class_of_const(class)->spec;
+	uint32_t partition = (uint32_t)event->object;
+
+	return is_untried(sched, travel_of_class_const(class), partition) &&
+	       (offer_admits(sched, partition, spec) ||
+	        offer_least(sched, partition, spec) != INT32_MAX);
 }
 
 /* -- deciding -------------------------------------------------------------- */
@@ -197,7 +207,9 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 {
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = pod->uid,
-	                              .nominated = SNAPSHOT_NONE,
+	                              .nominated = pod->nominated == NULL
+	                                                   ? SNAPSHOT_NONE
+	                                                   : pod->nominated->slot,
 	                              .created_ms = pod->created_ms};
 	struct fw_class *all;
 	struct pl_err err = {0};
@@ -250,4 +262,43 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 		return false;
 	wait_in(sched, pod, &sched->abroad.visitors);
 	return true;
+}
+
+static bool reads_specs(const struct sched *sched)
+{
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		if (sched->call[i].kind == CALL_READ && sched->call[i].state != CALL_FREE)
+			return true;
+	return !pl_list_empty(&sched->wanted);
+}
+
+bool abroad_sees_all(const struct sched *sched)
+{
+	uint32_t lacking = 0;
+
+	if (sched->whole.revision == 0)
+		return false;
+	PL_LIST_EACH (link, &sched->lacking)
+		if (++lacking > sched->snapshot.nodes / FEW_PARTS)
+			break;
+	return lacking <= sched->snapshot.nodes / FEW_PARTS || !reads_specs(sched);
+}
+
+void abroad_await_view(struct sched *sched, struct sched_pod *pod)
+{
+	view_use(sched);
+	wait_in(sched, pod, &sched->abroad.visitors);
+}
+
+int32_t abroad_least(const struct sched *sched, const struct spec *spec)
+{
+	int32_t least = INT32_MAX;
+
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		int32_t there = sched->partition[i].owned ? INT32_MAX
+		                                          : offer_least(sched, i, spec);
+
+		least = there < least ? there : least;
+	}
+	return least;
 }

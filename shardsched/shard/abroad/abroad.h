@@ -46,6 +46,8 @@ void view_release(struct sched *sched);
  * view is not there (yet). */
 int64_t view_clear(const struct sched *sched);
 bool whole_is_wanted(const struct sched *sched);
+/* It is used now: wanted for a while. */
+void view_use(struct sched *sched);
 uint64_t whole_deadline_ms(const struct sched *sched);
 void whole_begin(struct sched *sched);
 void whole_records(struct sched *sched, const struct kv_record *records, size_t count);
@@ -89,6 +91,8 @@ uint64_t visits_deadline_ms(const struct sched *sched);
 
 /* Known, and young enough to put a pod there; if not, it is to be listed again. */
 bool visit_is_fresh(struct sched *sched, uint32_t partition);
+/* It is that, or would be listed if somebody asked. */
+bool visit_is_due(const struct sched *sched, uint32_t partition);
 /* Its nodes are known, though somebody else owns them. */
 bool abroad_knows(const struct sched *sched, uint32_t partition);
 void abroad_settle(struct sched *sched, uint32_t partition);
@@ -115,6 +119,10 @@ void digests_forget(struct sched *sched);
 /* When its owner said so. */
 int64_t offer_revision(const struct offer *offer);
 bool offer_admits(const struct sched *sched, uint32_t partition, const struct spec *spec);
+/* Of those who may have to go so that there is room for it there, the lowest priority;
+ * INT32_MAX: nobody may. */
+int32_t offer_least(const struct sched *sched, uint32_t partition,
+                    const struct spec *spec);
 
 /* -- digests.c ------------------------------------------------------- */
 
@@ -192,6 +200,13 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
  * says what all that are known say. */
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                    struct outcome *outcome);
+/* It can only be judged by the whole view, which is taken up: it waits for that. */
+void abroad_await_view(struct sched *sched, struct sched_pod *pod);
+/* All nodes are known, but for a few whose pods' specs are still being read. */
+bool abroad_sees_all(const struct sched *sched);
+/* Among the nodes of others that are not known somebody may be less important: the lowest
+ * priority there; INT32_MAX: nobody. */
+int32_t abroad_least(const struct sched *sched, const struct spec *spec);
 /* May what happened to a digest help that class? */
 bool abroad_hint(const struct sched *sched, const struct queue_class *class,
                  const struct queue_event *event);

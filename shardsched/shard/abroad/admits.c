@@ -130,15 +130,23 @@ static bool room_admits(const struct sched *sched, const struct digest_room *mos
 	return true;
 }
 
-static bool class_admits(const struct sched *sched, const struct digest_class *class,
-                         const struct spec *spec)
+/* If only there were room. */
+static bool kind_admits(const struct sched *sched, const struct digest_class *class,
+                        const struct spec *spec)
 {
-	if (class->nodes == 0 || !room_admits(sched, &class->most, spec->requests))
+	if (class->nodes == 0)
 		return false;
 	for (uint32_t i = 0; !class->other && i < class->taints; i++)
 		if (!is_tolerated(sched, class->taint[i], spec))
 			return false;
 	return labels_admit(sched, class, spec);
+}
+
+static bool class_admits(const struct sched *sched, const struct digest_class *class,
+                         const struct spec *spec)
+{
+	return room_admits(sched, &class->most, spec->requests) &&
+	       kind_admits(sched, class, spec);
 }
 
 bool offer_admits(const struct sched *sched, uint32_t partition, const struct spec *spec)
@@ -149,4 +157,18 @@ bool offer_admits(const struct sched *sched, uint32_t partition, const struct sp
 		if (class_admits(sched, &part->class[i], spec))
 			return true;
 	return false;
+}
+
+int32_t offer_least(const struct sched *sched, uint32_t partition,
+                    const struct spec *spec)
+{
+	const struct digest_part *part = sched->partition[partition].offer.is;
+	int32_t least = INT32_MAX;
+
+	for (uint32_t i = 0; part != NULL && i < part->classes; i++)
+		if (part->class[i].least < least &&
+		    part->class[i].least < spec->priority &&
+		    kind_admits(sched, &part->class[i], spec))
+			least = part->class[i].least;
+	return least;
 }

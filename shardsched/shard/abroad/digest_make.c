@@ -1,7 +1,8 @@
 /* What the own digest says of a partition: its nodes, put together by their taints. */
 #include <stdlib.h>
 
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
@@ -23,6 +24,7 @@ struct draft {
 	struct draft_label label[DIGEST_LABELS_MAX];
 	uint32_t labels;
 	const struct labels *last; /* whose labels are in it */
+	int32_t least;
 };
 
 struct drafts {
@@ -41,6 +43,7 @@ static struct draft *draft_for(struct drafts *drafts, const struct node *node)
 			return &drafts->at[i];
 	if (drafts->count < DIGEST_CLASSES_MAX) {
 		drafts->at[drafts->count].taints = taints;
+		drafts->at[drafts->count].least = DIGEST_NO_PODS;
 		return &drafts->at[drafts->count++];
 	}
 	last->other = true;
@@ -87,24 +90,42 @@ static void add_amount(int64_t *free, int64_t *most, int64_t alloc, int64_t used
 	*most = left > *most ? left : *most;
 }
 
-static void add_node(struct sched *sched, struct drafts *drafts, uint32_t slot)
+/* By pods, and by what is held for others. */
+static void add_amounts(const struct sched *sched, struct draft *draft,
+                        const struct sched_node *node)
+{
+	const struct node_row *row = &sched->snapshot.row[node->slot];
+	struct digest_room *free = &draft->free, *most = &draft->most;
+	struct node_amounts kept = holds_keep(node);
+
+	add_amount(&free->cpu_milli, &most->cpu_milli, row->alloc.cpu_milli,
+	           row->used.cpu_milli + kept.cpu_milli);
+	add_amount(&free->memory, &most->memory, row->alloc.memory,
+	           row->used.memory + kept.memory);
+	add_amount(&free->storage, &most->storage, row->alloc.storage,
+	           row->used.storage + kept.storage);
+	add_amount(&free->pods, &most->pods, row->alloc.pods, row->used.pods + kept.pods);
+}
+
+static int32_t lower(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void add_node(struct sched *sched, struct drafts *drafts, struct sched_node *node)
 {
 	const struct snapshot *snapshot = &sched->snapshot;
-	const struct node_row *row = &snapshot->row[slot];
+	const struct node_row *row = &snapshot->row[node->slot];
 	struct draft *draft = draft_for(drafts, &row->node);
-	struct digest_room *free = &draft->free, *most = &draft->most;
 
 	draft->nodes++;
-	add_amount(&free->cpu_milli, &most->cpu_milli, row->alloc.cpu_milli,
-	           row->used.cpu_milli);
-	add_amount(&free->memory, &most->memory, row->alloc.memory, row->used.memory);
-	add_amount(&free->storage, &most->storage, row->alloc.storage, row->used.storage);
-	add_amount(&free->pods, &most->pods, row->alloc.pods, row->used.pods);
+	add_amounts(sched, draft, node);
 	for (unsigned i = 0; i < SNAPSHOT_SCALARS_MAX; i++)
 		if (snapshot->scalar[i].name != 0)
 			add_amount(&draft->scalar_free[i], &draft->scalar_most[i],
-			           snapshot->scalar[i].alloc[slot],
-			           snapshot->scalar[i].used[slot]);
+			           snapshot->scalar[i].alloc[node->slot],
+			           snapshot->scalar[i].used[node->slot]);
+	draft->least = lower(draft->least, lower(listed_least(node), holds_least(node)));
 	add_labels(draft, row->node.labels);
 }
 
@@ -190,6 +211,7 @@ static bool keep(struct sched *sched, const struct drafts *drafts, struct own_di
 		const struct draft *draft = &drafts->at[i];
 
 		class[i].nodes = draft->nodes;
+		class[i].least = draft->least;
 		class[i].more = draft->more;
 		class[i].other = draft->other;
 		class[i].free = draft->free;
@@ -244,12 +266,12 @@ uint32_t digest_make(struct sched *sched, uint32_t partition)
 	if (drafts == NULL)
 		return nodes;
 	PL_LIST_EACH (link, &part->nodes) {
-		const struct sched_node *node =
+		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, of_partition);
 
 		if (node->slot != SNAPSHOT_NONE && node->scope == NODE_HOME &&
 		    !node->node.unschedulable)
-			add_node(sched, drafts, node->slot);
+			add_node(sched, drafts, node);
 		nodes++;
 	}
 	own->part.partition = partition;

@@ -20,7 +20,16 @@ enum {
 	BUSY_MS = 100, /* between two, while own nodes are put: others will be as busy */
 	PAUSE_MS = 20, /* after a conflict, and twice that after the next */
 	PAUSE_MAX_MS = 250,
+	MANY = 16, /* nodes */
 };
+
+/* What is known of the node is of now, or nobody knows better. */
+static bool is_fresh(struct sched *sched, const struct sched_node *node)
+{
+	if (sched->whole.revision == 0 && whole_is_wanted(sched))
+		return false; /* it comes */
+	return visit_is_fresh(sched, node->partition);
+}
 
 static bool add_some(struct sched *sched, struct call *call)
 {
@@ -30,6 +39,8 @@ static bool add_some(struct sched *sched, struct call *call)
 		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, ready);
 		uint32_t room;
 
+		if (!is_fresh(sched, node))
+			continue;
 		if (call->item == NULL || call->placements >= most ||
 		    call->items - call->extras + COMMIT_NODE_ITEMS > ITEMS)
 			break;
@@ -70,11 +81,24 @@ uint32_t errands_room(const struct sched *sched)
 	return most - abroad->waiting;
 }
 
+/* Some node is known well enough, or is to be looked at for that. */
+static bool is_any_due(const struct sched *sched)
+{
+	if (sched->whole.revision != 0)
+		return !pl_list_empty(&sched->abroad.ready);
+	if (whole_is_wanted(sched))
+		return false;
+	PL_LIST_EACH (link, &sched->abroad.ready)
+		if (visit_is_due(sched,
+		                 PL_LIST_ITEM(link, struct sched_node, ready)->partition))
+			return true;
+	return false;
+}
+
 bool abroad_may(const struct sched *sched)
 {
-	return !pl_list_empty(&sched->abroad.ready) &&
-	       sched->abroad.out < sched->abroad.window &&
-	       sched->now_ms >= sched->abroad.resume_ms;
+	return sched->abroad.out < sched->abroad.window &&
+	       sched->now_ms >= sched->abroad.resume_ms && is_any_due(sched);
 }
 
 /* Until the pause is over what was decided grows old: it is decided again then. */
@@ -156,6 +180,19 @@ uint64_t abroad_deadline_ms(const struct sched *sched)
 
 /* -- how they fare ----------------------------------------------------------- */
 
+/* Pods are to leave many nodes, of which what is known is old. They can not go elsewhere,
+ * as those can that are to be placed; then it is less to follow all nodes than to look at
+ * one partition after the other. */
+static bool many_leave(const struct sched *sched)
+{
+	uint32_t nodes = 0;
+
+	PL_LIST_EACH (link, &sched->abroad.ready)
+		nodes += !pl_list_empty(
+			&PL_LIST_ITEM(link, struct sched_node, ready)->ending);
+	return nodes >= MANY;
+}
+
 void abroad_answered(struct sched *sched, const struct call *call, bool conflict)
 {
 	struct abroad *abroad = &sched->abroad;
@@ -169,6 +206,8 @@ void abroad_answered(struct sched *sched, const struct call *call, bool conflict
 		if (abroad->pause_ms > PAUSE_MAX_MS)
 			abroad->pause_ms = PAUSE_MAX_MS;
 		abroad->resume_ms = sched->now_ms + abroad->pause_ms;
+		if (many_leave(sched))
+			view_use(sched);
 		return;
 	}
 	abroad->pause_ms /= 2;

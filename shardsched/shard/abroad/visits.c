@@ -116,6 +116,14 @@ static uint64_t fresh_ms(uint64_t took_ms)
 	return ms < VISIT_FRESH_MAX_MS ? ms : VISIT_FRESH_MAX_MS;
 }
 
+static bool is_fresh(const struct sched *sched, const struct visit *visit)
+{
+	uint64_t age_ms = sched->now_ms - visit->at_ms;
+
+	return visit->known && age_ms < visit->fresh_ms &&
+	       (!visit->stale || age_ms < VISIT_PAUSE_MS);
+}
+
 bool visit_is_fresh(struct sched *sched, uint32_t partition)
 {
 	struct visit *visit = of(sched, partition);
@@ -128,7 +136,14 @@ bool visit_is_fresh(struct sched *sched, uint32_t partition)
 	visit->used_ms = sched->now_ms;
 	if (visit->stale || age_ms >= visit->fresh_ms / 2)
 		visit_want(sched, partition);
-	return age_ms < visit->fresh_ms && (!visit->stale || age_ms < VISIT_PAUSE_MS);
+	return is_fresh(sched, visit);
+}
+
+bool visit_is_due(const struct sched *sched, uint32_t partition)
+{
+	const struct visit *visit = &sched->partition[partition].visit;
+
+	return is_fresh(sched, visit) || (visit->known && !visit->wanted && !visit->out);
 }
 
 /* -- what is seen ------------------------------------------------------ */

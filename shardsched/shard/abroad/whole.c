@@ -23,6 +23,11 @@ void view_release(struct sched *sched)
 		sched->whole.until_ms = sched->now_ms + VIEW_KEPT_MS;
 }
 
+void view_use(struct sched *sched)
+{
+	sched->whole.until_ms = sched->now_ms + VIEW_KEPT_MS;
+}
+
 bool whole_is_wanted(const struct sched *sched)
 {
 	return sched->whole.users > 0 || sched->now_ms < sched->whole.until_ms;
@@ -151,6 +156,7 @@ void whole_end(struct sched *sched, int64_t revision)
 	sched->whole.revision = revision;
 	PL_MAP_EACH (at, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));
+	abroad_visited(sched);
 }
 
 void whole_events(struct sched *sched, const struct kv_event *events, size_t count,

@@ -170,7 +170,7 @@ static void unsend(struct sched *sched, struct call *call)
 		const struct call_item *item = &call->item[i];
 
 		if (item->pod != NULL && item->end != STATE_END_NONE)
-			ends_unsend(item);
+			ends_unsend(sched, item);
 		else if (item->pod != NULL && item->node != NULL)
 			unsend_pod(sched, item);
 		else if (item->pod != NULL)

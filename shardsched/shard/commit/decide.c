@@ -79,17 +79,23 @@ static void refuse(struct sched *sched, struct sched_pod *pod, uint64_t by,
 
 /* On no node as it is. */
 static void make_room(struct sched *sched, struct sched_pod *pod,
-                      const struct fw_class *class, const struct outcome *outcome)
+                      const struct fw_class *class, struct outcome *outcome)
 {
 	uint64_t by = refused_by(class, outcome);
 
-	if (preempts_try(sched, pod, draw_of(sched, pod), outcome, &by)) {
+	switch (preempts_try(sched, pod, draw_of(sched, pod), outcome, &by)) {
+	case PREEMPTS_DONE:
+		return;
+	case PREEMPTS_WAIT:
 		queue_retry(sched->queue, &pod->queue, QUEUE_NOMINATED, true, REASON_NONE,
 		            sched->now_ms);
 		return;
+	case PREEMPTS_NONE:
+		refuse(sched, pod, by, outcome);
+		preempts_give_up(sched, pod);
+		return;
 	}
-	refuse(sched, pod, by, outcome);
-	preempts_give_up(sched, pod);
+	PL_UNREACHABLE("what comes of making room");
 }
 
 /* Not asked on which nodes it fits. */
@@ -179,12 +185,7 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 			followed(sched, pod);
 			return;
 		}
-		/* On own nodes only: of others' it would be known too late who comes. */
-		cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
-		if (outcome.result == CYCLE_NONE)
-			make_room(sched, pod, class, &outcome);
-		else
-			refuse(sched, pod, refused_by(class, &outcome), &outcome);
+		make_room(sched, pod, class, &outcome);
 		abroad_followed(sched, open, UINT32_MAX);
 		return;
 	case CYCLE_ERROR:

@@ -38,7 +38,7 @@ PL_NODISCARD enum pl_code ends_put_one(struct sched *sched, struct call *call,
 void ends_undo(const struct call_item *item);
 void ends_seal(struct sched *sched, struct call *call, const struct call_item *item);
 void ends_stand(struct sched *sched, const struct call_item *item, int64_t revision);
-void ends_unsend(const struct call_item *item);
+void ends_unsend(const struct sched *sched, const struct call_item *item);
 /* Not at once again. */
 void ends_pause(struct sched *sched);
 

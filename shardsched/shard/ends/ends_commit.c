@@ -48,6 +48,13 @@ static enum state_phase phase_after(const struct sched_pod *pod, enum state_end 
 	PL_UNREACHABLE("end of a pod");
 }
 
+/* Once it has left. One may terminate already that the alloc does not say so of. */
+static bool next_is_pending(const struct sched_pod *pod)
+{
+	return pod->ask != STATE_ASK_DELETE &&
+	       (pod->phase != STATE_TERMINATING || pod->next_pending);
+}
+
 static enum pl_code print(struct sched *sched, struct call *call,
                           const struct sched_pod *pod, enum state_end end,
                           struct pl_span *out, struct pl_err *err)
@@ -67,7 +74,7 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	deleted = pod->ask == STATE_ASK_DELETE;
 	if (terminates) {
 		state.ask = deleted ? STATE_ASK_DELETE : STATE_ASK_NONE;
-		state.next_pending = !deleted;
+		state.next_pending = next_is_pending(pod);
 	}
 	if (end != STATE_END_PENDING) {
 		state.cluster = sched_text(sched, pod->at[0]);
@@ -106,7 +113,7 @@ enum pl_code ends_put_one(struct sched *sched, struct call *call, struct sched_p
 	enum pl_code code = PL_OK;
 	bool added;
 
-	if (end == STATE_END_NONE && pod->phase == STATE_BOUND && pod_is_doomed(pod))
+	if (end == STATE_END_NONE && pod_is_doomed_at(pod, node))
 		end = STATE_END_TERMINATE;
 	PL_ASSERT(end != STATE_END_NONE && decided.state_rev != 0);
 	if (end != STATE_END_REMOVE)
@@ -338,7 +345,7 @@ static void now_is(struct sched *sched, const struct call_item *item, int64_t re
 	if (end == STATE_END_TERMINATE) {
 		if (pod_is_doomed(pod) && pod->ask == STATE_ASK_NONE)
 			pod_set_why(sched, pod, sched->preempted);
-		pod->next_pending = pod->ask != STATE_ASK_DELETE;
+		pod->next_pending = next_is_pending(pod);
 		if (pod->next_pending)
 			pod->ask = STATE_ASK_NONE;
 	}
@@ -375,13 +382,15 @@ void ends_stand(struct sched *sched, const struct call_item *item, int64_t revis
 	leave(sched, item);
 }
 
-void ends_unsend(const struct call_item *item)
+void ends_unsend(const struct sched *sched, const struct call_item *item)
 {
 	struct sched_pod *pod = item->pod;
 
 	pod->call = 0;
 	pod->flags &= (uint16_t)~POD_RESET;
-	if (item->epoch == 0) { /* others', and perhaps old: it is read again */
+	/* Others', and perhaps old: it is read again. Of one that is ours by now the list
+	 * has come, and was no news if it had been read before. */
+	if (item->epoch == 0 && !pod_is_owned(sched, pod)) {
 		pod->flags &= (uint16_t)~POD_TAINTED;
 		pod->rev[FACT_STATE] = 0;
 	}

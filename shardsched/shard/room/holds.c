@@ -47,6 +47,7 @@ void hold_hide(struct sched *sched, struct sched_hold *hold)
 	else
 		snapshot_hold_end(&sched->snapshot, hold->number);
 	hold->number = SNAPSHOT_NONE;
+	hold->nominates = false;
 }
 
 static bool nominates(const struct sched_hold *hold)
@@ -75,8 +76,10 @@ static enum pl_code show(struct sched *sched, const struct sched_node *node,
 		code = snapshot_hold(&sched->snapshot, node->slot, &hold->is,
 		                     &hold->number, err);
 	}
-	if (code != PL_OK)
+	if (code != PL_OK) {
 		hold->number = SNAPSHOT_NONE;
+		hold->nominates = false;
+	}
 	return code;
 }
 

@@ -64,6 +64,11 @@ void holds_forget_spec(struct sched *sched, struct sched_pod *pod);
 void holds_learn_spec(struct sched *sched, struct sched_pod *pod);
 /* Somebody left the node: those that are nominated there and may fit are tried. */
 void holds_have_room(struct sched *sched, struct sched_node *node);
+/* What is nominated there, and so in no pod's way that is more important, nor counted in
+ * the snapshot's row. */
+struct node_amounts holds_keep(const struct sched_node *node);
+/* The lowest priority of whom they are for; INT32_MAX: there are none. */
+int32_t holds_least(const struct sched_node *node);
 struct sched_hold *hold_of_pod(const struct sched_node *node,
                                const struct sched_pod *pod);
 

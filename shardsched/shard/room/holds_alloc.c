@@ -362,7 +362,7 @@ void hold_unsend_planned(struct sched *sched, struct sched_node *node,
 {
 	struct sched_hold *hold = planned_for(node, pod);
 
-	if (hold == NULL)
+	if (hold == NULL || !hold->sent)
 		return;
 	hold_sum(sched, node, hold, false);
 	hold->sent = false;
@@ -433,21 +433,51 @@ static bool is_nominated(const struct sched_hold *hold)
 	return hold->number != SNAPSHOT_NONE && hold->nominates && hold_counts(hold);
 }
 
+struct node_amounts holds_keep(const struct sched_node *node)
+{
+	struct node_amounts kept = {0};
+
+	for (uint32_t i = 0; i < node->holds; i++) {
+		const struct sched_hold *hold = &node->hold[i];
+
+		if (hold->nominates)
+			give(&kept, hold->is.amounts);
+	}
+	return kept;
+}
+
+int32_t holds_least(const struct sched_node *node)
+{
+	int32_t least = INT32_MAX;
+
+	for (uint32_t i = 0; i < node->holds; i++) {
+		const struct sched_hold *hold = &node->hold[i];
+
+		if (hold->nominates && hold->pod->spec->priority < least)
+			least = hold->pod->spec->priority;
+	}
+	return least;
+}
+
+/* By the alloc that is written its room is free, or will be. */
+static bool goes(const struct listed *listed)
+{
+	return listed->leaving || listed->end != STATE_END_NONE;
+}
+
 /* What the node has, less those that are there and stay, and those nominated. */
 static struct node_amounts left_on(const struct sched *sched,
                                    const struct sched_node *node)
 {
-	const struct snapshot *snapshot = &sched->snapshot;
-	const struct node_row *row = &snapshot->row[node->slot];
+	const struct node_row *row = &sched->snapshot.row[node->slot];
 	struct node_amounts left = {row->alloc.cpu_milli - row->used.cpu_milli,
 	                            row->alloc.memory - row->used.memory,
 	                            row->alloc.storage - row->used.storage,
 	                            row->alloc.pods - row->used.pods};
 
-	for (uint32_t i = row->first_pod; i != SNAPSHOT_NONE;
-	     i = snapshot->placed[i].next_on_node)
-		if ((snapshot->placed[i].flags & PLACED_TERMINATING) != 0)
-			give(&left, snapshot->placed[i].view->spec->requests);
+	for (uint32_t i = 0; i < node->count; i++)
+		if (goes(&node->listed[i]))
+			give(&left, node->listed[i].pod->spec->requests);
 	for (uint32_t i = 0; i < node->holds; i++)
 		if (is_nominated(&node->hold[i]))
 			take_away(&left, node->hold[i].is.amounts);
@@ -464,11 +494,9 @@ static int64_t scalar_left(const struct sched *sched, const struct sched_node *n
 	if (at != SNAPSHOT_NONE)
 		left = snapshot->scalar[at].alloc[node->slot] -
 		       snapshot->scalar[at].used[node->slot];
-	for (uint32_t i = snapshot->row[node->slot].first_pod; i != SNAPSHOT_NONE;
-	     i = snapshot->placed[i].next_on_node)
-		if ((snapshot->placed[i].flags & PLACED_TERMINATING) != 0)
-			left += resources_get(snapshot->placed[i].view->spec->requests,
-			                      name);
+	for (uint32_t i = 0; i < node->count; i++)
+		if (goes(&node->listed[i]))
+			left += resources_get(node->listed[i].pod->spec->requests, name);
 	for (uint32_t i = 0; i < node->holds; i++)
 		if (is_nominated(&node->hold[i]))
 			left -= resources_get(node->hold[i].is.amounts, name);

@@ -87,23 +87,16 @@ void preempts_cancel(struct sched *sched, struct sched_plan *plan)
 void preempts_stand(struct sched *sched, struct sched_node *node)
 {
 	struct sched_plan *plan = node->plan;
-	bool more = false;
 	struct sched_pod *pod;
 
 	if (plan == NULL || !plan->sent)
 		return;
 	plan->sent = false;
 	pod = plan->pod;
-	hold_planned(sched, node, pod);
-	for (uint32_t i = 0; i < plan->victims; i++) {
-		uint32_t at = listed_find(node, plan->victim[i]);
-
-		more = more || (at != UINT32_MAX && !node->listed[at].leaving &&
-		                plan->victim[i]->phase == STATE_BOUND);
-	}
 	sched->figures.preempted++;
-	if (more)
+	if (!plan->whole) /* the hold comes with the rest */
 		return;
+	hold_planned(sched, node, pod);
 	plan_free(sched, plan);
 	pod_tidy(sched, pod);
 }
@@ -137,18 +130,50 @@ static struct sched_pod *pod_placed(const struct sched_node *node, uint32_t plac
 	PL_UNREACHABLE("a pod on a node");
 }
 
-static struct sched_plan *plan_new(const struct preempt_outcome *found)
+static struct sched_plan *plan_new(uint32_t victims)
 {
 	struct sched_plan *plan = pl_calloc(1, sizeof *plan);
 
 	if (plan == NULL)
 		return NULL;
-	plan->victim = pl_calloc(found->victims + 1, sizeof(void *));
+	plan->victim = pl_calloc(victims + 1, sizeof(void *));
 	plan->limit = VICTIMS_AT_ONCE;
 	if (plan->victim != NULL)
 		return plan;
 	free(plan);
 	return NULL;
+}
+
+static bool leaves(const struct sched_node *node, const struct sched_pod *pod)
+{
+	uint32_t i = listed_find(node, pod);
+
+	return i != UINT32_MAX && node->listed[i].leaving;
+}
+
+/* It can be told to go from there. What came of another plan has to be heard of first;
+ * and as long as a pod's state is not what its node's alloc says, one of them is old. */
+static bool may_go(const struct sched *sched, const struct sched_node *node,
+                   const struct sched_pod *victim)
+{
+	if (victim->plan != NULL && victim->plan->sent)
+		return false;
+	return victim->place != POD_IDLE || leaves(node, victim) ||
+	       !pod_is_owned(sched, victim) || pod_is_at(victim, node);
+}
+
+/* What is known of it may be of another time, when it was elsewhere, or left. */
+static void want_state(struct sched *sched, struct sched_node *node,
+                       struct sched_pod *victim)
+{
+	if (victim->phase != STATE_BOUND || !pod_is_at(victim, node)) {
+		victim->phase = PHASE_NONE;
+		victim->rev[FACT_STATE] = 0;
+	}
+	if (victim->rev[FACT_STATE] != 0)
+		return;
+	victim->asks_state = true;
+	specs_want(sched, victim, node->rev[FACT_ALLOC]);
 }
 
 /* Whoever only waits there is decided again, and need not be told. */
@@ -160,50 +185,38 @@ static void doom(struct sched *sched, struct sched_plan *plan, struct sched_pod 
 		pod_redo(sched, victim);
 		return;
 	}
+	if (leaves(node, victim))
+		return;
 	preempts_cancel(sched, victim->plan);
 	victim->plan = plan;
 	plan->victim[plan->victims++] = victim;
 	mark(sched, node, victim);
-	if (pod_is_owned(sched, victim))
-		return;
-	/* It may have left once, and be here again: then what was read of it is old. */
-	if (victim->phase != STATE_BOUND) {
-		victim->phase = PHASE_NONE;
-		victim->rev[FACT_STATE] = 0;
-	}
-	if (victim->rev[FACT_STATE] != 0)
-		return;
-	victim->asks_state = true;
-	specs_want(sched, victim, node->rev[FACT_ALLOC]);
+	if (!pod_is_owned(sched, victim))
+		want_state(sched, node, victim);
 }
 
-static bool plan_make(struct sched *sched, struct sched_pod *pod,
-                      const struct preempt_outcome *found)
+static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_node *node,
+                      struct sched_pod *const *victim, uint32_t victims)
 {
-	struct sched_node *node = sched->by_slot[found->node];
-	struct sched_plan *plan = plan_new(found);
+	struct sched_plan *plan = plan_new(victims);
 	struct pl_err err = {0};
-	uint32_t victims = 0;
-	struct sched_pod **all;
 
-	all = plan == NULL ? NULL : pl_calloc(found->victims + 1, sizeof(void *));
-	if (all == NULL ||
+	if (plan == NULL ||
 	    hold_plan(sched, node, pod, sched->wall_ms + HOLD_MS, &err) != PL_OK) {
-		if (plan != NULL)
+		if (plan == NULL)
+			pl_err_set(&err, PL_NOMEM, "make room for a pod");
+		else
 			free(plan->victim);
 		free(plan);
-		free(all);
 		tell_trouble(sched, &err);
 		return false;
 	}
-	for (; victims < found->victims; victims++)
-		all[victims] = pod_placed(node, found->victim[victims]);
 	plan->pod = pod;
 	plan->node = node;
+	plan->leavers = victims;
 	pod->plan = node->plan = plan;
 	for (uint32_t i = 0; i < victims; i++)
-		doom(sched, plan, all[i]);
-	free(all);
+		doom(sched, plan, victim[i]);
 	node_ready(sched, node);
 	return true;
 }
@@ -220,6 +233,54 @@ static bool is_free(struct sched *sched, struct sched_node *node,
 	return node->plan == NULL && node->bundled == 0;
 }
 
+/* As far as it can be begun now; if not, the pod is tried again soon. */
+static void plan_try(struct sched *sched, struct sched_pod *pod,
+                     const struct preempt_outcome *found)
+{
+	struct sched_node *node = sched->by_slot[found->node];
+	struct sched_pod **victim = pl_calloc(found->victims + 1, sizeof(void *));
+	bool may = victim != NULL;
+	struct pl_err err;
+
+	if (victim == NULL) {
+		pl_err_set(&err, PL_NOMEM, "make room for a pod");
+		tell_trouble(sched, &err);
+		return;
+	}
+	/* Before anything is called off: it may be placed anew by that. */
+	for (uint32_t i = 0; i < found->victims; i++) {
+		victim[i] = pod_placed(node, found->victim[i]);
+		may = may && may_go(sched, node, victim[i]);
+	}
+	if (may && is_free(sched, node, pod))
+		(void)plan_make(sched, pod, node, victim, found->victims);
+	free(victim);
+}
+
+void preempts_settle(struct sched *sched, struct sched_pod *victim)
+{
+	struct sched_plan *plan = victim->plan;
+	struct sched_node *node = plan->node;
+
+	if (plan->sent || leaves(node, victim))
+		return;
+	if (victim->rev[FACT_STATE] == 0 && !pod_is_owned(sched, victim)) {
+		if (victim->linked != LINKED_WANTED && victim->call == 0)
+			want_state(sched, node, victim);
+		return;
+	}
+	if (victim->place == POD_IDLE && !pod_is_at(victim, node)) {
+		bool pinned = victim->pinned;
+
+		sched->partition[node->partition].visit.stale = true;
+		victim->pinned = true; /* whoever settles it is not through yet */
+		preempts_cancel(sched, plan);
+		victim->pinned = pinned;
+		return;
+	}
+	node_ready(sched, node);
+}
+
 void preempts_give_up(struct sched *sched, struct sched_pod *pod)
 {
 	preempts_cancel(sched, pod_plan(pod));
@@ -227,38 +288,108 @@ void preempts_give_up(struct sched *sched, struct sched_pod *pod)
 		hold_give_up(sched, pod->nominated, pod);
 }
 
-static bool run(struct sched *sched, const struct outcome *outcome, uint64_t draw,
-                struct preempt_outcome *out)
+/* -- whose nodes are looked at ------------------------------------------------- */
+
+/* After a cycle that found nothing: on the nodes that it looked at. */
+static void find(struct sched *sched, const struct outcome *outcome, uint64_t draw,
+                 struct preempt_outcome *out)
 {
 	struct preempt_job job = {
-		.preempt = sched->preempt, .last = outcome, .opts = {.draw = draw}};
+		.preempt = sched->preempt,
+		.last = outcome,
+		.opts = {.draw = draw},
+		.out = {.code = VERDICT_UNSCHEDULABLE, .node = SNAPSHOT_NONE}};
 	struct verdict say;
 
 	cycle_lend(sched->cycle, &job);
 	(void)cycle_post_filter(sched->cycle, &say);
 	cycle_lend(sched->cycle, NULL);
 	*out = job.out;
-	return job.ran;
 }
 
-bool preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                  const struct outcome *outcome, uint64_t *refused_by)
+/* The most important of those who would have to go. */
+static int32_t highest(const struct sched *sched, const struct preempt_outcome *found)
 {
-	struct preempt_outcome found;
+	int32_t most = INT32_MIN;
+
+	for (uint32_t i = 0; i < found->victims; i++) {
+		const struct placed *placed = &sched->snapshot.placed[found->victim[i]];
+		int32_t priority = placed->view->spec->priority;
+
+		most = priority > most ? priority : most;
+	}
+	return most;
+}
+
+/* Nobody elsewhere can be less important than those who would have to go at home. */
+static bool is_good_at_home(const struct sched *sched,
+                            const struct preempt_outcome *found, int32_t least)
+{
+	return found->code == VERDICT_SUCCESS && found->violations == 0 &&
+	       highest(sched, found) <= least;
+}
+
+static bool ask_home(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                     struct outcome *outcome)
+{
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod->uid,
+	                              .nominated = pod->nominated == NULL
+	                                                   ? SNAPSHOT_NONE
+	                                                   : pod->nominated->slot,
+	                              .created_ms = pod->created_ms};
+	struct fw_class *class = pool_class_of(pod->queue.class)->class;
+
+	cycle_run(sched->cycle, class, &self, draw, outcome);
+	return outcome->result == CYCLE_NONE;
+}
+
+/* What preemption says of all nodes; and as long as the others are not known: of home, if
+ * nobody elsewhere could be a better choice. */
+static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                               struct outcome *outcome, struct preempt_outcome *found)
+{
+	int32_t least;
+
+	if (!abroad_sees_all(sched) && pod->queue.class->lane != LANE_WIDE) {
+		least = abroad_least(sched, pod->spec);
+		if (!ask_home(sched, pod, draw, outcome))
+			return PREEMPTS_WAIT;
+		find(sched, outcome, draw, found);
+		if (found->waits || least == INT32_MAX ||
+		    is_good_at_home(sched, found, least))
+			return PREEMPTS_NONE;
+		abroad_await_view(sched, pod);
+		return PREEMPTS_DONE;
+	}
+	view_use(sched);
+	if (!abroad_ask(sched, pod, draw, outcome))
+		return PREEMPTS_DONE;
+	if (outcome->result != CYCLE_NONE)
+		return PREEMPTS_WAIT;
+	find(sched, outcome, draw, found);
+	return PREEMPTS_NONE;
+}
+
+enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                                struct outcome *outcome, uint64_t *refused_by)
+{
+	struct preempt_outcome found = {.code = VERDICT_UNSCHEDULABLE};
+	enum preempts_said said;
 
 	if (pod_plan(pod) != NULL)
-		return true;
-	if (!run(sched, outcome, draw, &found))
-		return false;
+		return PREEMPTS_WAIT;
+	if ((pod->spec->flags & SPEC_NEVER_PREEMPTS) != 0)
+		return PREEMPTS_NONE;
+	said = look(sched, pod, draw, outcome, &found);
+	if (said != PREEMPTS_NONE)
+		return said;
 	if (found.waits)
-		return true;
+		return PREEMPTS_WAIT;
 	*refused_by |= found.refused_by;
 	if (found.code != VERDICT_SUCCESS)
-		return false;
-	if (pod->call != 0) /* its state is being told */
-		return true;
-	if (!is_free(sched, sched->by_slot[found.node], pod))
-		return true; /* soon, when that one is through */
-	(void)plan_make(sched, pod, &found);
-	return true;
+		return PREEMPTS_NONE;
+	if (pod->call == 0) /* else its state is being told */
+		plan_try(sched, pod, &found);
+	return PREEMPTS_WAIT;
 }

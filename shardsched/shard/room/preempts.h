@@ -10,20 +10,28 @@ struct sched_plan {
 	struct sched_pod *pod; /* for whom */
 	struct sched_node *node;
 	struct sched_pod **victim;
-	uint32_t victims;
-	uint32_t limit; /* of them in a transaction */
-	bool putting;   /* into a call that is being made */
-	bool sent;      /* in a call */
-	bool told;      /* the pod's state says that it is nominated */
+	uint32_t victims; /* that are to be told */
+	uint32_t leavers; /* all that have to go, by whatever */
+	uint32_t limit;   /* of them in a transaction */
+	bool whole;       /* nobody is left to be told after the call: it has the hold */
+	bool putting;     /* into a call that is being made */
+	bool sent;        /* in a call */
+	bool told;        /* the pod's state says that it is nominated */
 };
 
 PL_NODISCARD enum pl_code preempts_new(struct sched *sched, struct pl_err *err);
 void preempts_free(struct sched *sched);
 
-/* After a cycle that found nothing. True: room is being made, or is to be soon. Else
- * refused_by gets who would refuse it still. */
-bool preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                  const struct outcome *outcome, uint64_t *refused_by);
+enum preempts_said {
+	PREEMPTS_DONE, /* it was seen to: there is a node, after all; or it waits */
+	PREEMPTS_WAIT, /* room is being made, or is to be soon */
+	/* There can not be; refused_by gets who would refuse it still, and outcome is
+	 * what the last cycle said. */
+	PREEMPTS_NONE,
+};
+/* No node that is known will have it: who has to go? */
+enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                                struct outcome *outcome, uint64_t *refused_by);
 /* What was done to make room for it helps it nothing. */
 void preempts_give_up(struct sched *sched, struct sched_pod *pod);
 
@@ -33,10 +41,26 @@ static inline bool pod_is_doomed(const struct sched_pod *pod)
 	return pod->plan != NULL && pod->plan->pod != pod;
 }
 
+static inline bool pod_is_doomed_at(const struct sched_pod *pod,
+                                    const struct sched_node *node)
+{
+	return pod_is_doomed(pod) && pod->plan->node == node;
+}
+
+/* Its state, as far as it is known, says that it has its place there. */
+static inline bool pod_is_at(const struct sched_pod *pod, const struct sched_node *node)
+{
+	return (pod->phase == STATE_BOUND || pod->phase == STATE_TERMINATING) &&
+	       pod->at[0] == node->key[0] && pod->at[1] == node->key[1];
+}
+
 static inline struct sched_plan *pod_plan(const struct sched_pod *pod)
 {
 	return pod->plan != NULL && pod->plan->pod == pod ? pod->plan : NULL;
 }
+
+/* What is known of somebody who has to go has changed. */
+void preempts_settle(struct sched *sched, struct sched_pod *victim);
 
 /* What it was made for is no more: if it is not in a call, nothing comes of it. */
 void preempts_cancel(struct sched *sched, struct sched_plan *plan);

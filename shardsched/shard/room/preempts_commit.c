@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
@@ -18,8 +18,7 @@ static bool is_due(const struct sched_node *node, const struct sched_pod *victim
 	uint32_t i = listed_find(node, victim);
 
 	return i != UINT32_MAX && !node->listed[i].leaving &&
-	       node->listed[i].end == STATE_END_NONE &&
-	       victim->phase != STATE_TERMINATING;
+	       node->listed[i].end == STATE_END_NONE;
 }
 
 bool preempts_go(const struct sched *sched, const struct sched_node *node)
@@ -33,16 +32,11 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node)
 
 		if (is_due(node, victim) &&
 		    (victim->call != 0 || victim->rev[FACT_STATE] == 0 ||
-		     victim->phase != STATE_BOUND))
+		     !pod_is_at(victim, node)))
 			return false;
 	}
 	(void)sched;
 	return true;
-}
-
-static uint32_t leavers(const struct sched_plan *plan)
-{
-	return plan->victims;
 }
 
 static enum pl_code print(struct sched *sched, struct call *call,
@@ -65,8 +59,8 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	(void)snprintf(message, sizeof message,
 	               "room is made on %.*s/%.*s, where %u pod%s to leave",
 	               PL_SPAN_ARG(sched_text(sched, plan->node->key[0])),
-	               PL_SPAN_ARG(sched_text(sched, plan->node->key[1])), leavers(plan),
-	               leavers(plan) == 1 ? " has" : "s have");
+	               PL_SPAN_ARG(sched_text(sched, plan->node->key[1])), plan->leavers,
+	               plan->leavers == 1 ? " has" : "s have");
 	state.message = pl_span_str(message);
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	code = state_print(&state, &sched->buf, err);
@@ -118,16 +112,20 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 		left = plan->limit;
 	if (!plan->told)
 		code = put_pod(sched, call, plan, err);
-	for (uint32_t i = 0; i < plan->victims && code == PL_OK && left > 0; i++) {
+	plan->whole = true;
+	for (uint32_t i = 0; i < plan->victims && code == PL_OK; i++) {
 		if (!is_due(node, plan->victim[i]))
 			continue;
+		plan->whole = left > 0;
+		if (left-- == 0)
+			break;
 		code = ends_put_one(sched, call, plan->victim[i], node, err);
-		left--;
 	}
 	if (code != PL_OK)
 		return code;
 	plan->putting = true;
-	hold_send_planned(sched, node, plan->pod);
+	if (plan->whole)
+		hold_send_planned(sched, node, plan->pod);
 	return PL_OK;
 }
 

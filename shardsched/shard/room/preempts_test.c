@@ -335,6 +335,7 @@ T_CASE(a_victim_that_has_gone_meanwhile_is_a_conflict)
 {
 	struct alloc alloc;
 	unsigned out = 0;
+	int phase;
 
 	up();
 	pod("high", "2", 10);
@@ -348,9 +349,12 @@ T_CASE(a_victim_that_has_gone_meanwhile_is_a_conflict)
 	        "\"node\":\"n-1\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
 	rig_settle(&rig);
 	later(3);
+	/* And the alloc says so then. */
 	alloc = rig_alloc(&rig, 0, "n-1");
 	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 2);
 	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 6000);
+	T_TRUE(!state_of("low-0", &phase).next_pending);
 	T_STR(phase_of("low-1"), "Terminating");
 	T_STR(phase_of("low-2"), "Bound");
 	rig_close(&rig);
@@ -425,6 +429,24 @@ T_CASE(what_nobody_knows_is_found_out)
 	unknown(true, true);
 }
 
+/* Whatever was written: when all that leave have left, there is room for all. */
+static void no_alloc_was_over(const char *node, int64_t milli, int64_t each)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/alloc/0000/east/%s", node);
+	for (uint32_t i = 0; i < rig.store.logged; i++) {
+		const struct kv_record *record = &rig.store.log[i].record;
+		struct alloc alloc = {0};
+
+		if (!pl_span_eq(record->key, pl_span_str(key)))
+			continue;
+		T_OK(alloc_parse(record->value, &rig.store.arena, &alloc, &rig.err),
+		     &rig.err);
+		T_TRUE(alloc.used.cpu_milli - each * leaving(&alloc) <= milli);
+	}
+}
+
 /* Thirty at once, and a transaction takes few operations. */
 T_CASE(many_leave_in_several_transactions)
 {
@@ -455,5 +477,158 @@ T_CASE(many_leave_in_several_transactions)
 	}
 	rig_settle(&rig);
 	T_STR(phase_of("high"), "Bound");
+	no_alloc_was_over("n-1", 30000, 1000);
+	down();
+}
+
+/* -- of others, and on their nodes --------------------------------------------- */
+
+static void bound_to(uint32_t p, const char *name, const char *node)
+{
+	char key[128], json[256];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/state", p, name);
+	(void)snprintf(
+		json, sizeof json,
+		"{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"%s\","
+		"\"shard\":\"west-0\",\"epoch\":\"9\","
+		"\"since\":\"2026-11-21T09:00:00.000Z\"}",
+		node);
+	rig_put(&rig, key, json);
+}
+
+/* It left a node of ours, and we have heard of the node where it is now, but not that it
+ * does not terminate any more. There is too little room for somebody who is nominated
+ * there, when a more important one comes. */
+T_CASE(what_left_one_node_takes_room_on_the_next)
+{
+	struct alloc alloc;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "3");
+	pod_in(2, "theirs", "3", 0);
+	pod_in(2, "mid", "1", 5);
+	bound_to(2, "theirs", "n-1");
+	rig_put(&rig, "/alloc/0000/east/n-1",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	own_two();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(leaving(&alloc), 1);
+	rig_node(&rig, 0, "n-2", "4");
+	bound_to(2, "theirs", "n-2");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"4000m\",\"pods\":\"2\"},"
+	        "\"nonzero\":{\"memory\":\"419430400\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}},"
+	        "\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":\"mid\","
+	        "\"at\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"until\":\"2027-11-21T09:00:00.000Z\"}]}");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	pod("top", "1", 20);
+	rig_settle(&rig);
+	T_STR(phase_of("top"), "Bound");
+	alloc = rig_alloc(&rig, 0, "n-2");
+	T_EQ(alloc.pods, 2);
+	T_EQ(alloc.used.cpu_milli, 4000);
+	T_EQ(alloc.holds, 0);
+	down();
+}
+
+/* A node of ours with a pod of ours of that priority; one of others with one of theirs,
+ * of which their digest says so. */
+static void up_with_neighbours(int ours, int theirs)
+{
+	char json[512];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 1, "n-1", "4");
+	pod_in(1, "ours", "3", ours);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "4");
+	pod_in(2, "theirs", "3", theirs);
+	bound_to(2, "theirs", "n-2");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	(void)snprintf(
+		json, sizeof json,
+		"{\"v\":1,\"partitions\":{\"0000\":[{\"nodes\":1,\"free\":{\"cpu\":"
+		"\"1000m\",\"memory\":\"1\",\"pods\":\"9\"},\"most\":{\"cpu\":"
+		"\"1000m\",\"memory\":\"1\",\"pods\":\"9\"},\"labels\":{},"
+		"\"least\":%d}]}}",
+		theirs);
+	rig_put(&rig, "/digests/west-0", json);
+	rig_settle(&rig);
+}
+
+static bool all_are_viewed(void)
+{
+	return rig.viewed[SCHED_WHOLE];
+}
+
+T_CASE(who_is_less_important_leaves_wherever_he_is)
+{
+	struct alloc alloc;
+	int phase;
+
+	up_with_neighbours(5, 0);
+	pod("high", "3", 10);
+	rig_settle(&rig);
+	later(2);
+	T_TRUE(all_are_viewed());
+	alloc = rig_alloc(&rig, 0, "n-2");
+	T_EQ(leaving(&alloc), 1);
+	T_EQ(alloc.holds, 1);
+	T_STR(phase_of("ours"), "Bound");
+	ends_in(2, "theirs");
+	rig_put(&rig, "/alloc/0000/east/n-2", /* as his own shard does */
+	        "{\"v\":1,\"generation\":7,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":"
+	        "\"high\",\"at\":1,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"until\":\"2027-11-21T09:00:00.000Z\"}]}");
+	rig_settle(&rig);
+	later(2);
+	(void)state_of("high", &phase);
+	T_EQ(phase, STATE_BOUND);
+	alloc = rig_alloc(&rig, 0, "n-2");
+	T_EQ(alloc.pods, 1);
+	T_EQ(alloc.holds, 0);
+	down();
+}
+
+/* And nobody has to look at all nodes for that. */
+T_CASE(at_home_if_nobody_elsewhere_is_less_important)
+{
+	struct alloc alloc;
+
+	up_with_neighbours(5, 5);
+	pod("high", "3", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 1, "n-1");
+	T_EQ(leaving(&alloc), 1);
+	T_EQ(alloc.holds, 1);
+	T_TRUE(!all_are_viewed());
+	down();
+}
+
+/* Nor for finding out that it can not be helped. */
+T_CASE(the_least_important_look_nowhere)
+{
+	up_with_neighbours(5, 5);
+	pod("low", "3", 5);
+	rig_settle(&rig);
+	later(5);
+	T_STR(phase_of("low"), "Pending");
+	T_TRUE(!all_are_viewed());
 	down();
 }

@@ -31,8 +31,27 @@ static void sum(const struct sched *sched, struct sched_node *node,
 	uint64_t sign = add ? 1 : UINT64_MAX;
 
 	add_up(sched, &node->used, spec, sign);
+	if (!add && spec->priority == node->least)
+		node->least_old = true;
+	else if (add && spec->priority < node->least)
+		node->least = spec->priority;
 	node->with_scalars += (uint32_t)sign * (spec->requests->count > 0);
 	node->with_ports += (uint32_t)sign * (spec->ports.count > 0);
+}
+
+int32_t listed_least(struct sched_node *node)
+{
+	if (!node->least_old)
+		return node->least;
+	node->least = INT32_MAX;
+	node->least_old = false;
+	for (uint32_t i = 0; i < node->count; i++) {
+		const struct spec *spec = node->listed[i].pod->spec;
+
+		if (spec != NULL && spec->priority < node->least)
+			node->least = spec->priority;
+	}
+	return node->least;
 }
 
 bool listed_agrees(const struct sched_node *node)
@@ -109,38 +128,41 @@ static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *
 	return low;
 }
 
-static bool terminates(const struct listed *listed)
+/* By what this node's alloc says, or is to say. What is known of the pod's state may be
+ * of another time, and of another node. */
+static bool terminates(const struct sched_node *node, const struct listed *listed)
 {
-	return listed->leaving || listed->pod->phase == STATE_TERMINATING ||
-	       pod_is_doomed(listed->pod);
+	return listed->leaving || pod_is_doomed_at(listed->pod, node);
 }
 
 /* To make room. Of pods of others nobody knows. */
-static uint32_t flags_of(const struct sched *sched, const struct listed *listed)
+static uint32_t flags_of(const struct sched *sched, const struct sched_node *node,
+                         const struct listed *listed)
 {
 	const struct sched_pod *pod = listed->pod;
 
-	if (!terminates(listed))
+	if (!terminates(node, listed))
 		return 0;
-	if (pod_is_doomed(pod) || pod->why == sched->preempted ||
+	if (pod_is_doomed_at(pod, node) || pod->why == sched->preempted ||
 	    !pod_is_owned(sched, pod))
 		return PLACED_TERMINATING | PLACED_PREEMPTED;
 	return PLACED_TERMINATING;
 }
 
-struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed)
+struct pod_on_node listed_as(const struct sched *sched, const struct sched_node *node,
+                             const struct listed *listed)
 {
 	const struct sched_pod *pod = listed->pod;
 
 	return (struct pod_on_node){.spec = pod->spec,
 	                            .name = pod->key[2],
 	                            .uid = pod->uid,
-	                            .flags = flags_of(sched, listed)};
+	                            .flags = flags_of(sched, node, listed)};
 }
 
 static void place(struct sched *sched, struct sched_node *node, struct listed *listed)
 {
-	const struct pod_on_node on = listed_as(sched, listed);
+	const struct pod_on_node on = listed_as(sched, node, listed);
 	struct pl_err err = {0};
 
 	PL_ASSERT(listed->placed == SNAPSHOT_NONE && on.spec != NULL);
@@ -161,7 +183,7 @@ void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 	if (listed->placed == SNAPSHOT_NONE)
 		return;
 	is = (sched->snapshot.placed[listed->placed].flags & PLACED_TERMINATING) != 0;
-	if (is == terminates(listed))
+	if (is == terminates(node, listed))
 		return;
 	if (is) {
 		snapshot_pod_remove(&sched->snapshot, listed->placed);
@@ -169,7 +191,8 @@ void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 		place(sched, node, listed);
 	} else {
 		snapshot_pod_terminate(&sched->snapshot, listed->placed);
-		sched->snapshot.placed[listed->placed].flags |= flags_of(sched, listed);
+		sched->snapshot.placed[listed->placed].flags |=
+			flags_of(sched, node, listed);
 	}
 	if (node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
@@ -326,7 +349,8 @@ void listed_settle(struct sched *sched, struct sched_pod *pod)
 
 /* -- from the alloc and into it --------------------------------------- */
 
-/* Pods of an alloc, found or made, so that nothing fails later. */
+/* Pods of an alloc, found or made, so that nothing fails later. They stay until they are
+ * let go, whatever is called off meanwhile. */
 struct found {
 	struct sched_pod **pod;
 	bool *fresh;     /* of these: it is not listed yet */
@@ -378,6 +402,7 @@ static enum pl_code find_all(struct sched *sched, const struct sched_node *node,
 			return PL_INVALID;
 		out->pod[i] = find_listed(sched, node, &at, pod);
 		if (out->pod[i] != NULL) {
+			out->pod[i]->pinned = true;
 			out->stays[at++] = true;
 			continue;
 		}
@@ -385,15 +410,17 @@ static enum pl_code find_all(struct sched *sched, const struct sched_node *node,
 		out->pod[i] = pod_get(sched, pod->partition, pod->space, pod->name);
 		if (out->pod[i] == NULL)
 			return PL_NOMEM;
+		out->pod[i]->pinned = true;
 	}
 	return code;
 }
 
-/* Those that were made for it. */
-static void unfind(struct sched *sched, struct sched_pod *const *pods, uint32_t count)
+static void let_go(struct sched *sched, struct sched_pod *const *pods, uint32_t count)
 {
-	for (uint32_t i = 0; pods != NULL && i < count && pods[i] != NULL; i++)
+	for (uint32_t i = 0; pods != NULL && i < count && pods[i] != NULL; i++) {
+		pods[i]->pinned = false;
 		pod_tidy(sched, pods[i]);
+	}
 }
 
 static bool is_same(const struct sched_node *node, const struct found *found,
@@ -460,7 +487,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	if (code == PL_OK)
 		code = holds_read(sched, alloc, &holds);
 	if (code != PL_OK) {
-		unfind(sched, found.pod, alloc->pods);
+		let_go(sched, found.pod, alloc->pods);
 		return pl_err_set(err, code, "%s",
 		                  code == PL_INVALID ? "pods, holds: no such partition"
 		                                     : "take an alloc's pods");
@@ -478,6 +505,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 		listed_mark(sched, node, i);
 	}
 	holds_take(sched, node, &holds);
+	let_go(sched, found.pod, alloc->pods);
 	return PL_OK;
 }
 

@@ -49,6 +49,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	node->key[1] = strings_ref(&sched->model.strings, key[1]);
 	node->partition = partition;
 	node->slot = SNAPSHOT_NONE;
+	node->least = INT32_MAX;
 	pl_list_init(&node->ready);
 	pl_list_init(&node->waiting);
 	pl_list_init(&node->odd);
@@ -141,7 +142,7 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 
 		if (listed->pod->spec == NULL)
 			continue;
-		on = listed_as(sched, listed);
+		on = listed_as(sched, node, listed);
 		code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
 		                        &listed->placed, err);
 		if (code != PL_OK) {

@@ -118,8 +118,8 @@ void pod_tidy(struct sched *sched, struct sched_pod *pod)
 	bool known = pod_is_owned(sched, pod) &&
 	             (pod->rev[FACT_SPEC] != 0 || pod->rev[FACT_STATE] != 0);
 
-	if (!known && pod->listed == 0 && pod->held == 0 && pod->plan == NULL &&
-	    pod->call == 0 && pod->place == POD_IDLE)
+	if (!known && !pod->pinned && pod->listed == 0 && pod->held == 0 &&
+	    pod->plan == NULL && pod->call == 0 && pod->place == POD_IDLE)
 		pod_free(sched, pod);
 }
 
@@ -298,7 +298,7 @@ void pod_settle(struct sched *sched, struct sched_pod *pod)
 		enqueue(sched, pod);
 	holds_settle_pod(sched, pod);
 	if (pod_is_doomed(pod))
-		node_ready(sched, pod->plan->node);
+		preempts_settle(sched, pod);
 	doubt_pod(sched, pod);
 	ends_settle(sched, pod);
 	pod_tidy(sched, pod);

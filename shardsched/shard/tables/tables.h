@@ -111,9 +111,12 @@ void listed_settle(struct sched *sched, struct sched_pod *pod);
 PL_NODISCARD enum pl_code listed_set(struct sched *sched, struct sched_node *node,
                                      const struct alloc *alloc, struct pl_err *err);
 void listed_clear(struct sched *sched, struct sched_node *node);
+/* The lowest priority of those whose spec is known; INT32_MAX: there are none. */
+int32_t listed_least(struct sched_node *node);
 bool listed_agrees(const struct sched_node *node);
 /* As what it is, or is to be, in the snapshot. */
-struct pod_on_node listed_as(const struct sched *sched, const struct listed *listed);
+struct pod_on_node listed_as(const struct sched *sched, const struct sched_node *node,
+                             const struct listed *listed);
 /* The alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                                        struct pl_buf *out, struct pl_err *err);
