@@ -24,6 +24,7 @@ static uint32_t excused[GANGS]; /* that went while they were bound, or about to 
 static uint64_t gone_ever, late_ever, dead_ever, late_txns, touched_ever, rounds[3];
 static uint32_t had[GANGS];
 static unsigned calm; /* the more, the less happens besides */
+static uint32_t ops;  /* in a transaction */
 
 static uint32_t home_of_gang(uint32_t gang)
 {
@@ -257,7 +258,7 @@ static void die(void)
 	memset((uint8_t *)&rig + PART_AT, 0, PART_SIZE);
 	rig.now_ms = 0;
 	T_OK(sched_new(&opts, &rig.sched, &rig.err), &rig.err);
-	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = ops});
 	wants[was] = 0;
 	dead_ever++;
 }
@@ -379,7 +380,7 @@ static void begin(uint64_t seed)
 	open_all(seed);
 	for (unsigned i = 0; i < SHARDS; i++) {
 		be(i);
-		sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
+		sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = ops});
 	}
 }
 
@@ -395,6 +396,7 @@ T_CASE_SECONDS(whole_or_not_at_all, 200)
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < 12; i++) {
 		calm = 1 + i % 3 * 8;
+		ops = i % 4 == 0 ? 16 : 8;
 		begin(t_seed() + i);
 		for (unsigned n = 0; n < STEPS; n++)
 			step();
