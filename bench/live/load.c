@@ -12,7 +12,8 @@ enum {
 	MEMORY_MI = 500,
 	NODE_CPU_MILLI = 4000,
 	GANG_SIZE = 16,
-	LOW_CPU_MILLI = 900, /* preemption */
+	LARGE_GANG_SIZE = 1000, /* more than a transaction takes */
+	LOW_CPU_MILLI = 900,    /* preemption */
 	LOW_EACH = 4,
 	HIGH_CPU_MILLI = 3000,
 	HIGH_PRIORITY = 10,
@@ -63,6 +64,7 @@ uint32_t load_pods_most(const struct load *load)
 	case LOAD_SPREAD:
 	case LOAD_ANTIAFFINITY:
 	case LOAD_GANG:
+	case LOAD_LARGEGANG:
 	case LOAD_ONEDEPLOYMENT:
 	case LOAD_MIXED:
 	case LOAD_AWAY:
@@ -74,7 +76,8 @@ uint32_t load_pods_most(const struct load *load)
 
 bool load_has_groups(const struct load *load)
 {
-	return load->profile == LOAD_GANG || load->profile == LOAD_ONEDEPLOYMENT;
+	return load->profile == LOAD_GANG || load->profile == LOAD_LARGEGANG ||
+	       load->profile == LOAD_ONEDEPLOYMENT;
 }
 
 /* -- nodes ------------------------------------------------------------------------- */
@@ -112,6 +115,7 @@ static uint32_t zones_of(const struct load *load)
 	case LOAD_BASIC:
 	case LOAD_ANTIAFFINITY:
 	case LOAD_GANG:
+	case LOAD_LARGEGANG:
 	case LOAD_PREEMPTION:
 	case LOAD_FULL95:
 	case LOAD_AWAY:
@@ -264,6 +268,17 @@ static uint32_t full_cpu(const struct load *load)
 	return each > CPU_MILLI ? CPU_MILLI : each < 1 ? 1 : (uint32_t)each;
 }
 
+/* So many each; the last one is what is left. */
+static void gang(const struct load *load, uint32_t number, uint32_t size,
+                 struct pod_parts *parts)
+{
+	(void)text(parts->meta, sizeof parts->meta,
+	           ",\"annotations\":{\"placet.io/gang\":\"gang-%u\","
+	           "\"placet.io/gang-min\":\"%u\"}",
+	           number / size,
+	           number / size == load->pods / size ? load->pods % size : size);
+}
+
 static void set_parts(const struct load *load, uint32_t number,
                       const struct load_object *pod, struct pod_parts *parts)
 {
@@ -291,13 +306,10 @@ static void set_parts(const struct load *load, uint32_t number,
 		apart(load, number, load->pods, parts);
 		return;
 	case LOAD_GANG:
-		(void)text(parts->meta, sizeof parts->meta,
-		           ",\"annotations\":{\"placet.io/gang\":\"gang-%u\","
-		           "\"placet.io/gang-min\":\"%u\"}",
-		           number / GANG_SIZE,
-		           number / GANG_SIZE == load->pods / GANG_SIZE
-		                   ? load->pods % GANG_SIZE
-		                   : (uint32_t)GANG_SIZE);
+		gang(load, number, GANG_SIZE, parts);
+		return;
+	case LOAD_LARGEGANG:
+		gang(load, number, LARGE_GANG_SIZE, parts);
 		return;
 	case LOAD_PREEMPTION:
 		parts->cpu_milli = HIGH_CPU_MILLI;

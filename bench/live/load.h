@@ -27,6 +27,7 @@ enum { LOAD_NAME_SIZE = 40, LOAD_JSON_SIZE = 2048 };
 	X(ANTIAFFINITY, "antiaffinity",                                                \
 	  "SchedulingPodAntiAffinity: by host, each colour on 2/5 of the nodes")       \
 	X(GANG, "gang", "gangs of 16")                                                 \
+	X(LARGEGANG, "largegang", "gangs of 1,000, more than goes into a transaction") \
 	X(PREEMPTION, "preemption",                                                    \
 	  "PreemptionBasic: nodes full of 4 low pods each, a high one for each node")  \
 	X(FULL95, "full95", "nodes are 90 to 100 % full before, 95 % on the average")  \

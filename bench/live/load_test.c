@@ -161,4 +161,10 @@ T_CASE(replicas_and_gangs_stand_together)
 	load_pod(&gang, 16, &object);
 	T_TRUE(strstr(object.json, "\"placet.io/gang\":\"gang-1\"") != NULL);
 	T_TRUE(strstr(object.json, "\"placet.io/gang-min\":\"4\"") != NULL);
+	gang.profile = LOAD_LARGEGANG;
+	gang.pods = 1500;
+	load_pod(&gang, 999, &object);
+	T_TRUE(strstr(object.json, "\"placet.io/gang-min\":\"1000\"") != NULL);
+	load_pod(&gang, 1000, &object);
+	T_TRUE(strstr(object.json, "\"placet.io/gang-min\":\"500\"") != NULL);
 }
