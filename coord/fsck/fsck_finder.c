@@ -170,8 +170,10 @@ static void find_in(const struct seek *seek, const struct fsck_space *space)
 	struct fsck_finder *finder = &rules->finder;
 	const struct selector *selector =
 		seek->count > 0 ? seek->row[0].term->selector : seek->selector;
-	const struct fsck_tag tag = wanted(selector, space->namespace);
+	struct fsck_tag tag;
 
+	PL_ASSERT(selector != NULL);
+	tag = wanted(selector, space->namespace);
 	for (uint32_t i = tag_from(finder, &tag); i < finder->tags; i++) {
 		const struct fsck_tag *at = &finder->tag[i];
 

@@ -90,16 +90,16 @@ uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key)
 	return i < rules->keys ? i : RULES_KEYS_MAX;
 }
 
-static bool key_add(struct fsck_core *core, uint32_t key)
+/* RULES_KEYS_MAX: there is no room for it. */
+static uint32_t key_add(struct fsck_core *core, uint32_t key)
 {
 	struct fsck_rules *rules = &core->rules;
+	uint32_t number = fsck_key_number(rules, key);
 
-	if (fsck_key_number(rules, key) < RULES_KEYS_MAX)
-		return true;
-	if (rules->keys == RULES_KEYS_MAX)
-		return false;
-	rules->key[rules->keys++] = strings_ref(&core->model.strings, key);
-	return true;
+	if (number < RULES_KEYS_MAX || rules->keys == RULES_KEYS_MAX)
+		return number;
+	rules->key[rules->keys] = strings_ref(&core->model.strings, key);
+	return rules->keys++;
 }
 
 static uint32_t scope_add(struct fsck_rules *rules, struct fsck_scope scope)
@@ -124,7 +124,7 @@ static bool keys_of_terms(struct fsck_core *core, const struct spec_term *row,
                           uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (!key_add(core, row[i].term->topology_key))
+		if (key_add(core, row[i].term->topology_key) == RULES_KEYS_MAX)
 			return false;
 	return true;
 }
@@ -139,12 +139,14 @@ static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t a
 	                           .taints = row[at].taints != 0};
 
 	for (uint32_t i = 0; i < spec->spreads.count; i++) {
+		uint32_t key;
+
 		if (row[i].hard == 0)
 			continue;
-		if (!key_add(core, row[i].topology_key))
+		key = key_add(core, row[i].topology_key);
+		if (key >= RULES_KEYS_MAX)
 			return false;
-		scope.keys |= UINT64_C(1)
-		              << fsck_key_number(&core->rules, row[i].topology_key);
+		scope.keys |= UINT64_C(1) << key;
 	}
 	*out = scope_add(&core->rules, scope);
 	return *out < RULES_SCOPES_MAX;

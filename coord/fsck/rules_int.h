@@ -183,9 +183,9 @@ bool fsck_domains_clear(struct fsck_core *core, uint32_t most);
 struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t value);
 
 /* fsck_apart.c, fsck_spread.c, fsck_budgets.c */
-void fsck_judge_rule(struct fsck_core *core, uint32_t rule);
-void fsck_judge_spread(struct fsck_core *core, uint32_t rule);
+void fsck_judge_rule(struct fsck_core *core, uint32_t number);
+void fsck_judge_spread(struct fsck_core *core, uint32_t number);
 void fsck_judge_ports(struct fsck_core *core);
-void fsck_judge_budget(struct fsck_core *core, uint32_t budget);
+void fsck_judge_budget(struct fsck_core *core, uint32_t number);
 
 #endif
