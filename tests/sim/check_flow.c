@@ -97,13 +97,32 @@ static void unspoil(struct stock *stock)
 		stock->pod[i].spoilt = false;
 }
 
+/* Each shard decides about all that it owns. */
+static bool all_are_open(struct world *world, char *why, size_t size)
+{
+	PROC_EACH (proc, world) {
+		uint32_t owned = 0;
+
+		for (uint32_t p = 0; p < world->truth.partitions; p++)
+			owned += world->truth.owner[p].exists &&
+			         world->truth.owner[p].shard == proc->id;
+		if (!proc_lives(proc) || proc->work == NULL ||
+		    work_opened(proc->work) == owned)
+			continue;
+		(void)snprintf(why, size, "%s places pods of %u partitions, of %u",
+		               proc->name, work_opened(proc->work), owned);
+		return false;
+	}
+	return true;
+}
+
 bool flow_is_done(struct world *world, char *why, size_t size)
 {
 	struct stock *stock = world->stock;
 
 	if (stock == NULL)
 		return true;
-	if (!clerk_is_content(world->clerk, why, size))
+	if (!clerk_is_content(world->clerk, why, size) || !all_are_open(world, why, size))
 		return false;
 	unspoil(stock);
 	for (uint32_t i = 0; i < stock->pods; i++) {
