@@ -14,6 +14,27 @@ enum { REST_MS = 5000 };
 
 /* -- check, and mend ----------------------------------------------------------- */
 
+static bool is_rule(enum fsck_code code)
+{
+	return code == FSCK_RULES_APART || code == FSCK_RULES_PORTS ||
+	       code == FSCK_RULES_NODE;
+}
+
+/* While an alloc was gone, say, nobody knew who is there. Who is where he may not be is
+ * asked to move: nothing else mends that. */
+static void move_away(struct clerk *clerk, struct pl_span key)
+{
+	const struct stock *stock = clerk->world->stock;
+	struct keys_id id;
+	uint32_t pod = STOCK_NONE;
+
+	if (keys_parse(key, &id, NULL) == PL_OK)
+		pod = scene_pod_of(&stock->scene, id.scope, id.name);
+	if (clerk->calm != CALM_NOT && clerk->moves.wishes == NULL && pod != STOCK_NONE &&
+	    stock->pod[pod].spoilt)
+		clerk_errand_add(&clerk->moves, pod, WISH_EVICT, STATE_ENDED_NOT);
+}
+
 static void on_finding(void *ctx, const struct fsck_finding *finding)
 {
 	struct clerk *clerk = ctx;
@@ -21,6 +42,8 @@ static void on_finding(void *ctx, const struct fsck_finding *finding)
 	if (fsck_is_condition(finding->code))
 		return;
 	clerk->findings++;
+	if (is_rule(finding->code))
+		move_away(clerk, finding->key);
 	world_hit(clerk->world, COVER_FSCK_FOUND);
 	STORY(&clerk->world->story, "fsck", "%s " PL_SPAN_FMT ": %s",
 	      fsck_code_word(finding->code), PL_SPAN_ARG(finding->key), finding->what);
@@ -70,6 +93,8 @@ static void on_checked(void *ctx, int64_t revision, const struct pl_err *err)
 {
 	struct clerk *clerk = ctx;
 
+	if (err == NULL && clerk->calm != CALM_NOT && clerk->moves.wishes == NULL)
+		clerk_errand_go(&clerk->moves);
 	if (err != NULL) {
 		clerk_note(clerk, "%s", err->msg);
 	} else if (clerk->findings > 0 && !clerk->leaving) {
@@ -98,6 +123,8 @@ void clerk_check(struct clerk *clerk)
 
 	clerk->findings = 0;
 	clerk->why[0] = 0;
+	if (clerk->calm != CALM_NOT && clerk->moves.wishes == NULL)
+		clerk->moves.count = 0;
 	if (fsck_open(clerk->kv, &opts, &clerk->fsck, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 }
