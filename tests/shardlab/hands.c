@@ -153,8 +153,11 @@ static void right_pod(struct campaign *c, uint32_t i)
 	char json[SCENE_JSON_SIZE];
 	struct keys_text key;
 
-	if (pod->phase == STOCK_BAD_STATE)
+	if (pod->phase == STOCK_BAD_STATE ||
+	    (c->witness.removed[i] && !pod->has_spec && pod->phase != STOCK_NO_STATE))
 		write_key(c, pod_key(c, i, KEYS_STATE, &key), NULL);
+	if (c->witness.removed[i] && !pod->has_spec)
+		return; /* nobody wants it back */
 	if ((pod->has_spec && !pod->bad_spec) ||
 	    (!pod->has_spec && !pod->has_pointer && pod->phase == STOCK_NO_STATE))
 		return;

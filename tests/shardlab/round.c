@@ -11,7 +11,14 @@
 #include "tests/shardlab/calm.h"
 #include "tests/shardlab/campaign.h"
 
-enum { STEP_MS = 20, SAY_MS = 5000, EXTRA_NODES = 24, UP_MAX_MS = 60000 };
+enum {
+	STEP_MS = 20,
+	SAY_MS = 5000,
+	EXTRA_NODES = 24,
+	UP_MAX_MS = 60000,
+	USUAL_OPS = 1024,
+	FEW_OPS = 24, /* so that gangs are too large for one transaction */
+};
 
 struct round {
 	struct round_opts opts;
@@ -139,6 +146,7 @@ static void open_all(struct round *r)
 	struct campaign *c = &r->c;
 	struct site_opts site = {.seed = r->opts.seed,
 	                         .daemons = 2 + (unsigned)(r->opts.seed % 2),
+	                         .txn_ops = r->opts.seed % 3 == 0 ? FEW_OPS : USUAL_OPS,
 	                         .placet = r->opts.placet,
 	                         .placetd = r->opts.placetd,
 	                         .skew = r->opts.skew,

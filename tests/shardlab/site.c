@@ -302,8 +302,8 @@ static void on_etcd_exit(void *ctx, unsigned member, int exit_status, int signal
 
 void site_open(struct site *site, const struct site_opts *opts)
 {
-	char quota[48];
-	const char *const args[] = {quota, NULL};
+	char quota[48], ops[48];
+	const char *const args[] = {quota, ops, NULL};
 	struct etcd_launch_opts launch = {.members = 1,
 	                                  .no_fsync = true,
 	                                  .extra_args = args,
@@ -313,6 +313,7 @@ void site_open(struct site *site, const struct site_opts *opts)
 	struct pl_err err = {0};
 
 	site->opts = *opts;
+	(void)snprintf(ops, sizeof ops, "--max-txn-ops=%u", opts->txn_ops);
 	(void)snprintf(quota, sizeof quota, "--quota-backend-bytes=%d", QUOTA_MIB << 20);
 	(void)uv_loop_init(&site->loop);
 	if (etcd_launch_start_wait(&site->loop, &launch, &site->launch, &err) != PL_OK)

@@ -106,6 +106,8 @@ static void see_event(struct witness *witness, const struct kv_event *event)
 	else if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC || id.kind == KEYS_SPEC ||
 	         id.kind == KEYS_STATE)
 		stock_event(witness->world.stock, &id, event);
+	else if (id.kind == KEYS_GANG)
+		stock_gang(witness->world.stock, &id, event);
 }
 
 /* No pod that was accepted is lost. */

@@ -130,6 +130,8 @@ static void check_gang(struct world *world, const struct obs *obs, uint32_t i)
 	const struct stock *stock = world->stock;
 	uint32_t from, to, count = 0;
 
+	if (stock->gang_is_bound[i / SCENE_GROUP])
+		return;
 	around(stock, i, &from, &to);
 	for (uint32_t k = from; k < to; k++)
 		count += stock->pod[k].spoilt || is_peer(stock, scene_group(i), k, true);

@@ -1,6 +1,7 @@
 #include "tests/sim/stock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "shardsched/ledger/home.h"
 #include "store/base/alloc.h"
@@ -32,6 +33,7 @@ struct stock *stock_new(struct world *world, const struct scene *scene)
 	stock->was_pod = room(stock->pods, sizeof *stock->pod);
 	stock->touched_pod = room(stock->pods, sizeof *stock->touched_pod);
 	stock->is_touched_pod = room(stock->pods, sizeof *stock->is_touched_pod);
+	stock->gang_is_bound = room(scene->pods / SCENE_GROUP + 1, sizeof(bool));
 	pl_arena_init(&stock->arena, ARENA_CHUNK, ARENA_MAX);
 	stock_reset(stock);
 	return stock;
@@ -50,6 +52,7 @@ void stock_free(struct stock *stock)
 	free(stock->was_pod);
 	free(stock->touched_pod);
 	free(stock->is_touched_pod);
+	free(stock->gang_is_bound);
 	free(stock);
 }
 
@@ -61,6 +64,8 @@ void stock_reset(struct stock *stock)
 	for (uint32_t i = 0; i < stock->pods; i++)
 		stock->pod[i] = (struct stock_pod){.node = STOCK_NONE,
 		                                   .spoilt = stock->pod[i].spoilt};
+	for (uint32_t i = 0; i <= stock->pods / SCENE_GROUP; i++)
+		stock->gang_is_bound[i] = false;
 	stock_end(stock);
 }
 
@@ -149,8 +154,10 @@ static void see_spec(struct stock *stock, const struct keys_id *id,
 		pod->has_pointer = false;
 		return;
 	}
-	if (!pod->has_spec && event->is_delete)
+	if (!pod->has_spec && event->is_delete) {
+		pod->has_pointer = pod->has_pointer && pod->partition == id->partition;
 		return;
+	}
 	pod = touch_pod(stock, i);
 	pod->partition = id->partition;
 	pod->has_spec = !event->is_delete;
@@ -199,6 +206,25 @@ void stock_event(struct stock *stock, const struct keys_id *id,
 		see_spec(stock, id, event, i);
 	else
 		see_state(stock, id, event, i);
+}
+
+/* "g12" is the group of pod 72; the record names it in words. */
+void stock_gang(struct stock *stock, const struct keys_id *id,
+                const struct kv_event *event)
+{
+	static const char bound[] = "\"phase\":\"bound\"";
+	const struct kv_record *record = &event->record;
+	uint32_t group = 0;
+
+	if (id->name.len < 2 || id->name.len > 8 || id->name.at[0] != 'g')
+		return;
+	for (size_t i = 1; i < id->name.len; i++)
+		group = group * 10 + (uint32_t)(id->name.at[i] - '0');
+	if (group > stock->pods / SCENE_GROUP)
+		return;
+	stock->gang_is_bound[group] =
+		!event->is_delete && memmem(record->value.at, record->value.len, bound,
+	                                    sizeof bound - 1) != NULL;
 }
 
 void stock_end(struct stock *stock)

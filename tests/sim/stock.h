@@ -90,6 +90,9 @@ struct stock {
 	struct stock_node *was_node;
 	struct stock_pod *was_pod;
 	bool *is_touched_node, *is_touched_pod;
+	/* By group: a large gang's record says that it is bound, and its members become
+	 * so one after the other. */
+	bool *gang_is_bound;
 	bool rules_spoilt; /* a registry is not what shards made it, by hand */
 	uint64_t strays;   /* keys that are none of ours */
 };
@@ -100,6 +103,9 @@ void stock_free(struct stock *stock);
 /* An event of a key of nodes and pods. */
 void stock_event(struct stock *stock, const struct keys_id *id,
                  const struct kv_event *event);
+/* An event of a large gang's record. */
+void stock_gang(struct stock *stock, const struct keys_id *id,
+                const struct kv_event *event);
 /* That was the whole revision: judges are told. */
 void stock_end(struct stock *stock);
 void stock_reset(struct stock *stock);
