@@ -27,24 +27,33 @@ static void release_of(struct sched *sched, const struct gang_known *known)
 	step_end(sched, &step);
 }
 
+/* Nobody has had it for a while. */
+static bool is_lone(const struct sched *sched, struct sched_hold *hold)
+{
+	if (hold->kind != ALLOC_HOLD_GANG || hold->planned ||
+	    records_has(sched, hold->key)) {
+		hold->lone_ms = 0;
+		return false;
+	}
+	if (hold->lone_ms == 0)
+		hold->lone_ms = sched->now_ms + LONE_MS;
+	return sched->now_ms >= hold->lone_ms;
+}
+
 static struct gang_known *lone_one(struct sched *sched)
 {
+	struct gang_known *known;
+
 	PL_LIST_EACH (link, &sched->holding) {
 		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
 
 		for (uint32_t i = 0; i < node->holds; i++) {
-			struct sched_hold *hold = &node->hold[i];
-
-			if (hold->kind != ALLOC_HOLD_GANG || hold->planned ||
-			    records_has(sched, hold->key)) {
-				hold->lone_ms = 0;
+			if (!is_lone(sched, &node->hold[i]) || node->call != 0 ||
+			    !node_is_home(sched, node))
 				continue;
-			}
-			if (hold->lone_ms == 0)
-				hold->lone_ms = sched->now_ms + LONE_MS;
-			else if (sched->now_ms >= hold->lone_ms && node->call == 0 &&
-			         node_is_home(sched, node))
-				return records_get(sched, hold->key);
+			known = records_get(sched, node->hold[i].key);
+			if (known != NULL) /* else no gang has such a name */
+				return known;
 		}
 	}
 	return NULL;
