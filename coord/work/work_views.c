@@ -14,8 +14,10 @@ struct view {
 	struct work *home; /* whose list it is in, until it has stopped */
 };
 
-static const char *const names[SCHED_VIEWS] = {
-	[SCHED_WHOLE] = "view", [SCHED_DIGESTS] = "digests", [SCHED_GANGS] = "gangs"};
+static const char *const names[SCHED_VIEWS] = {[SCHED_WHOLE] = "view",
+                                               [SCHED_DIGESTS] = "digests",
+                                               [SCHED_GANGS] = "gangs",
+                                               [SCHED_BUDGETS] = "budgets"};
 
 static struct kv_keys keys_of(enum sched_view which)
 {
@@ -26,6 +28,8 @@ static struct kv_keys keys_of(enum sched_view which)
 		return kv_prefix(PL_SPAN_LIT("/digests/"));
 	case SCHED_GANGS:
 		return kv_prefix(PL_SPAN_LIT("/gangs/"));
+	case SCHED_BUDGETS:
+		return kv_prefix(PL_SPAN_LIT("/budgets/"));
 	case SCHED_VIEWS:
 		break;
 	}

@@ -134,7 +134,9 @@ struct book_found {
 	const struct kv_record *node; /* of book_put_alloc without its value, which is
 	                               * large; its mod_revision says if it is newer */
 	const struct kv_record *alloc;
-	const struct kv_record *record; /* book_expect, book_put, book_delete */
+	/* book_expect, book_put, book_delete; book_expect_none_since: the one that was
+	 * made last, without its value. */
+	const struct kv_record *record;
 };
 
 /* False: this can not be the answer to that book. Borrows from result. */

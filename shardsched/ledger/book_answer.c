@@ -132,6 +132,17 @@ static void place_pod(const struct kv_get_result *get, struct book_found *out)
 	}
 }
 
+static const struct kv_record *newest(const struct kv_get_result *get)
+{
+	const struct kv_record *record = NULL;
+
+	for (size_t i = 0; i < get->count; i++)
+		if (record == NULL ||
+		    get->records[i].create_revision > record->create_revision)
+			record = &get->records[i];
+	return record;
+}
+
 static void place(const struct book_entry *entry, const struct kv_txn_result *txn,
                   struct book_found *out)
 {
@@ -151,6 +162,8 @@ static void place(const struct book_entry *entry, const struct kv_txn_result *tx
 		out->record = only(&got[0]);
 		return;
 	case BOOK_SINCE:
+		out->record = newest(&got[0].get);
+		return;
 	case BOOK_BUMP:
 		return;
 	}

@@ -581,7 +581,7 @@ T_CASE(what_was_made_since_is_seen_and_what_changed_is_not)
 	T_TRUE(book_put(&book, L("/groups/web/w"), 0, L("1")));
 	T_TRUE(!commit());
 	T_EQ(found(0).verdict, BOOK_NEWER);
-	T_TRUE(found(0).record == NULL);
+	T_EQ(found(0).record->create_revision, rev);
 	T_EQ(found(1).verdict, BOOK_SAME);
 	T_TRUE(value_at("/groups/web/w") == NULL);
 	begin();

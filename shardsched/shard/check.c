@@ -228,6 +228,7 @@ void sched_check(const struct sched *sched)
 	check_bundle(sched);
 	gangs_check(sched);
 	large_check(sched);
+	shields_check(sched);
 	check_beside(sched);
 	PL_MAP_EACH (at, &sched->pods)
 		ending += PL_CONTAINER_OF(at, struct sched_pod, by_name)->linked ==

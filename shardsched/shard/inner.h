@@ -7,6 +7,7 @@
  *	           bundles, which are committed whole
  *	abroad/    others' nodes: digests, visits, the whole view, errands
  *	groups/    rules about pods on other nodes
+ *	budgets/   how many pods may be disturbed at once
  *	gangs/     pods that run together or not at all
  *	room/      room that is kept, or made by preemption
  *	ends/      pods that leave their nodes
@@ -25,6 +26,7 @@
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
 #include "shardsched/shard/abroad/abroad.h"
+#include "shardsched/shard/budgets/shields.h"
 #include "shardsched/shard/gangs/gangs.h"
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/groups/groups.h"
@@ -360,6 +362,7 @@ struct sched {
 	struct gangs gangs;
 	struct groups groups;
 	struct records records;
+	struct shields shields;
 	uint64_t calls; /* ever */
 	struct call call[SCHED_CALLS];
 	struct note note[SCHED_NOTES_MAX];

@@ -133,6 +133,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->wanted);
 	pl_list_init(&sched->digests.of);
 	abroad_init(sched);
+	shields_init(sched);
 	pl_list_init(&sched->lacking);
 	pl_list_init(&sched->ends);
 	pl_list_init(&sched->ends_later);
@@ -225,6 +226,7 @@ void sched_free(struct sched *sched)
 	unsched_free(sched);
 	preempts_free(sched);
 	large_done(sched);
+	shields_done(sched);
 	nodes_done(sched);
 	pods_done(sched);
 	gangs_done(sched);
@@ -347,6 +349,7 @@ void sched_rewound(struct sched *sched)
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		sched->call[i].rewound = true;
 	groups_rewound(sched);
+	shields_forget(sched);
 	call_drop_stale(sched);
 }
 
@@ -427,6 +430,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	joined = join_run(sched);
 	if (joined)
 		queue_run(sched->queue, now_ms);
+	shields_run(sched);
 	bundle_run(sched);
 	if (joined)
 		gangs_run(sched);
@@ -456,7 +460,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	uint64_t at_ms = sched->unjoined ? UINT64_MAX : queue_deadline_ms(sched->queue);
 
 	if (decide_may(sched) || commit_may(sched) || abroad_may(sched) ||
-	    bundle_may(sched))
+	    bundle_may(sched) || sched->shields.review)
 		return 0;
 	at_ms = earlier(at_ms, taints_deadline_ms(sched));
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));

@@ -97,8 +97,9 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
  * ["/alloc/", "/nodes0"): nodes, allocs, and the locks of rules between pods, whose
  * changes come in one order; keys in it that do not matter are skipped. DIGESTS is what
  * others say that they have, "/digests/"; GANGS the records of gangs that are too large
- * for one transaction, "/gangs/". */
-enum sched_view { SCHED_WHOLE, SCHED_DIGESTS, SCHED_GANGS, SCHED_VIEWS };
+ * for one transaction, "/gangs/"; BUDGETS how many pods may be disturbed at once,
+ * "/budgets/". */
+enum sched_view { SCHED_WHOLE, SCHED_DIGESTS, SCHED_GANGS, SCHED_BUDGETS, SCHED_VIEWS };
 
 bool sched_view_wanted(const struct sched *sched, enum sched_view view);
 /* As the notes of relist.h; revision: of the list, of the last event. */

@@ -132,6 +132,19 @@ static inline void rig_unset_all(struct rig_store *store, struct kv_keys keys)
 	}
 }
 
+/* For each key with the prefix. */
+static inline bool rig_holds_all(struct rig_store *store,
+                                 const struct kv_compare *compare)
+{
+	T_TRUE(compare->target == KV_CREATE_REV && compare->relation == KV_LT);
+	for (uint32_t i = 0; i < store->keys; i++)
+		if (store->key[i].mod_revision != 0 &&
+		    kv_key_in(compare->keys, store->key[i].key) &&
+		    store->key[i].create_revision >= compare->number)
+			return false;
+	return true;
+}
+
 static inline bool rig_holds(struct rig_store *store, const struct kv_compare *compare)
 {
 	struct kv_record *record = rig_get(store, compare->keys.from);
@@ -139,6 +152,8 @@ static inline bool rig_holds(struct rig_store *store, const struct kv_compare *c
 	                 : compare->target == KV_CREATE_REV ? record->create_revision
 	                                                    : record->mod_revision;
 
+	if (compare->keys.kind == KV_PREFIX)
+		return rig_holds_all(store, compare);
 	T_TRUE(compare->keys.kind == KV_ONE && compare->relation == KV_EQ);
 	return number == compare->number;
 }
@@ -396,6 +411,8 @@ static inline struct kv_keys rig_view_keys(enum sched_view view)
 		return kv_prefix(PL_SPAN_LIT("/digests/"));
 	if (view == SCHED_GANGS)
 		return kv_prefix(PL_SPAN_LIT("/gangs/"));
+	if (view == SCHED_BUDGETS)
+		return kv_prefix(PL_SPAN_LIT("/budgets/"));
 	return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
 }
 

@@ -130,6 +130,8 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 			alloc_stands(sched, call->item[i].node, revision);
 		else if (call->item[i].id.kind == KEYS_GANG)
 			large_stands(sched, &call->item[i], revision);
+		else if (call->item[i].id.kind == KEYS_BUDGET)
+			shields_stand(sched, &call->item[i], revision);
 		else if (!call_has_partition(call->item[i].id.kind))
 			groups_stand(sched, call, &call->item[i], revision);
 	}
@@ -179,6 +181,8 @@ static void unsend(struct sched *sched, struct call *call)
 	for (uint32_t i = 0; i < call->items; i++) {
 		struct sched_node *node = call->item[i].node;
 
+		if (call->item[i].id.kind == KEYS_BUDGET)
+			shields_unsend(sched, &call->item[i]);
 		if (call->item[i].pod != NULL || node == NULL)
 			continue;
 		node->call = 0;
@@ -253,7 +257,7 @@ static bool take_read(struct sched *sched, const struct call *call,
 	return conflict;
 }
 
-/* Registries, locks, records of gangs. */
+/* Registries, locks, records of gangs, budgets. */
 static void take_locks(struct sched *sched, const struct call *call,
                        const struct kv_result *result)
 {
@@ -266,6 +270,8 @@ static void take_locks(struct sched *sched, const struct call *call,
 			continue;
 		if (item->id.kind == KEYS_GANG)
 			large_failed(sched, item, &found, result->header.revision);
+		else if (item->id.kind == KEYS_BUDGET)
+			shields_failed(sched, item, &found, result->header.revision);
 		else
 			groups_failed(sched, item, &found, result->header.revision);
 	}

@@ -117,6 +117,16 @@ enum pl_code call_item_of(struct call *call, const struct call_item *item,
 	return PL_OK;
 }
 
+enum pl_code call_item_for(struct call *call, const struct call_item *item)
+{
+	if (!extra_room(call))
+		return PL_NOMEM;
+	call->item[call->items++] = *item;
+	call->extras++;
+	PL_ASSERT(call->items == call->book.entries);
+	return PL_OK;
+}
+
 enum pl_code call_room(struct call *call, uint32_t items)
 {
 	call->item = pl_arena_zalloc(&call->arena, items, sizeof *call->item);

@@ -25,6 +25,8 @@ static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
 /* Likewise, where the key is not what is compared last. PL_NOMEM. */
 PL_NODISCARD enum pl_code call_item_of(struct call *call, const struct call_item *item,
                                        struct pl_span key);
+/* Likewise, where what is compared is no key; item->id says what it is of. */
+PL_NODISCARD enum pl_code call_item_for(struct call *call, const struct call_item *item);
 PL_NODISCARD enum pl_code call_room(struct call *call, uint32_t items);
 /* The book is full as it is to be. */
 void call_post(struct sched *sched, struct call *call);

@@ -38,6 +38,7 @@ static void mark(struct sched *sched, struct sched_node *node,
 
 static void plan_free(struct sched *sched, struct sched_plan *plan)
 {
+	shields_unplan(sched, plan);
 	plan->pod->plan = NULL;
 	plan->node->plan = NULL;
 	for (uint32_t i = 0; i < plan->victims; i++) {
@@ -217,6 +218,10 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	pod->plan = node->plan = plan;
 	for (uint32_t i = 0; i < victims; i++)
 		doom(sched, plan, victim[i]);
+	if (!shields_plan(sched, plan)) {
+		preempts_cancel(sched, plan);
+		return false;
+	}
 	node_ready(sched, node);
 	return true;
 }
@@ -389,7 +394,7 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 	*refused_by |= found.refused_by;
 	if (found.code != VERDICT_SUCCESS)
 		return PREEMPTS_NONE;
-	if (pod->call == 0) /* else its state is being told */
+	if (pod->call == 0 && shields_known(sched)) /* else its state is being told */
 		plan_try(sched, pod, &found);
 	return PREEMPTS_WAIT;
 }

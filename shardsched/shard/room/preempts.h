@@ -17,6 +17,7 @@ struct sched_plan {
 	bool putting;     /* into a call that is being made */
 	bool sent;        /* in a call */
 	bool told;        /* the pod's state says that it is nominated */
+	struct plan_shields shields;
 };
 
 PL_NODISCARD enum pl_code preempts_new(struct sched *sched, struct pl_err *err);

@@ -36,7 +36,7 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node)
 			return false;
 	}
 	(void)sched;
-	return true;
+	return shields_go(plan);
 }
 
 static enum pl_code print(struct sched *sched, struct call *call,
@@ -105,6 +105,7 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 	enum pl_code code = PL_OK;
 	uint32_t taken = call->items - call->extras + 1 + COMMIT_NODE_ITEMS;
 	uint32_t left = taken < call->item_cap ? call->item_cap - taken : 0;
+	uint32_t from = call->items;
 
 	if (left == 0)
 		return PL_BUSY;
@@ -121,6 +122,8 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 			break;
 		code = ends_put_one(sched, call, plan->victim[i], node, err);
 	}
+	if (code == PL_OK)
+		code = shields_put(sched, call, plan, from, err);
 	if (code != PL_OK)
 		return code;
 	plan->putting = true;
@@ -147,6 +150,7 @@ void preempts_seal(struct sched_node *node)
 		return;
 	plan->putting = false;
 	plan->sent = plan->told = true;
+	shields_seal(plan, node->call);
 }
 
 void preempts_undo(struct sched *sched, struct sched_node *node)

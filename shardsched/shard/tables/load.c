@@ -182,6 +182,8 @@ bool sched_view_wanted(const struct sched *sched, enum sched_view view)
 		return has_others(sched);
 	case SCHED_GANGS:
 		return owns_any(sched);
+	case SCHED_BUDGETS:
+		return shields_wanted(sched);
 	case SCHED_VIEWS:
 		break;
 	}
@@ -196,6 +198,8 @@ void sched_view_begin(struct sched *sched, enum sched_view view)
 		digests_begin(sched);
 	else if (view == SCHED_GANGS)
 		records_begin(sched);
+	else
+		shields_begin(sched);
 }
 
 void sched_view_records(struct sched *sched, enum sched_view view,
@@ -207,6 +211,8 @@ void sched_view_records(struct sched *sched, enum sched_view view,
 		digests_records(sched, records, count);
 	else if (view == SCHED_GANGS)
 		records_listed(sched, records, count);
+	else
+		shields_records(sched, records, count);
 }
 
 void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
@@ -217,6 +223,8 @@ void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
 		digests_end(sched);
 	else if (view == SCHED_GANGS)
 		records_end(sched, revision);
+	else
+		shields_end(sched, revision);
 }
 
 void sched_view_events(struct sched *sched, enum sched_view view,
@@ -228,6 +236,8 @@ void sched_view_events(struct sched *sched, enum sched_view view,
 		digests_events(sched, events, count);
 	else if (view == SCHED_GANGS)
 		records_events(sched, events, count);
+	else
+		shields_events(sched, events, count, revision);
 }
 
 void sched_view_lost(struct sched *sched, enum sched_view view)
@@ -236,6 +246,8 @@ void sched_view_lost(struct sched *sched, enum sched_view view)
 		whole_lost(sched);
 	else if (view == SCHED_GANGS)
 		records_lost(sched);
+	else if (view == SCHED_BUDGETS)
+		shields_lost(sched);
 }
 
 void sched_view_closed(struct sched *sched, enum sched_view view)
@@ -246,6 +258,8 @@ void sched_view_closed(struct sched *sched, enum sched_view view)
 		digests_forget(sched);
 	else if (view == SCHED_GANGS)
 		records_forget(sched);
+	else
+		shields_forget(sched);
 }
 
 void sched_set_shards(struct sched *sched, uint32_t shards)

@@ -1,0 +1,254 @@
+/* Pods that make room for themselves where disruption budgets protect others. */
+#include "shardsched/ledger/budget.h"
+#include "shardsched/shard/sched_rig.h"
+
+static struct rig rig;
+static struct pl_arena arena;
+
+static void pod(const char *name, const char *app, int priority)
+{
+	char key[128], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\",\"labels\":{\"app\":\"%s\"}},\"spec\":{\"priority\":%d,"
+	               "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+	               "\"cpu\":\"1\"}}}]}}",
+	               name, name, app, priority);
+	rig_put(&rig, key, json);
+}
+
+static void budget(const char *name, const char *app, unsigned healthy, unsigned allowed)
+{
+	char key[128], value[512];
+
+	(void)snprintf(key, sizeof key, "/budgets/web/%s", name);
+	(void)snprintf(value, sizeof value,
+	               "{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+	               "\"web\"},\"spec\":{\"minAvailable\":%u,\"selector\":{"
+	               "\"matchLabels\":{\"app\":\"%s\"}}}},\"status\":{\"expected\":%u,"
+	               "\"desired\":%u,\"healthy\":%u,\"allowed\":%u}}",
+	               name, healthy - allowed, app, healthy, healthy - allowed, healthy,
+	               allowed);
+	rig_put(&rig, key, value);
+}
+
+static struct budget_record record(const char *name)
+{
+	struct budget_record out = {0};
+	char key[128];
+
+	(void)snprintf(key, sizeof key, "/budgets/web/%s", name);
+	T_OK(budget_record_parse(pl_span_str(rig_value(&rig, key)), &arena, &out,
+	                         &rig.err),
+	     &rig.err);
+	return out;
+}
+
+static void says(const char *name, unsigned healthy, unsigned allowed, unsigned noted)
+{
+	struct budget_record it = record(name);
+
+	T_EQ(it.status.healthy, healthy);
+	T_EQ(it.status.allowed, allowed);
+	T_EQ(it.disrupted_count, noted);
+}
+
+static const char *phase_of(const char *name)
+{
+	int phase;
+
+	(void)rig_state(&rig, 1, name, &phase);
+	return phase < 0 ? "" : state_phase_word((enum state_phase)phase);
+}
+
+/* Two nodes of two pods each: a-0, b-0 and a-1, b-1. */
+static void up(void)
+{
+	rig_open(&rig, NULL);
+	pl_arena_init(&arena, 0, 0);
+	rig_node(&rig, 0, "n-1", "2");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	pod("a-0", "a", 1);
+	pod("b-0", "b", 2);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "2");
+	pod("a-1", "a", 1);
+	pod("b-1", "b", 2);
+	rig_settle(&rig);
+	T_STR(phase_of("a-0"), "Bound");
+	T_STR(phase_of("b-1"), "Bound");
+}
+
+static void down(void)
+{
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+	pl_arena_done(&arena);
+}
+
+static unsigned terminating(const char *app)
+{
+	char name[32];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		(void)snprintf(name, sizeof name, "%s-%u", app, i);
+		count += strcmp(phase_of(name), "Terminating") == 0;
+	}
+	return count;
+}
+
+T_CASE(whoever_has_to_go_lowers_its_budgets)
+{
+	int64_t was;
+
+	up();
+	budget("a", "a", 2, 1);
+	budget("all", "a", 2, 2);
+	budget("b", "b", 2, 2);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	T_EQ(terminating("b"), 0);
+	says("a", 1, 0, 1);
+	says("all", 1, 1, 1);
+	says("b", 2, 2, 0);
+	/* With the state that was given up. */
+	was = record("a").disrupted[0].state_rev;
+	T_TRUE(was > 0 && was < rig.store.revision);
+	down();
+}
+
+T_CASE(who_is_not_protected_goes_first)
+{
+	up();
+	budget("a", "a", 2, 0);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 0); /* though it is the less important one */
+	T_EQ(terminating("b"), 1);
+	says("a", 2, 0, 0);
+	down();
+}
+
+T_CASE(as_the_last_resort_budgets_are_overdrawn_and_lowered)
+{
+	up();
+	budget("a", "a", 2, 0);
+	budget("b", "b", 2, 0);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	says("a", 1, 0, 1);
+	says("b", 2, 0, 0);
+	down();
+}
+
+/* The second one looks when the first is decided, and not committed yet. */
+T_CASE(what_one_plan_takes_the_next_does_not_find)
+{
+	up();
+	budget("a", "a", 2, 1);
+	rig_settle(&rig);
+	pod("high-0", "h", 10);
+	pod("high-1", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	T_EQ(terminating("b"), 1);
+	says("a", 1, 0, 1);
+	down();
+}
+
+T_CASE(what_others_took_meanwhile_is_not_taken_again)
+{
+	up();
+	budget("a", "a", 2, 1);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig); /* on its way */
+	budget("a", "a", 1, 0);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 0);
+	T_EQ(terminating("b"), 1);
+	says("a", 1, 0, 0);
+	down();
+}
+
+T_CASE(a_budget_that_was_not_there_is_not_missed)
+{
+	up();
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	budget("a", "a", 2, 0);
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 0);
+	T_EQ(terminating("b"), 1);
+	/* One that goes protects nobody any more. */
+	rig_del(&rig, "/budgets/web/a");
+	rig_settle(&rig);
+	pod("high-1", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a") + terminating("b"), 2);
+	down();
+}
+
+T_CASE(an_answer_that_was_lost_is_learned_of)
+{
+	up();
+	budget("a", "a", 2, 1);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		if (rig.out[i].used) {
+			(void)rig_exec(&rig.store, &rig.out[i].req.txn);
+			rig_fail(&rig, i, PL_UNKNOWN);
+		}
+	rig.now_ms += 100;
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	says("a", 1, 0, 1);
+	down();
+}
+
+T_CASE(one_that_makes_no_sense_is_told_and_protects_nobody)
+{
+	up();
+	rig_put(&rig, "/budgets/web/a", "{\"v\":1}");
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 1);
+	rig.garbled = 0;
+	pod("high", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	budget("a", "a", 1, 0);
+	rig_settle(&rig);
+	down();
+}
+
+T_CASE(budgets_are_followed_as_long_as_something_is_owned)
+{
+	up();
+	budget("a", "a", 2, 1);
+	rig_settle(&rig);
+	T_TRUE(sched_view_wanted(rig.sched, SCHED_BUDGETS));
+	sched_view_lost(rig.sched, SCHED_BUDGETS);
+	rig_view_list(&rig, SCHED_BUDGETS);
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	T_TRUE(!sched_view_wanted(rig.sched, SCHED_BUDGETS));
+	rig_views(&rig);
+	sched_check(rig.sched);
+	down();
+}
