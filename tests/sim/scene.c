@@ -358,7 +358,8 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 static bool numbers(struct pl_span json, int64_t *out, unsigned count)
 {
 	static const char word[] = "\"sim\":\"";
-	const char *at = memmem(json.at, json.len, word, sizeof word - 1);
+	const char *at =
+		json.len == 0 ? NULL : memmem(json.at, json.len, word, sizeof word - 1);
 	const char *end = (const char *)json.at + json.len;
 
 	if (at == NULL)
