@@ -94,6 +94,13 @@ uint64_t queue_rest_ms(struct queue *queue, uint32_t strikes)
 
 /* -- the caller's business --------------------------------------------------------- */
 
+/* By priority whoever came first is first. Ages, by which SLA queues are ordered, come
+ * before all that, so that pods from there keep their turns. */
+static uint64_t time_of(const struct queue *queue)
+{
+	return (UINT64_C(1) << 62) + queue->now_ms;
+}
+
 static void start(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
                   uint64_t created_ms)
 {
@@ -101,7 +108,8 @@ static void start(struct queue *queue, struct queue_pod *pod, struct queue_class
 	*pod = (struct queue_pod){
 		.class = class,
 		.seq = ++queue->seq,
-		.order_ms = queue->opts.sort == QUEUE_BY_SLA ? created_ms : queue->now_ms,
+		.order_ms =
+			queue->opts.sort == QUEUE_BY_SLA ? created_ms : time_of(queue),
 	};
 	class->pods++;
 }
@@ -122,6 +130,27 @@ void queue_add_gated(struct queue *queue, struct queue_pod *pod,
 	tick(queue, now_ms);
 	start(queue, pod, class, created_ms);
 	send_gated(queue, pod);
+}
+
+void queue_follow(struct queue *queue, const struct queue *before)
+{
+	queue->seq = before->seq;
+}
+
+void queue_add_turn(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
+                    const struct queue_turn *turn, bool gated, uint64_t created_ms,
+                    uint64_t now_ms)
+{
+	PL_ASSERT(pod->place == QUEUE_OUT && turn->seq <= queue->seq);
+	tick(queue, now_ms);
+	start(queue, pod, class, created_ms);
+	pod->seq = turn->seq;
+	if (queue->opts.sort == QUEUE_BY_PRIORITY)
+		pod->order_ms = turn->order_ms;
+	if (gated)
+		send_gated(queue, pod);
+	else
+		queue_send(queue, pod, 0);
 }
 
 void queue_remove(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
@@ -223,7 +252,7 @@ static void note(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 	pod->cause = (uint8_t)cause;
 	pod->reason = reason;
 	if (queue->opts.sort == QUEUE_BY_PRIORITY)
-		pod->order_ms = queue->now_ms;
+		pod->order_ms = time_of(queue);
 	if (pod->strikes < UINT16_MAX)
 		pod->strikes++;
 }

@@ -284,6 +284,47 @@ T_CASE(flushed_after_five_minutes)
 	end();
 }
 
+/* From one queue to the next, in whatever order: who was first is first. */
+T_CASE(who_goes_to_another_queue_keeps_its_turn)
+{
+	static const unsigned way[] = {3, 0, 4, 1, 2};
+
+	for (unsigned from = QUEUE_BY_PRIORITY; from <= QUEUE_BY_SLA; from++) {
+		for (unsigned to = QUEUE_BY_PRIORITY; to <= QUEUE_BY_SLA; to++) {
+			struct queue_opts opts = queue_opts_for((enum queue_sort)to);
+			struct queue_class class;
+			struct queue *next;
+
+			begin_by((enum queue_sort)from);
+			now += 5000;
+			open_class(0, QUEUE_NO_SLA, 0);
+			for (unsigned i = 0; i < 5; i++) /* two of an age */
+				queue_add(queue, &pod[i], &classes[0], 1000 + i / 2, now);
+			T_OK(queue_new(&opts, &next, NULL), NULL);
+			queue_follow(next, queue);
+			T_OK(queue_class_open(next, &class, &(struct queue_class_opts){0},
+			                      NULL),
+			     NULL);
+			queue_add(next, &pod[5], &class, 9000, now);
+			for (unsigned i = 0; i < 5; i++) {
+				struct queue_turn turn = queue_turn_of(&pod[way[i]]);
+
+				queue_remove(queue, &pod[way[i]], now);
+				queue_add_turn(next, &pod[way[i]], &class, &turn, false,
+				               1000 + way[i] / 2, now + i);
+				queue_check(next);
+			}
+			for (unsigned i = 0; i < 6; i++) {
+				T_TRUE(queue_pop(next, now + 9) == &pod[i]);
+				queue_remove(next, &pod[i], now + 9);
+			}
+			queue_class_close(next, &class);
+			queue_free(next);
+			end();
+		}
+	}
+}
+
 T_CASE(gated)
 {
 	begin_by(QUEUE_BY_SLA);

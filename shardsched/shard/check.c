@@ -195,6 +195,24 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 	return 1;
 }
 
+/* Those by other settings are still to be looked at. */
+static void check_reigns(const struct sched *sched)
+{
+	bool ahead = false;
+
+	PL_ASSERT(sched->moving == NULL || is_moving(sched));
+	PL_ASSERT(sched->queue == sched->reign->queue &&
+	          sched->pool == &sched->reign->pool && sched->turn == NULL);
+	PL_MAP_EACH (at, &sched->pods) {
+		const struct sched_pod *pod =
+			PL_CONTAINER_OF(at, struct sched_pod, by_name);
+
+		ahead = ahead || at == sched->moving;
+		PL_ASSERT(pod->queue.class == NULL || ahead ||
+		          reign_of(pool_class_of(pod->queue.class)) == sched->reign);
+	}
+}
+
 /* What is asked for stands in the classes, but for what came since. */
 static void check_beside(const struct sched *sched)
 {
@@ -230,6 +248,7 @@ void sched_check(const struct sched *sched)
 	large_check(sched);
 	shields_check(sched);
 	check_beside(sched);
+	check_reigns(sched);
 	PL_MAP_EACH (at, &sched->pods)
 		ending += PL_CONTAINER_OF(at, struct sched_pod, by_name)->linked ==
 		          LINKED_ENDING;
@@ -242,4 +261,6 @@ void sched_check(const struct sched *sched)
 	PL_ASSERT(work == queued);
 	snapshot_check(&sched->snapshot);
 	queue_check(sched->queue);
+	PL_LIST_EACH (link, &sched->past)
+		queue_check(PL_LIST_ITEM(link, struct reign, link)->queue);
 }

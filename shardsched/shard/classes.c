@@ -45,7 +45,7 @@ static enum queue_level level_of(const struct spec *spec)
 	return QUEUE_NO_SLA;
 }
 
-static enum pl_code queue_open(struct sched *sched, const struct spec *spec,
+static enum pl_code queue_open(const struct reign *reign, const struct spec *spec,
                                unsigned lane, uint8_t kind, struct queue_class *out,
                                struct pl_err *err)
 {
@@ -53,39 +53,40 @@ static enum pl_code queue_open(struct sched *sched, const struct spec *spec,
 		.namespace_id = spec->namespace,
 		.priority = spec->priority,
 		.level = level_of(spec),
-		.weight = regime_weight(sched, spec->namespace),
+		.weight = regime_weight(&reign->regime, spec->namespace),
 		.lane = lane,
 		.kind = kind};
 
-	return queue_class_open(sched->queue, out, &opts, err);
+	return queue_class_open(reign->queue, out, &opts, err);
 }
 
 enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err)
 {
-	struct sched *sched = ctx;
+	struct reign *reign = ctx;
 	struct class_more *more = class_more_of(open);
-	enum pl_code code = queue_open(sched, open->spec, LANE_PLAIN, CLASS_SHARED,
+	enum pl_code code = queue_open(reign, open->spec, LANE_PLAIN, CLASS_SHARED,
 	                               &more->queue, err);
 
 	if (code != PL_OK)
 		return code;
+	more->reign = reign;
 	pl_list_init(&more->own);
 	travel_init(&more->travel);
-	code = groups_class_opened(sched, open, err);
+	code = groups_class_opened(reign->sched, open, err);
 	if (code != PL_OK)
-		queue_class_close(sched->queue, &more->queue);
+		queue_class_close(reign->queue, &more->queue);
 	return code;
 }
 
 void class_closing(void *ctx, struct pool_class *open)
 {
-	struct sched *sched = ctx;
+	struct reign *reign = ctx;
 	struct class_more *more = class_more_of(open);
 
 	PL_ASSERT(pl_list_empty(&more->own));
 	travel_done(&more->travel);
-	groups_class_closing(sched, open);
-	queue_class_close(sched->queue, &more->queue);
+	groups_class_closing(reign->sched, open);
+	queue_class_close(reign->queue, &more->queue);
 }
 
 /* A gang is in the queue by its one entry. */
@@ -94,9 +95,8 @@ static bool is_apart(const struct sched_pod *pod)
 	return pod->gang == NULL && (pod->spec->flags & SPEC_BY_NAME) != 0;
 }
 
-enum pl_code class_enter(struct sched *sched, struct sched_pod *pod,
-                         struct pool_class *open, struct queue_class **out,
-                         struct pl_err *err)
+enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
+                         struct queue_class **out, struct pl_err *err)
 {
 	struct own_class *own;
 	enum pl_code code;
@@ -108,8 +108,8 @@ enum pl_code class_enter(struct sched *sched, struct sched_pod *pod,
 	own = pl_calloc(1, sizeof *own);
 	if (own == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep a pod in the queue");
-	code = queue_open(sched, open->spec, bonds_of(open)->lane, CLASS_OWN, &own->queue,
-	                  err);
+	code = queue_open(reign_of(open), open->spec, bonds_of(open)->lane, CLASS_OWN,
+	                  &own->queue, err);
 	if (code != PL_OK) {
 		free(own);
 		return code;
@@ -123,14 +123,14 @@ enum pl_code class_enter(struct sched *sched, struct sched_pod *pod,
 	return PL_OK;
 }
 
-void class_leave(struct sched *sched, struct queue_class *class)
+void class_leave(struct queue_class *class)
 {
 	struct own_class *own = own_class_of(class);
 
 	if (own == NULL)
 		return;
 	travel_done(&own->travel);
-	queue_class_close(sched->queue, &own->queue);
+	queue_class_close(reign_of(own->open)->queue, &own->queue);
 	pl_list_del(&own->of_open);
 	free(own);
 }

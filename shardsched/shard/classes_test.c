@@ -97,7 +97,7 @@ T_CASE(a_class_is_open_for_all_and_each_waits_by_itself)
 	sched_queue_stats(rig.sched, &stats);
 	T_EQ(stats.pods[QUEUE_WAITING], PODS);
 	T_EQ(stats.classes_waiting, PODS);
-	T_EQ(rig.sched->pool.open.count, 1);
+	T_EQ(rig.sched->pool->open.count, 1);
 	for (unsigned i = 1; i < PODS; i++) {
 		T_TRUE(pod(i)->spec == pod(0)->spec);
 		T_TRUE(pod(i)->queue.class != pod(0)->queue.class);

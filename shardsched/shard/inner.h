@@ -285,6 +285,16 @@ struct regime {
 	uint32_t weights;
 };
 
+/* What settings make: all pods in the queue are there by one of these. */
+struct reign {
+	struct pl_list link; /* of those before */
+	struct sched *sched;
+	struct regime regime;
+	struct profiles profiles;
+	struct queue *queue;
+	struct pool pool; /* of classes, by these profiles */
+};
+
 /* bundle.c */
 enum bundle_state { BUNDLE_NONE, BUNDLE_GATHERS, BUNDLE_WAITS, BUNDLE_SENT };
 enum bundle_how { BUNDLE_EXPECT, BUNDLE_PUT, BUNDLE_BUMP };
@@ -322,17 +332,20 @@ struct note {
 struct sched {
 	struct model model;
 	struct snapshot snapshot;
-	struct profiles profiles;
 	struct classes *classes;
 	struct cycle *cycle;
 	struct preempt *preempt;
-	uint32_t preempted; /* string, held */
-	struct queue *queue;
+	uint32_t preempted;  /* string, held */
+	struct reign *reign; /* by which everything is decided */
+	struct queue *queue; /* its own, as the pool */
+	struct pool *pool;
+	struct pl_list past;           /* reigns that pods are still there by */
+	struct pl_map_node *moving;    /* the next to be looked at whether it is */
+	uint32_t moves;                /* that are looked at in one turn */
+	const struct queue_turn *turn; /* of the one that comes into the queue; or NULL */
 	struct queue_plugin plugin[PLUGINS_MAX];
-	struct pool pool;
 	struct sched_opts opts;  /* batch, inflight and cache_bytes as configured */
 	struct sched_opts first; /* and as they were given */
-	struct regime regime;
 	struct kv_limits limits;
 	char *shard;
 	struct pl_arena arena; /* of one value while it is read */
@@ -405,6 +418,7 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 /* What is kept with a class. */
 struct class_more {
 	struct queue_class queue; /* the first: queue_class_of */
+	struct reign *reign;
 	struct travel travel;
 	struct bonds bonds;
 	struct pl_list own; /* classes of single pods of it, in the queue */
@@ -456,6 +470,19 @@ pool_class_of_const(const struct queue_class *class)
 static inline struct class_more *class_more_of(struct pool_class *open)
 {
 	return (struct class_more *)(void *)open->extra;
+}
+
+static inline struct reign *reign_of(struct pool_class *open)
+{
+	return class_more_of(open)->reign;
+}
+
+/* In which pods of that class are. Gangs are by the last one always. */
+static inline struct queue *queue_of_class(const struct sched *sched,
+                                           struct queue_class *class)
+{
+	return gang_is_class(class) ? sched->queue
+	                            : reign_of(pool_class_of(class))->queue;
 }
 
 static inline struct travel *travel_of_class(struct queue_class *class)
@@ -529,26 +556,37 @@ uint64_t unsched_deadline_ms(const struct sched *sched);
 /* May it help pods of that class? */
 bool sched_hint(const struct sched *sched, unsigned plugin,
                 const struct queue_class *class, const struct queue_event *event);
-/* The pool's. */
+/* A pool's; ctx is its reign. */
 enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err);
 void class_closing(void *ctx, struct pool_class *open);
 /* The class by which a pod, of which open is the class, goes into the queue. PL_NOMEM. */
-PL_NODISCARD enum pl_code class_enter(struct sched *sched, struct sched_pod *pod,
-                                      struct pool_class *open, struct queue_class **out,
-                                      struct pl_err *err);
+PL_NODISCARD enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
+                                      struct queue_class **out, struct pl_err *err);
 /* It is out of the queue. */
-void class_leave(struct sched *sched, struct queue_class *class);
+void class_leave(struct queue_class *class);
 
 /* -- configure.c, sched.c ------------------------------------------------ */
 
-void regime_done(struct sched *sched, struct regime *regime);
-uint32_t regime_weight(const struct sched *sched, uint32_t space);
+/* With nothing of its own but an empty pool. NULL: no memory. */
+struct reign *reign_new(struct sched *sched);
+/* No pod is there by it. NULL does nothing. */
+void reign_free(struct reign *reign);
+/* The rest of it, by its regime. */
+PL_NODISCARD enum pl_code reign_fill(struct reign *reign, struct pl_err *err);
+uint32_t regime_weight(const struct regime *regime, uint32_t space);
 /* The queue for that regime. */
 PL_NODISCARD enum pl_code sched_queue_make(struct sched *sched,
                                            const struct regime *regime,
                                            struct queue **out, struct pl_err *err);
-/* Empty; its profiles are those of sched. */
-void sched_pool_init(struct sched *sched);
+
+/* Pods go over to the last settings; nothing is decided before all have. */
+static inline bool is_moving(const struct sched *sched)
+{
+	return !pl_list_empty(&sched->past);
+}
+void configure_run(struct sched *sched);
+/* The pod is going to be freed. */
+void configure_forget(struct sched *sched, const struct sched_pod *pod);
 
 /* -- join.c -------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ enum {
 	BATCH = 256,
 	INFLIGHT = 4,
 	TIMEOUT_MS = 5000,
-	REGIME_TEXT_MAX = 2 << 20,
+	MOVES = 1024, /* pods that are asked in a turn by which settings they wait */
 };
 
 /* The queue asks without saying whose hint it wants: a function a plugin. */
@@ -82,18 +82,16 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	if (code != PL_OK)
 		return code;
 	cycle.cache = classes_cache(sched->classes);
-	sched->pool.opts.classes = sched->classes;
+	sched->pool->opts.classes = sched->classes;
 	code = cycle_new(&cycle, &sched->cycle, err);
-	if (code == PL_OK)
-		code = profiles_parse(&sched->model, &plugins, sched->opts.config,
-		                      &sched->profiles, err);
 	if (code == PL_OK &&
-	    pl_buf_add(&sched->regime.profiles, sched->opts.config) != PL_OK)
+	    pl_buf_add(&sched->reign->regime.profiles, sched->opts.config) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "keep the profiles");
 	sched->opts.config = (struct pl_span){0}; /* was borrowed */
-	sched->regime.sort = sched->opts.sort;
+	sched->reign->regime.sort = sched->opts.sort;
 	if (code == PL_OK)
-		code = sched_queue_make(sched, &sched->regime, &sched->queue, err);
+		code = reign_fill(sched->reign, err);
+	sched->queue = sched->reign->queue;
 	if (code == PL_OK)
 		code = preempts_new(sched, err);
 	if (code == PL_OK)
@@ -103,27 +101,13 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	return code;
 }
 
-void sched_pool_init(struct sched *sched)
-{
-	const struct pool_opts pool = {.snapshot = &sched->snapshot,
-	                               .profiles = &sched->profiles,
-	                               .classes = sched->classes,
-	                               .idle_max = SCHED_IDLE_CLASSES,
-	                               .extra_size = sizeof(struct class_more),
-	                               .home = true,
-	                               .opened = class_opened,
-	                               .closing = class_closing,
-	                               .ctx = sched};
-
-	pool_init(&sched->pool, &pool);
-}
-
 static void lists_init(struct sched *sched)
 {
 	model_init(&sched->model);
-	sched_pool_init(sched);
+	sched->moves = MOVES;
+	pl_list_init(&sched->past);
+	sched->pool = &sched->reign->pool;
 	conflicts_init(&sched->conflicts, &sched->model.strings);
-	pl_buf_init(&sched->regime.profiles, REGIME_TEXT_MAX);
 	pl_map_init(&sched->nodes);
 	pl_map_init(&sched->pods);
 	pl_map_init(&sched->gangs.by_name);
@@ -191,6 +175,11 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 
 	if (sched == NULL)
 		return pl_err_set(err, PL_NOMEM, "make a scheduler");
+	sched->reign = reign_new(sched);
+	if (sched->reign == NULL) {
+		free(sched);
+		return pl_err_set(err, PL_NOMEM, "make a scheduler");
+	}
 	opts_set(sched, opts);
 	lists_init(sched);
 	bundle_init(sched);
@@ -198,6 +187,7 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 	large_init(sched);
 	code = snapshot_init(&sched->snapshot, &sched->model, err);
 	if (code != PL_OK) {
+		reign_free(sched->reign);
 		model_done(&sched->model);
 		free(sched);
 		return code;
@@ -231,12 +221,10 @@ void sched_free(struct sched *sched)
 	pods_done(sched);
 	gangs_done(sched);
 	records_done(sched);
-	pool_done(&sched->pool);
+	PL_LIST_EACH (link, &sched->past)
+		reign_free(PL_LIST_ITEM(link, struct reign, link));
+	reign_free(sched->reign);
 	groups_done(sched);
-	if (sched->queue != NULL)
-		queue_free(sched->queue);
-	profiles_drop(&sched->profiles);
-	regime_done(sched, &sched->regime);
 	conflicts_done(&sched->conflicts);
 	cycle_free(sched->cycle);
 	classes_free(sched->classes);
@@ -415,21 +403,13 @@ static void repair(struct sched *sched)
 	}
 }
 
-void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
+/* Pods to nodes, and nodes into calls. */
+static void place_run(struct sched *sched, unsigned work)
 {
-	bool joined;
+	bool joined = join_run(sched);
 
-	PL_ASSERT(now_ms >= sched->now_ms);
-	sched->now_ms = now_ms;
-	sched->wall_ms = wall_ms;
-	repair(sched);
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
-			sched->call[i].state = CALL_NEW;
-	doubts_run(sched);
-	joined = join_run(sched);
 	if (joined)
-		queue_run(sched->queue, now_ms);
+		queue_run(sched->queue, sched->now_ms);
 	shields_run(sched);
 	bundle_run(sched);
 	if (joined)
@@ -440,9 +420,25 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	if (joined)
 		large_run(sched);
 	commit_run(sched);
+}
+
+void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
+{
+	PL_ASSERT(now_ms >= sched->now_ms);
+	sched->now_ms = now_ms;
+	sched->wall_ms = wall_ms;
+	repair(sched);
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
+			sched->call[i].state = CALL_NEW;
+	doubts_run(sched);
+	configure_run(sched);
+	if (!is_moving(sched))
+		place_run(sched, work);
 	taints_run(sched);
 	ends_run(sched);
-	abroad_run(sched);
+	if (!is_moving(sched))
+		abroad_run(sched);
 	unsched_run(sched);
 	register_run(sched);
 	specs_run(sched);
@@ -459,8 +455,8 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 {
 	uint64_t at_ms = sched->unjoined ? UINT64_MAX : queue_deadline_ms(sched->queue);
 
-	if (decide_may(sched) || commit_may(sched) || abroad_may(sched) ||
-	    bundle_may(sched) || sched->shields.review)
+	if (is_moving(sched) || decide_may(sched) || commit_may(sched) ||
+	    abroad_may(sched) || bundle_may(sched) || sched->shields.review)
 		return 0;
 	at_ms = earlier(at_ms, taints_deadline_ms(sched));
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));
@@ -529,4 +525,13 @@ void sched_conflicts(const struct sched *sched, struct conflict_summary *out)
 void sched_queue_stats(const struct sched *sched, struct queue_stats *out)
 {
 	queue_stats(sched->queue, out);
+	PL_LIST_EACH (link, &sched->past) {
+		struct queue_stats past;
+
+		queue_stats(PL_LIST_ITEM(link, struct reign, link)->queue, &past);
+		for (unsigned i = 0; i < QUEUE_PLACES; i++)
+			out->pods[i] += past.pods[i];
+		out->classes += past.classes;
+		out->classes_waiting += past.classes_waiting;
+	}
 }

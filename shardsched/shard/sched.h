@@ -58,7 +58,8 @@ void sched_free(struct sched *sched);
  * Live configuration: from here on everything is decided by these settings. What was
  * decided by others and is in no transaction yet is given back; what is in one stands if
  * it is committed, and is decided anew if not. All that wait are tried again, in the
- * order in which they waited. What is 0 in settings is as in sched_opts. Nothing has
+ * order in which they waited. So many pods go over in each sched_run, and nothing is
+ * decided before all have. What is 0 in settings is as in sched_opts. Nothing has
  * changed when it fails (PL_NOMEM, PL_LIMIT, PL_INVALID).
  */
 PL_NODISCARD enum pl_code sched_configure(struct sched *sched,

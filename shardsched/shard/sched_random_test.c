@@ -3,6 +3,7 @@
  * changes under the decisions. After each step what the core knows is consistent, and
  * what stands in the store is right; in the end everything is bound that can be.
  */
+#include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
 
@@ -26,7 +27,7 @@ static unsigned lates;
 static uint32_t churn; /* one step of so many, a partition comes or goes */
 static bool quieted[RIG_PARTITIONS];
 static unsigned rival_holds, rival_binds, unknowns, fences, bound_ever, deletes,
-	configures;
+	configures, configured_on_the_way;
 static uint64_t preempted, bundles, bundles_failed, redone;
 static unsigned asked, ended, nodes_lost;
 
@@ -719,6 +720,8 @@ static void configure(void)
 
 	if (below(2) == 0)
 		settings.profiles = pl_span_str(most);
+	configured_on_the_way += is_moving(rig.sched);
+	rig.sched->moves = below(2) == 0 ? 1024 : 1 + below(12);
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
 	configures++;
 	sched_check(rig.sched);

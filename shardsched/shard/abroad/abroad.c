@@ -63,7 +63,8 @@ static void wake(struct sched *sched, struct pl_list *list, uint32_t most)
 		PL_ASSERT(pod->place == POD_QUEUED);
 		if (pod->queue.place == QUEUE_BACKOFF ||
 		    pod->queue.place == QUEUE_WAITING)
-			queue_activate(sched->queue, &pod->queue, sched->now_ms);
+			queue_activate(queue_of_class(sched, pod->queue.class),
+			               &pod->queue, sched->now_ms);
 	}
 }
 
@@ -214,8 +215,7 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	struct fw_class *all;
 	struct pl_err err = {0};
 
-	if (pool_all(&sched->pool, pool_class_of(pod->queue.class), &all, &err) !=
-	    PL_OK) {
+	if (pool_all(sched->pool, pool_class_of(pod->queue.class), &all, &err) != PL_OK) {
 		decide_fault(sched, pod, &err);
 		return false;
 	}

@@ -302,7 +302,8 @@ static void tell_again(struct sched *sched, const struct call *call,
 	if (call->kind == CALL_TELL && pod != NULL && pod->place == POD_QUEUED &&
 	    pod->rev[FACT_STATE] == 0 &&
 	    (pod->queue.place == QUEUE_BACKOFF || pod->queue.place == QUEUE_WAITING))
-		queue_activate(sched->queue, &pod->queue, sched->now_ms);
+		queue_activate(queue_of_class(sched, pod->queue.class), &pod->queue,
+		               sched->now_ms);
 }
 
 /* What follows for everything that was in it. */

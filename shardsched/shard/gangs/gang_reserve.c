@@ -91,7 +91,7 @@ static bool fit_all(struct sched *sched, const struct gang_work *work,
 		struct fw_class *class;
 		struct outcome outcome;
 
-		if (pool_all(&sched->pool, pool_class_of(pod->queue.class), &class,
+		if (pool_all(sched->pool, pool_class_of(pod->queue.class), &class,
 		             &err) != PL_OK)
 			break;
 		cycle_run(sched->cycle, class, &self, 0, &outcome);

@@ -87,7 +87,7 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 		                                      .created_ms = pod->created_ms}};
 		if (!all)
 			continue;
-		code = pool_all(&sched->pool, open, &gangs->member[i].class, err);
+		code = pool_all(sched->pool, open, &gangs->member[i].class, err);
 		if (code != PL_OK)
 			return code;
 	}

@@ -214,12 +214,12 @@ static void enter_queue(struct sched *sched, struct sched_gang *gang,
                         const struct sched_pod *first)
 {
 	const struct queue_class *like = first->queue.class;
-	const struct queue_class_opts opts = {.namespace_id = gang->key[1],
-	                                      .priority = first->spec->priority,
-	                                      .level = (enum queue_level)like->level,
-	                                      .weight =
-	                                              regime_weight(sched, gang->key[1]),
-	                                      .lane = LANE_GANG};
+	const struct queue_class_opts opts = {
+		.namespace_id = gang->key[1],
+		.priority = first->spec->priority,
+		.level = (enum queue_level)like->level,
+		.weight = regime_weight(&sched->reign->regime, gang->key[1]),
+		.lane = LANE_GANG};
 	struct pl_err err = {0};
 
 	if (queue_class_open(sched->queue, &gang->class, &opts, &err) != PL_OK) {

@@ -285,7 +285,7 @@ bool groups_class_ready(struct sched *sched, struct queue_class *class)
 	unsigned lane = bonds_of(pool_class_of(class))->lane;
 	struct pl_err err = {0};
 
-	return queue_class_move(sched->queue, class, lane, &err) == PL_OK;
+	return queue_class_move(queue_of_class(sched, class), class, lane, &err) == PL_OK;
 }
 
 /* Those that stay behind follow when they are popped. */
@@ -724,7 +724,7 @@ static enum pl_code each_of_closed(struct sched *sched, const struct spec *spec,
 enum pl_code groups_each(struct sched *sched, const struct spec *spec,
                          const struct groups_each *each)
 {
-	struct pool_class *open = pool_find(&sched->pool, spec);
+	struct pool_class *open = pool_find(sched->pool, spec);
 	enum pl_code code = PL_OK;
 
 	if (open == NULL)

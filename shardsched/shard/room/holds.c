@@ -256,7 +256,8 @@ static void try_again(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->place == POD_QUEUED &&
 	    (pod->queue.place == QUEUE_WAITING || pod->queue.place == QUEUE_BACKOFF))
-		queue_activate(sched->queue, &pod->queue, sched->now_ms);
+		queue_activate(queue_of_class(sched, pod->queue.class), &pod->queue,
+		               sched->now_ms);
 }
 
 void holds_have_room(struct sched *sched, struct sched_node *node)

@@ -2,15 +2,18 @@
  * Other settings, live.
  *
  * Profiles are immutable, classes are opened by them, and the queue's order is made of
- * classes. So nothing of the old is mended: all pods are taken out of the queue, every
- * class is closed, and they come back by the new profiles, in the order in which they
- * were. What may fail comes first; a pod for which there is no memory on its way back is
- * tried again like any other that could not be queued (tell_repair).
+ * classes. So nothing of the old is mended: there is another *reign*, with profiles, a
+ * queue and classes of its own, and the pods go over to it one by one, so many a turn,
+ * each with its turn in the queue. Nothing is decided and nothing new is sent before all
+ * have. What may fail comes first; a pod for which there is no memory on its way is tried
+ * again like any other that could not be queued (tell_repair).
  *
- *	in the queue       taken out, and back in, to be tried at once
- *	waits at its node  given back: it was decided by the old profiles, and is in no
- *call in a call          stays there, loose; when it is not committed it starts anew no
- *profile for it  asked again: there may be one now
+ *	in the queue        taken out, and into the other, to be tried at once
+ *	waits at its node   likewise: it was decided by the old profiles, and is in no
+ *call in a call           stays there, loose; when it is not committed it starts anew no
+ *profile for it   asked again: there may be one now
+ *
+ * Whoever comes meanwhile is by the last reign, and behind those who waited.
  */
 #include <stdlib.h>
 
@@ -19,25 +22,12 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
-enum { CACHE_BYTES = 256 << 20 };
-
-struct turn {
-	struct sched_pod *pod;
-	uint64_t order_ms, seq;
-};
-
-struct change {
-	struct regime regime;
-	struct profiles profiles;
-	struct queue *queue;
-	struct turn *turn;
-	uint32_t turns;
-};
+enum { CACHE_BYTES = 256 << 20, REGIME_TEXT_MAX = 2 << 20 };
 
 /* -- what is to be ----------------------------------------------------------------------
  */
 
-void regime_done(struct sched *sched, struct regime *regime)
+static void regime_done(struct sched *sched, struct regime *regime)
 {
 	for (uint32_t i = 0; i < regime->weights; i++)
 		strings_unref(&sched->model.strings, regime->weight[i].space);
@@ -53,9 +43,8 @@ static int by_space(const void *a, const void *b)
 	return x->space < y->space ? -1 : x->space > y->space;
 }
 
-uint32_t regime_weight(const struct sched *sched, uint32_t space)
+uint32_t regime_weight(const struct regime *regime, uint32_t space)
 {
-	const struct regime *regime = &sched->regime;
 	const struct regime_weight key = {.space = space}, *at = NULL;
 
 	if (regime->weights > 0)
@@ -92,11 +81,10 @@ static enum pl_code make_regime(struct sched *sched,
 {
 	enum pl_code code;
 
-	*out = (struct regime){.sort = settings->sort,
-	                       .fair = settings->fair,
-	                       .backoff_first_ms = settings->backoff_first_ms,
-	                       .backoff_max_ms = settings->backoff_max_ms};
-	pl_buf_init(&out->profiles, sched->regime.profiles.max);
+	out->sort = settings->sort;
+	out->fair = settings->fair;
+	out->backoff_first_ms = settings->backoff_first_ms;
+	out->backoff_max_ms = settings->backoff_max_ms;
 	code = pl_buf_add(&out->profiles, settings->profiles);
 	if (code == PL_OK)
 		code = make_weights(sched, settings, out);
@@ -116,90 +104,115 @@ static bool is_same(const struct regime *a, const struct regime *b)
 	return pl_span_eq(pl_buf_span(&a->profiles), pl_buf_span(&b->profiles));
 }
 
-static void change_done(struct sched *sched, struct change *change)
+struct reign *reign_new(struct sched *sched)
 {
-	regime_done(sched, &change->regime);
-	profiles_drop(&change->profiles);
-	queue_free(change->queue);
-	free(change->turn);
+	struct reign *reign = pl_calloc(1, sizeof *reign);
+	struct pool_opts pool = {.snapshot = &sched->snapshot,
+	                         .classes = sched->classes,
+	                         .idle_max = SCHED_IDLE_CLASSES,
+	                         .extra_size = sizeof(struct class_more),
+	                         .home = true,
+	                         .opened = class_opened,
+	                         .closing = class_closing};
+
+	if (reign == NULL)
+		return NULL;
+	reign->sched = sched;
+	reign->profiles.model = &sched->model;
+	pl_list_init(&reign->link);
+	pl_buf_init(&reign->regime.profiles, REGIME_TEXT_MAX);
+	pool.profiles = &reign->profiles;
+	pool.ctx = reign;
+	pool_init(&reign->pool, &pool);
+	return reign;
 }
 
-static enum pl_code change_make(struct sched *sched, struct change *change,
-                                struct pl_err *err)
+void reign_free(struct reign *reign)
 {
+	if (reign == NULL)
+		return;
+	pl_list_del(&reign->link);
+	pool_done(&reign->pool);
+	if (reign->queue != NULL)
+		queue_free(reign->queue);
+	profiles_drop(&reign->profiles);
+	regime_done(reign->sched, &reign->regime);
+	free(reign);
+}
+
+enum pl_code reign_fill(struct reign *reign, struct pl_err *err)
+{
+	struct sched *sched = reign->sched;
 	enum pl_code code = profiles_parse(&sched->model, &plugins,
-	                                   pl_buf_span(&change->regime.profiles),
-	                                   &change->profiles, err);
+	                                   pl_buf_span(&reign->regime.profiles),
+	                                   &reign->profiles, err);
 
-	if (code != PL_OK)
-		return code;
-	code = sched_queue_make(sched, &change->regime, &change->queue, err);
-	if (code != PL_OK)
-		return code;
-	change->turn = pl_calloc(sched->pods.count + 1, sizeof *change->turn);
-	if (change->turn == NULL)
-		return pl_err_set(err, PL_NOMEM, "keep the order of the pods");
-	return PL_OK;
+	return code == PL_OK ? sched_queue_make(sched, &reign->regime, &reign->queue, err)
+	                     : code;
 }
 
-/* -- and from what is
- * ---------------------------------------------------------------------- */
+/* -- from what is ------------------------------------------------------------------ */
 
-static int by_turn(const void *a, const void *b)
+static void begin(struct sched *sched, struct reign *next)
 {
-	const struct turn *x = a, *y = b;
-
-	if (x->order_ms != y->order_ms)
-		return x->order_ms < y->order_ms ? -1 : 1;
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	gangs_close(sched);
+	queue_follow(next->queue, sched->queue);
+	pl_list_add_tail(&sched->past, &sched->reign->link);
+	sched->reign = next;
+	sched->queue = next->queue;
+	sched->pool = &next->pool;
+	sched->moving = pl_map_first(&sched->pods);
 }
 
-static void take_out(struct sched *sched, struct change *change, struct sched_pod *pod)
+/* One that was refused for want of a profile is in no queue, like most. */
+static void move_unqueued(struct sched *sched, struct sched_pod *pod)
 {
-	if (pod->queue.class == NULL)
+	if ((pod->flags & POD_REFUSED) == 0 || pod->place != POD_IDLE)
+		return;
+	pod->flags &= (uint16_t)~POD_REFUSED;
+	pod_settle(sched, pod);
+}
+
+static void move(struct sched *sched, struct sched_pod *pod)
+{
+	struct queue_turn turn = queue_turn_of(&pod->queue);
+
+	if (pod->queue.class == NULL) {
+		move_unqueued(sched, pod);
+		return;
+	}
+	if (reign_of(pool_class_of(pod->queue.class)) == sched->reign)
 		return;
 	if (pod->place == POD_SENT) {
 		pod_dequeue(sched, pod);
 		return;
 	}
-	change->turn[change->turns++] = (struct turn){
-		.pod = pod, .order_ms = pod->queue.order_ms, .seq = pod->queue.seq};
 	pod->attempts += pod->queue.attempts;
 	pod_withdraw(sched, pod);
+	sched->turn = &turn;
+	pod_settle(sched, pod);
+	sched->turn = NULL;
 }
 
-static void swap(struct sched *sched, struct change *change)
+void configure_run(struct sched *sched)
 {
-	struct regime regime = sched->regime;
-	struct profiles profiles = sched->profiles;
-	struct queue *queue = sched->queue;
+	for (uint32_t i = 0; i < sched->moves && sched->moving != NULL; i++) {
+		struct sched_pod *pod =
+			PL_CONTAINER_OF(sched->moving, struct sched_pod, by_name);
 
-	pool_done(&sched->pool);
-	queue_shut_lanes(change->queue, queue_lanes_shut(queue));
-	sched->regime = change->regime;
-	sched->profiles = change->profiles;
-	sched->queue = change->queue;
-	change->regime = regime;
-	change->profiles = profiles;
-	change->queue = queue;
-	sched_pool_init(sched);
-}
-
-/* Those that wait first, as they waited; then those for which there was no profile. */
-static void put_back(struct sched *sched, struct change *change)
-{
-	if (change->turns > 1)
-		qsort(change->turn, change->turns, sizeof *change->turn, by_turn);
-	for (uint32_t i = 0; i < change->turns; i++)
-		pod_settle(sched, change->turn[i].pod);
-	PL_MAP_EACH (at, &sched->pods) {
-		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
-
-		if ((pod->flags & POD_REFUSED) == 0 || pod->place != POD_IDLE)
-			continue;
-		pod->flags &= (uint16_t)~POD_REFUSED;
-		pod_settle(sched, pod);
+		sched->moving = pl_map_next(&sched->pods, sched->moving);
+		move(sched, pod);
 	}
+	if (sched->moving != NULL)
+		return;
+	PL_LIST_EACH (link, &sched->past)
+		reign_free(PL_LIST_ITEM(link, struct reign, link));
+}
+
+void configure_forget(struct sched *sched, const struct sched_pod *pod)
+{
+	if (sched->moving == &pod->by_name)
+		sched->moving = pl_map_next(&sched->pods, sched->moving);
 }
 
 static void tune(struct sched *sched, const struct sched_settings *settings)
@@ -220,22 +233,21 @@ static void tune(struct sched *sched, const struct sched_settings *settings)
 enum pl_code sched_configure(struct sched *sched, const struct sched_settings *settings,
                              struct pl_err *err)
 {
-	struct change change = {.profiles = {.model = &sched->model}};
-	enum pl_code code = make_regime(sched, settings, &change.regime, err);
-	bool same = code == PL_OK && is_same(&change.regime, &sched->regime);
+	struct reign *next = reign_new(sched);
+	enum pl_code code = PL_NOMEM;
+	bool same;
 
+	if (next == NULL)
+		return pl_err_set(err, code, "keep the settings");
+	code = make_regime(sched, settings, &next->regime, err);
+	same = code == PL_OK && is_same(&next->regime, &sched->reign->regime);
 	if (code == PL_OK && !same)
-		code = change_make(sched, &change, err);
+		code = reign_fill(next, err);
 	if (code == PL_OK)
 		tune(sched, settings);
-	if (code == PL_OK && !same) {
-		PL_MAP_EACH (at, &sched->pods)
-			take_out(sched, &change,
-			         PL_CONTAINER_OF(at, struct sched_pod, by_name));
-		gangs_close(sched);
-		swap(sched, &change);
-		put_back(sched, &change);
-	}
-	change_done(sched, &change);
+	if (code == PL_OK && !same)
+		begin(sched, next);
+	else
+		reign_free(next);
 	return code;
 }

@@ -29,9 +29,13 @@ static const char *where(const char *name)
 	return text;
 }
 
+/* All pods go over at once. */
 static void configure(struct sched_settings settings)
 {
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
+	sched_check(rig.sched);
+	while (is_moving(rig.sched))
+		configure_run(rig.sched);
 	sched_check(rig.sched);
 }
 
@@ -290,6 +294,152 @@ T_CASE(who_waits_keeps_its_turn)
 	rig_close(&rig);
 }
 
+/* -- some pods a turn --------------------------------------------------------------- */
+
+enum { MANY = 24 };
+
+static const char *many(int i)
+{
+	static char name[4][16];
+	static unsigned at;
+	char *out = name[at++ % 4];
+
+	(void)snprintf(out, 16, "p-%d", i);
+	return out;
+}
+
+static struct sched_pod *the(int i)
+{
+	return pod_find(rig.sched, 1, PL_SPAN_LIT("web"), pl_span_str(many(i)));
+}
+
+/* That wait; the first is in a call, two more are at their node. */
+static void many_wait(uint32_t moves)
+{
+	up(1, 1);
+	rig.sched->moves = moves;
+	for (int i = 0; i < MANY; i++) {
+		rig_pod(&rig, 1, many(i), "1", "");
+		rig_deliver_all(&rig);
+		rig.now_ms++;
+	}
+	rig_run(&rig);
+	rig_run(&rig);
+	T_EQ(queued(QUEUE_FLIGHT), 3);
+}
+
+static void begin_most(void)
+{
+	const struct sched_settings settings = {
+		.profiles = pl_span_str(most), .batch = 1, .inflight = 1};
+
+	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
+	sched_check(rig.sched);
+}
+
+T_CASE(nothing_is_decided_before_all_have_gone_over)
+{
+	uint64_t decided;
+	unsigned turns = 0;
+	uint32_t tries = 0;
+
+	many_wait(4);
+	decided = rig.sched->figures.decided;
+	begin_most();
+	T_TRUE(is_moving(rig.sched));
+	T_EQ(sched_deadline_ms(rig.sched), 0);
+	for (;; turns++) {
+		rig_run(&rig);
+		if (!is_moving(rig.sched))
+			break;
+		T_EQ(rig.sched->figures.decided, decided);
+		T_EQ(sched_deadline_ms(rig.sched), 0);
+		tries = queued(QUEUE_ACTIVE) + queued(QUEUE_FLIGHT);
+		T_TRUE(tries == MANY || tries == MANY - 1);
+	}
+	T_EQ(turns, MANY / 4);
+	rig_settle(&rig);
+	T_STR(where("p-0"), "n-2"); /* it was in the call */
+	T_STR(where("p-1"), "n-1");
+	T_STR(where("p-2"), "n-1");
+	rig_close(&rig);
+}
+
+/* Whatever happens to pods that have gone over and to those that have not. */
+T_CASE(they_come_go_and_change_on_the_way)
+{
+	many_wait(1);
+	begin_most();
+	for (int i = 0; i < 6; i++)
+		rig_run(&rig);
+	T_TRUE(is_moving(rig.sched));
+	rig_pod(&rig, 1, "late", "1", "");
+	rig_del(&rig, "/schedules/0001/web/p-2/spec");
+	for (int i = 5; i < 12; i++) { /* the next one among them */
+		char key[64];
+
+		(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", many(i));
+		rig_del(&rig, key);
+	}
+	rig_pod(&rig, 1, many(20), "2", "");
+	rig_deliver_all(&rig);
+	sched_check(rig.sched);
+	(void)rig_answer(&rig, 0);
+	sched_check(rig.sched);
+	while (is_moving(rig.sched))
+		rig_run(&rig);
+	T_TRUE(the(3)->queue.seq < the(4)->queue.seq);
+	T_TRUE(the(4)->queue.seq < the(12)->queue.seq);
+	T_TRUE(the(23)->queue.seq <
+	       pod_find(rig.sched, 1, PL_SPAN_LIT("web"), PL_SPAN_LIT("late"))
+	               ->queue.seq);
+	rig_settle(&rig);
+	T_STR(where("p-3"), "n-1");
+	T_STR(where("late"), "n-2");
+	rig_close(&rig);
+}
+
+T_CASE(other_settings_come_while_they_go_over)
+{
+	many_wait(3);
+	begin_most();
+	rig_run(&rig);
+	T_OK(sched_configure(rig.sched,
+	                     &(struct sched_settings){.sort = QUEUE_BY_SLA, .batch = 1},
+	                     &rig.err),
+	     &rig.err);
+	sched_check(rig.sched);
+	rig_run(&rig);
+	begin_most();
+	while (is_moving(rig.sched))
+		rig_run(&rig);
+	for (int i = 3; i + 1 < MANY; i++) {
+		T_TRUE(the(i)->queue.seq < the(i + 1)->queue.seq);
+		T_TRUE(the(i)->queue.order_ms <= the(i + 1)->queue.order_ms);
+	}
+	rig_settle(&rig);
+	T_STR(where("p-1"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(a_partition_is_lost_and_a_shard_ends_on_the_way)
+{
+	many_wait(2);
+	begin_most();
+	rig_run(&rig);
+	rig_lost(&rig, 1);
+	sched_check(rig.sched);
+	rig_own(&rig, 1);
+	rig_run(&rig);
+	begin_most();
+	profiles_are(two_names);
+	rig.sched->moves = 1;
+	begin_most();
+	rig_run(&rig);
+	T_TRUE(is_moving(rig.sched));
+	rig_close(&rig);
+}
+
 T_CASE(namespaces_take_turns_by_their_weights)
 {
 	const struct settings_weight weight[] = {
@@ -299,11 +449,11 @@ T_CASE(namespaces_take_turns_by_their_weights)
 	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
 	rig_pod(&rig, 1, "a", "100", "");
 	rig_settle(&rig);
-	T_EQ(regime_weight(rig.sched,
+	T_EQ(regime_weight(&rig.sched->reign->regime,
 	                   strings_find(&rig.sched->model.strings, PL_SPAN_LIT("web"))),
 	     7);
 	configure((struct sched_settings){.fair = false});
-	T_EQ(rig.sched->regime.weights, 0);
+	T_EQ(rig.sched->reign->regime.weights, 0);
 	rig_close(&rig);
 }
 
@@ -373,6 +523,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 60)
 		pl_fault_reset();
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
 		code = sched_configure(rig.sched, &settings, &rig.err);
+		configure_run(rig.sched);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
 		T_TRUE((code == PL_OK) == (rig.sched->queue != queue));

@@ -99,6 +99,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	gangs_leave(sched, pod);
 	unsched_forget(sched, pod);
 	pl_list_del(&pod->of_partition);
+	configure_forget(sched, pod);
 	pl_map_del(&sched->pods, &pod->by_name);
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	strings_unref(strings, pod->key[1]);
@@ -136,17 +137,19 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	                              .uid = pod->uid,
 	                              .nominated = SNAPSHOT_NONE,
 	                              .created_ms = pod->created_ms};
+	const struct queue_turn *turn = sched->turn;
 	struct queue_class *class;
 	struct pool_class *open;
 	struct pl_err err = {0};
 	struct verdict say;
 	bool gated;
-	enum pl_code code = pool_get(&sched->pool, pod->spec, &open, &err);
+	enum pl_code code = pool_get(sched->pool, pod->spec, &open, &err);
 
+	sched->turn = NULL; /* of this one only */
 	if (code == PL_OK) {
-		code = class_enter(sched, pod, open, &class, &err);
+		code = class_enter(pod, open, &class, &err);
 		if (code != PL_OK)
-			pool_put(&sched->pool, open);
+			pool_put(sched->pool, open);
 	}
 	if (code != PL_OK) {
 		pod->flags |= POD_REFUSED;
@@ -163,7 +166,10 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 		gang_touch(sched, pod->gang);
 		return;
 	}
-	if (gated)
+	if (turn != NULL)
+		queue_add_turn(sched->queue, &pod->queue, class, turn, gated,
+		               (uint64_t)pod->created_ms, sched->now_ms);
+	else if (gated)
 		queue_add_gated(sched->queue, &pod->queue, class,
 		                (uint64_t)pod->created_ms, sched->now_ms);
 	else
@@ -201,11 +207,11 @@ void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 	open = pool_class_of(class);
 	if (pod->linked == LINKED_VISIT || pod->linked == LINKED_FOLLOWS)
 		pod_unlink(sched, pod);
-	queue_remove(sched->queue, &pod->queue, sched->now_ms);
+	queue_remove(reign_of(open)->queue, &pod->queue, sched->now_ms);
 	pod->queue = (struct queue_pod){0};
-	class_leave(sched, class);
+	class_leave(class);
 	groups_class_pods(sched, open);
-	pool_put(&sched->pool, open);
+	pool_put(&reign_of(open)->pool, open);
 	work_add(sched, pod, -1);
 }
 
@@ -245,8 +251,8 @@ void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause caus
                bool after_backoff)
 {
 	if (pod->gang == NULL) {
-		queue_retry(sched->queue, &pod->queue, cause, after_backoff, REASON_NONE,
-		            sched->now_ms);
+		queue_retry(queue_of_class(sched, pod->queue.class), &pod->queue, cause,
+		            after_backoff, REASON_NONE, sched->now_ms);
 		return;
 	}
 	pod->gang->pause = pod->gang->pause || after_backoff;
