@@ -4,6 +4,8 @@
  */
 #include "coord/cli/explain_pod.h"
 
+#include <stdio.h>
+
 #include "coord/cli/explain_print.h"
 #include "coord/cli/listing.h"
 #include "coord/cli/pods_given.h"
@@ -207,6 +209,12 @@ static enum pl_code read_current(struct ask *ask, struct pl_err *err)
 	return code;
 }
 
+static void use(struct explain_pod *pod, const struct sched_settings *settings)
+{
+	pod->profiles = settings->profiles;
+	pod->sort = settings->sort;
+}
+
 static enum pl_code read_config(struct ask *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
@@ -228,7 +236,7 @@ static enum pl_code read_config(struct ask *ask, struct pl_err *err)
 		           (unsigned long long)pod->config);
 	else if (config_record_value(CONFIG_SCHEDULER, pod->config, json, &pod->arena,
 	                             &value, &pod->config_err) == PL_OK)
-		pod->profiles = value.scheduler.profiles;
+		use(pod, &value.scheduler);
 	if (pod->config_err.code != PL_OK)
 		pod->config = 0;
 	return PL_OK;
@@ -349,6 +357,34 @@ static enum pl_code judge(struct ask *ask, struct pl_err *err)
 	return code;
 }
 
+static void on_other(void *ctx, const struct keys_id *id, const struct kv_record *record)
+{
+	struct explain_pod *pod = ctx;
+
+	if (id->partition < pod->partitions)
+		explain_queue_see(&pod->queue, id, record);
+}
+
+/* Of the pods of its shard. */
+static void count_waiting(struct ask *ask)
+{
+	struct explain_pod *pod = &ask->pod;
+	bool waits = !pod->has_state || pod->state.phase == STATE_PENDING;
+	char *self = pl_arena_alloc(&pod->arena, KEYS_SIZE_MAX);
+
+	pod->queue = (struct explain_queue){
+		.model = engine_model(ask->engine), .sort = pod->sort, .own = pod->own};
+	explain_queue_init(&pod->queue);
+	if (pod->owner.len == 0 || !waits || self == NULL)
+		return;
+	(void)snprintf(self, KEYS_SIZE_MAX, "%04u/" PL_SPAN_FMT "/" PL_SPAN_FMT,
+	               pod->partition, PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+	pod->queue.self = pl_span_str(self);
+	explain_queue_of(&pod->queue, pod->spec);
+	pod->cluster.other = on_other;
+	pod->cluster.other_ctx = pod;
+}
+
 static enum pl_code read_and_judge(struct ask *ask, struct pl_err *err)
 {
 	const struct engine_opts opts = {.config = ask->pod.profiles,
@@ -367,10 +403,12 @@ static enum pl_code read_and_judge(struct ask *ask, struct pl_err *err)
 	                                      .partition = pod->partition,
 	                                      .space = pod->space,
 	                                      .name = pod->name};
+	count_waiting(ask);
 	code = store_cluster_read(&pod->cluster, err);
 	if (code == PL_OK)
 		code = judge(ask, err);
 	store_cluster_done(&pod->cluster);
+	explain_queue_done(&pod->queue);
 	engine_free(ask->engine);
 	return code;
 }

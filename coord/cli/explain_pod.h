@@ -3,6 +3,7 @@
 #define COORD_CLI_EXPLAIN_POD_H
 
 #include "coord/cli/explain_job.h"
+#include "coord/cli/explain_queue.h"
 #include "coord/cli/store_cluster.h"
 #include "shardsched/explain/explain.h"
 #include "shardsched/ledger/state.h"
@@ -27,9 +28,11 @@ struct explain_pod {
 	uint64_t config;      /* version of scheduler that is explained by */
 	uint64_t config_current;
 	struct pl_span profiles;
+	enum queue_sort sort;
 	struct pl_err config_err; /* why it is the default instead */
 
 	struct store_cluster cluster;
+	struct explain_queue queue; /* if it waits */
 	uint32_t own_nodes, own_feasible;
 	struct pl_span gang;       /* empty: it is of none */
 	struct pl_span gang_phase; /* of its record; empty: there is none */

@@ -141,6 +141,24 @@ static void add_left_out(struct text *text, const struct explain_pod *pod)
 	}
 }
 
+static void add_queue(struct text *text, const struct explain_pod *pod)
+{
+	const struct explain_queue *queue = &pod->queue;
+
+	if (!queue->known)
+		return;
+	add(text,
+	    "  of the pods of " PL_SPAN_FMT
+	    " that wait %llu come%s before it by %s, %llu "
+	    "%s as important, %llu of these older",
+	    PL_SPAN_ARG(pod->owner), (unsigned long long)queue->before,
+	    queue->before == 1 ? "s" : "",
+	    queue->sort == QUEUE_BY_SLA ? "SLA and priority" : "priority",
+	    (unsigned long long)queue->alike, queue->alike == 1 ? "is" : "are",
+	    (unsigned long long)queue->older);
+	end(text);
+}
+
 static void add_remarks(struct text *text, const struct explain_pod *pod,
                         const struct explain *explain)
 {
@@ -179,6 +197,7 @@ enum pl_code explain_pod_text(const struct explain_pod *pod,
 	if (explain == NULL)
 		return text.code;
 	add_left_out(&text, pod);
+	add_queue(&text, pod);
 	add_remarks(&text, pod, explain);
 	end(&text);
 	if (pod->has_state && state_has_place(&pod->state)) {
@@ -274,10 +293,27 @@ static void put_home(const struct explain_pod *pod, struct pl_json_out *out)
 	put_config(pod, out);
 }
 
+static void put_queue(const struct explain_pod *pod, struct pl_json_out *out)
+{
+	const struct explain_queue *queue = &pod->queue;
+
+	if (!queue->known)
+		return;
+	pl_json_out_name(out, "queue");
+	pl_json_out_object(out);
+	put_text(out, "sort",
+	         pl_span_str(queue->sort == QUEUE_BY_SLA ? "sla" : "priority"));
+	put_int(out, "before", (int64_t)queue->before);
+	put_int(out, "alike", (int64_t)queue->alike);
+	put_int(out, "older", (int64_t)queue->older);
+	pl_json_out_end(out);
+}
+
 static void put_decision(const struct explain_pod *pod, const struct explain *explain,
                          struct pl_json_out *out)
 {
 	put_left_out(pod, out);
+	put_queue(pod, out);
 	pl_json_out_name(out, "own");
 	pl_json_out_object(out);
 	put_int(out, "nodes", pod->own_nodes);

@@ -105,6 +105,51 @@ T_CASE(who_has_one_is_told_where_and_by_whom)
 	placet_down();
 }
 
+/* Of its shard's, and of those that wait. */
+T_CASE(it_is_told_who_comes_before_it)
+{
+	static const char pending[] =
+		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"since\":"
+		"\"2026-11-21T09:00:00.000Z\"}";
+	static const char failed[] =
+		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Failed\",\"since\":"
+		"\"2026-11-21T09:00:00.000Z\"}";
+	static const char old[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"old\",\"uid\":\"u\","
+		"\"labels\":{\"sla\":\"gold\"},"
+		"\"creationTimestamp\":\"2026-11-20T09:00:00Z\"},\"spec\":{\"priority\":5,"
+		"\"containers\":[{\"name\":\"c\"}]}}";
+	static const char young[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"me\",\"uid\":\"u\","
+		"\"creationTimestamp\":\"2026-11-21T09:00:00Z\"},\"spec\":{\"priority\":5,"
+		"\"containers\":[{\"name\":\"c\"}]}}";
+
+	up();
+	placet_put("/schedules/0000/web/me/spec", young);
+	placet_put("/schedules/0000/web/old/spec", old);
+	pod("high", "9", "\"priority\":6,", NULL);
+	pod("higher", "9", "\"priority\":7,", pending);
+	pod("over", "9", "\"priority\":7,", failed);
+	pod("gated", "9", "\"priority\":7,\"schedulingGates\":[{\"name\":\"g\"}],", NULL);
+	pod("named", "9", "\"priority\":7,\"nodeName\":\"n-1\",", NULL);
+	pod("low", "9", "\"priority\":4,", pending);
+	placet_put("/schedules/0000/web/bad/spec", "what");
+	T_EQ(PLACET("explain", "pod", "web/me"), 0);
+	placet_prints_not("that wait");
+	placet_owner(0, "a-0");
+	T_EQ(PLACET("explain", "pod", "web/me"), 0);
+	placet_prints("  of the pods of a-0 that wait 2 come before it by priority, 1 is "
+	              "as important, 1 of these older\n");
+	T_EQ(PLACET("config", "set", "scheduler", "queue={sort: sla}"), 0);
+	T_EQ(PLACET("explain", "pod", "web/me", "-o", "json"), 0);
+	placet_prints("\"sort\": \"sla\"");
+	placet_prints("\"before\": 3");
+	placet_prints("\"alike\": 0");
+	T_EQ(PLACET("explain", "pod", "web/on"), 0);
+	placet_prints_not("that wait");
+	placet_down();
+}
+
 /* As a shard would: what is not understood is left out. */
 T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 {

@@ -311,19 +311,21 @@ static bool is_in(const struct store_cluster *cluster, uint32_t slot)
 	return engine_snapshot(cluster->engine)->row[slot].node.name != 0;
 }
 
+static bool is_on_node(const struct store_cluster *cluster, struct pl_span key)
+{
+	return pl_map_get(&cluster->pods, key_of(key, strlen("/spec"))) != NULL;
+}
+
 static enum pl_code on_spec(struct store_cluster *cluster, const struct kv_record *record,
                             struct pl_err *err)
 {
 	struct pl_span key = key_of(record->key, strlen("/spec"));
 	struct pl_map_node *at = pl_map_get(&cluster->pods, key);
-	struct on_node *on;
+	struct on_node *on = PL_CONTAINER_OF(at, struct on_node, by_key);
 	struct pl_err why = {0};
 	enum pl_code code;
 
 	cluster->last.len = 0;
-	if (at == NULL)
-		return PL_OK;
-	on = PL_CONTAINER_OF(at, struct on_node, by_key);
 	if (!is_in(cluster, on->slot)) {
 		pl_map_del(&cluster->pods, at);
 		return PL_OK;
@@ -365,10 +367,13 @@ static enum pl_code on_schedule(void *ctx, const struct kv_record *record,
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK)
 		return PL_OK;
-	if (id.kind == KEYS_SPEC)
+	if (id.kind == KEYS_SPEC && is_on_node(cluster, record->key))
 		return on_spec(cluster, record, err);
+	cluster->last.len = id.kind == KEYS_SPEC ? 0 : cluster->last.len;
 	if (id.kind == KEYS_STATE)
 		on_state(cluster, record);
+	if ((id.kind == KEYS_SPEC || id.kind == KEYS_STATE) && cluster->other != NULL)
+		cluster->other(cluster->other_ctx, &id, record);
 	return PL_OK;
 }
 

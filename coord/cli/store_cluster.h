@@ -41,6 +41,11 @@ struct store_cluster {
 	uint32_t partition;
 	struct pl_span space, name;
 
+	/* Specs of pods that are on no node, and all states; may be NULL. */
+	void (*other)(void *ctx, const struct keys_id *id,
+	              const struct kv_record *record);
+	void *other_ctx;
+
 	struct pl_arena arena;      /* of one value */
 	struct pl_arena pods_arena; /* of who is on which node */
 	struct pl_map pods;      /* by "0007/web/app-1": those that were not seen yet */
