@@ -185,7 +185,7 @@ static enum pl_code replace(struct counter *counter, struct counted *budget,
 
 	if (code == PL_OK && copy == NULL)
 		code = pl_err_set(err, PL_NOMEM, "keep a budget");
-	if (code != PL_OK) {
+	if (code != PL_OK || copy == NULL) {
 		budget_drop(&counter->model, &object);
 		return code;
 	}

@@ -42,10 +42,10 @@ struct budget_disrupted {
 
 struct budget_record {
 	struct pl_span object; /* JSON */
-	bool counted;          /* else status is zero */
 	struct budget_status status;
 	const struct budget_disrupted *disrupted; /* in the order of names, each once */
 	uint32_t disrupted_count;
+	bool counted; /* else status is zero */
 };
 
 /* Adds the value, or nothing. Asserts the order, and that allowed follows from the rest.

@@ -145,7 +145,8 @@ static struct pl_span pattern_of(struct maker *maker, const struct pod_draft *dr
 		text = maker_room(maker, len);
 		if (text == NULL)
 			return (struct pl_span){0};
-		memcpy(text, "*-", 2);
+		text[0] = '*';
+		text[1] = '-';
 		if (volume->name.len > 0)
 			memcpy(text + 2, volume->name.at, volume->name.len);
 		return pl_span(text, len);

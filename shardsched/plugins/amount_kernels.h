@@ -33,7 +33,9 @@
 
 #include <stdint.h>
 
-#define AMOUNT_SMALL (INT64_C(1) << 43)
+#include "shardsched/snapshot/snapshot.h"
+
+#define AMOUNT_SMALL SNAPSHOT_LARGE
 
 /* One resource on 64 nodes: what there is, and what is used with the pod on it. */
 struct amount_word {

@@ -201,8 +201,10 @@ T_CASE(who_fits)
 		in.memory = pl_rng_chance(&rng, 1, 4)
 		                    ? INT64_MIN
 		                    : (int64_t)pl_rng_below(&rng, 3) << 40;
-		for (int i = 0; i < FIT_WORDS; i++)
-			from[i] = pl_rng_next(&rng) | pl_rng_next(&rng);
+		for (int i = 0; i < FIT_WORDS; i++) {
+			from[i] = pl_rng_next(&rng);
+			from[i] |= pl_rng_next(&rng);
+		}
 		memcpy(want, from, sizeof from);
 		fits_slowly(&in, want);
 		EACH_LEVEL(kernels)

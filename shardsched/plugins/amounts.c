@@ -220,8 +220,6 @@ bool amount_load(const struct amount_asks *asks, uint32_t index, uint32_t slot,
 /* -- cpu and memory -------------------------------------------------------------------
  */
 
-_Static_assert(AMOUNT_SMALL == SNAPSHOT_LARGE, "what is not in that set is small");
-
 static bool is_pair(const struct amount_asks *asks, uint32_t cpu)
 {
 	return asks->at[cpu].kind == AMOUNT_CPU && asks->at[cpu].asked < INT32_MAX &&

@@ -335,13 +335,13 @@ struct sched {
 	struct classes *classes;
 	struct cycle *cycle;
 	struct preempt *preempt;
-	uint32_t preempted;  /* string, held */
 	struct reign *reign; /* by which everything is decided */
 	struct queue *queue; /* its own, as the pool */
 	struct pool *pool;
 	struct pl_list past;           /* reigns that pods are still there by */
 	struct pl_map_node *moving;    /* the next to be looked at whether it is */
 	uint32_t moves;                /* that are looked at in one turn */
+	uint32_t preempted;            /* string, held */
 	const struct queue_turn *turn; /* of the one that comes into the queue; or NULL */
 	struct queue_plugin plugin[PLUGINS_MAX];
 	struct sched_opts opts;  /* batch, inflight and cache_bytes as configured */
@@ -388,12 +388,12 @@ struct sched {
 	struct visits visits;
 	struct digests digests;
 	struct abroad abroad;
-	bool viewing;      /* what is taken comes from the whole view */
 	int64_t taken_rev; /* of the alloc that is being taken */
+	uint64_t named;    /* up to where labels beside classes were seen to */
+	uint32_t beside;   /* pods with such */
+	bool unjoined;     /* that failed: nothing is decided until the repair */
+	bool viewing;      /* what is taken comes from the whole view */
 	bool astray_due;   /* the nodes of those astray may be known to be gone now */
-	uint32_t beside;   /* pods with labels beside their class */
-	uint64_t named;    /* up to where all of them were seen to */
-	bool unjoined;     /* which failed: nothing is decided until the repair */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;

@@ -543,10 +543,10 @@ T_CASE(a_clock_that_is_set_moves_nobody_early)
 	up_tainted();
 	tainted_node(GONE "}");
 	seconds(1);
-	rig.wall_off_ms = 3600 * 1000;
+	rig.wall_off_ms = INT64_C(3600) * 1000;
 	seconds(1);
 	T_STR(phase_of("c"), "Bound");
-	rig.wall_off_ms = -3600 * 1000;
+	rig.wall_off_ms = -INT64_C(3600) * 1000;
 	seconds(1);
 	T_STR(phase_of("c"), "Bound");
 	seconds(3);

@@ -308,19 +308,19 @@ static void step(void)
 			put_member(gang, i);
 		break;
 	case 2:
-		if (there[gang][i] && pl_rng_chance(&rng, 1, 4 * calm))
+		if (there[gang][i] && pl_rng_chance(&rng, 1, UINT64_C(4) * calm))
 			take_back(gang, i);
 		break;
 	case 3:
-		if (pl_rng_chance(&rng, 1, 4 * calm))
+		if (pl_rng_chance(&rng, 1, UINT64_C(4) * calm))
 			shard_dies();
 		break;
 	case 4:
-		if (pl_rng_chance(&rng, 1, 4 * calm))
+		if (pl_rng_chance(&rng, 1, UINT64_C(4) * calm))
 			the_dead_speak();
 		break;
 	case 5:
-		if (pl_rng_chance(&rng, 1, 4 * calm))
+		if (pl_rng_chance(&rng, 1, UINT64_C(4) * calm))
 			touch(below(NODES));
 		break;
 	default:
