@@ -440,12 +440,14 @@ enum { CLASS_SHARED, CLASS_OWN };
 
 static inline struct own_class *own_class_of(struct queue_class *class)
 {
+	PL_ASSERT(class != NULL);
 	return class->kind == CLASS_OWN ? PL_CONTAINER_OF(class, struct own_class, queue)
 	                                : NULL;
 }
 
 static inline const struct own_class *own_class_of_const(const struct queue_class *class)
 {
+	PL_ASSERT(class != NULL);
 	return class->kind == CLASS_OWN
 	               ? PL_CONTAINER_OF_CONST(class, struct own_class, queue)
 	               : NULL;
