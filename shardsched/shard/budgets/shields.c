@@ -236,7 +236,7 @@ bool shields_wanted(const struct sched *sched)
 void shields_begin(struct sched *sched)
 {
 	sched->shields.seen++;
-	sched->shields.rev = 0;
+	shields_lost(sched);
 }
 
 static void take_record(struct sched *sched, const struct kv_record *record, bool gone)
@@ -283,14 +283,17 @@ void shields_events(struct sched *sched, const struct kv_event *events, size_t c
 		sched->shields.rev = revision;
 }
 
+/* Plans go by what is known up to a revision: without it they are made anew. */
 void shields_lost(struct sched *sched)
 {
 	sched->shields.rev = 0;
+	sched->shields.review = true;
 }
 
 void shields_forget(struct sched *sched)
 {
-	sched->shields.rev = sched->shields.need_rev = 0;
+	shields_lost(sched);
+	sched->shields.need_rev = 0;
 	PL_MAP_EACH (at, &sched->shields.by_name) {
 		struct shield *shield = shield_at(at);
 
@@ -408,7 +411,7 @@ static bool is_off(const struct sched *sched, const struct sched_plan *plan)
 {
 	const struct plan_shields *shields = &plan->shields;
 
-	if (shields->made != sched->shields.made)
+	if (shields->made != sched->shields.made || sched->shields.rev == 0)
 		return true;
 	for (uint32_t i = 0; i < shields->count; i++) {
 		const struct shield *shield = shields->at[i].shield;

@@ -25,7 +25,8 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node)
 {
 	const struct sched_plan *plan = node->plan;
 
-	if (plan == NULL || plan->sent || (plan->pod->call != 0 && !plan->told))
+	if (plan == NULL || plan->sent || sched->shields.rev == 0 ||
+	    (plan->pod->call != 0 && !plan->told))
 		return false;
 	for (uint32_t i = 0; i < plan->victims; i++) {
 		const struct sched_pod *victim = plan->victim[i];
@@ -35,7 +36,6 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node)
 		     !pod_is_at(victim, node)))
 			return false;
 	}
-	(void)sched;
 	return shields_go(plan);
 }
 
