@@ -89,7 +89,7 @@ void shields_lost(struct sched *sched);
 /* They are not followed any more, or revisions mean nothing. */
 void shields_forget(struct sched *sched);
 
-/* Else no victims are to be looked for now. */
+/* Else no victims are looked for until it is so. */
 bool shields_known(const struct sched *sched);
 /* Plans are given up that budgets do not allow any more, or go on that had to wait. */
 void shields_run(struct sched *sched);

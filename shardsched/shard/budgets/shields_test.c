@@ -1,5 +1,6 @@
 /* Pods that make room for themselves where disruption budgets protect others. */
 #include "shardsched/ledger/budget.h"
+#include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
@@ -161,6 +162,30 @@ T_CASE(what_one_plan_takes_the_next_does_not_find)
 	rig_settle(&rig);
 	T_EQ(terminating("a"), 1);
 	T_EQ(terminating("b"), 1);
+	says("a", 1, 0, 1);
+	down();
+}
+
+/* It waits for a transaction when the list of budgets is lost. */
+T_CASE(a_plan_is_made_anew_when_budgets_are_not_known_any_more)
+{
+	up();
+	budget("a", "a", 2, 1);
+	rig_settle(&rig);
+	rig.sched->commits += SCHED_INFLIGHT_MAX;
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	T_TRUE(!pl_list_empty(&rig.sched->shields.plans));
+	sched_view_lost(rig.sched, SCHED_BUDGETS);
+	rig.sched->commits -= SCHED_INFLIGHT_MAX;
+	rig_run(&rig);
+	T_TRUE(pl_list_empty(&rig.sched->shields.plans));
+	T_EQ(terminating("a"), 0);
+	rig_view_list(&rig, SCHED_BUDGETS);
+	rig.now_ms += 20000;
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
 	says("a", 1, 0, 1);
 	down();
 }

@@ -5,8 +5,9 @@
  * later; as in Kubernetes it is the least of those that the tolerations say.
  *
  * Others have written these times, by clocks of theirs. What lies ahead of our wall clock
- * is taken for now, so a pod stays at most as long again; and the time has to be over on
- * the clock that nobody sets, too, so none leaves early because ours was set forward.
+ * counts as the present, so a pod stays at most as long again; and the time has to be
+ * over on the clock that nobody sets, too, so none leaves early because ours was set
+ * forward.
  *
  * Tainted nodes are few, and a second is soon enough: so they are gone through, and
  * nothing is kept but which pods have been found. Who owns the node does that, whoever
