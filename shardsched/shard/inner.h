@@ -357,6 +357,7 @@ struct sched {
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
 	struct pl_list lacking, holding; /* nodes */
+	uint64_t holds_ms;               /* when their deadlines are looked at */
 	uint64_t specs_ms; /* when what they lack is looked for again; 0: nothing does */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];

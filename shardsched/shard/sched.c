@@ -432,6 +432,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
 			sched->call[i].state = CALL_NEW;
 	doubts_run(sched);
+	holds_run(sched);
 	configure_run(sched);
 	if (!is_moving(sched))
 		place_run(sched, work);
@@ -459,6 +460,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	    abroad_may(sched) || bundle_may(sched) || sched->shields.review)
 		return 0;
 	at_ms = earlier(at_ms, taints_deadline_ms(sched));
+	at_ms = earlier(at_ms, holds_deadline_ms(sched));
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));
 	at_ms = earlier(at_ms, specs_deadline_ms(sched));
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));

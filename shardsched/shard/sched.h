@@ -175,6 +175,7 @@ struct sched_figures {
 	uint64_t ended;     /* pods that gave their places back, or went without one */
 	uint64_t echoes;    /* news of our own, not decoded */
 	uint64_t preempted; /* transactions that make room */
+	uint64_t renewed, lapsed; /* deadlines of room that is kept for a pod */
 	uint64_t garbled;
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
 	uint32_t abroad;   /* of the nodes, those of others on which pods can be put */

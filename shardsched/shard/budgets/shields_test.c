@@ -192,6 +192,8 @@ T_CASE(a_plan_is_made_anew_when_budgets_are_not_known_any_more)
 
 T_CASE(what_others_took_meanwhile_is_not_taken_again)
 {
+	struct conflict_summary conflicts;
+
 	up();
 	budget("a", "a", 2, 1);
 	rig_settle(&rig);
@@ -203,11 +205,16 @@ T_CASE(what_others_took_meanwhile_is_not_taken_again)
 	T_EQ(terminating("a"), 0);
 	T_EQ(terminating("b"), 1);
 	says("a", 1, 0, 0);
+	sched_conflicts(rig.sched, &conflicts);
+	T_EQ(conflicts.txns[CONFLICT_BUDGET], 1);
+	T_EQ(conflicts.txns[CONFLICT_GROUP], 0);
 	down();
 }
 
 T_CASE(a_budget_that_was_not_there_is_not_missed)
 {
+	struct conflict_summary conflicts;
+
 	up();
 	pod("high", "h", 10);
 	rig_deliver_all(&rig);
@@ -218,6 +225,8 @@ T_CASE(a_budget_that_was_not_there_is_not_missed)
 	rig_settle(&rig);
 	T_EQ(terminating("a"), 0);
 	T_EQ(terminating("b"), 1);
+	sched_conflicts(rig.sched, &conflicts);
+	T_EQ(conflicts.txns[CONFLICT_BUDGET], 1);
 	/* One that goes protects nobody any more. */
 	rig_del(&rig, "/budgets/web/a");
 	rig_settle(&rig);

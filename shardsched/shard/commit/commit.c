@@ -234,7 +234,7 @@ static void give_up(struct sched *sched, struct sched_node *node,
 /* There is something to be written even if nobody comes or goes. */
 static bool is_alone(const struct sched *sched, const struct sched_node *node)
 {
-	return (holds_go(node) || preempts_go(sched, node)) &&
+	return (holds_go(sched, node) || preempts_go(sched, node)) &&
 	       node_may_write(sched, node);
 }
 

@@ -25,7 +25,8 @@
 	X(SPEC, "spec")         \
 	X(FENCED, "fenced")     \
 	X(REGISTRY, "registry") \
-	X(GROUP, "group")
+	X(GROUP, "group")       \
+	X(BUDGET, "budget")
 
 #define CONFLICT_ENUM(cause, word) CONFLICT_##cause,
 enum conflict_cause { CONFLICT_MAP(CONFLICT_ENUM) CONFLICT_CAUSES };

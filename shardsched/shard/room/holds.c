@@ -169,6 +169,7 @@ void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold
 
 	if (hold->kind != ALLOC_HOLD_NOMINATED)
 		return;
+	hold_watch(sched, node, hold);
 	hold->taken = is_here(node, hold->pod);
 	hold->unwanted =
 		hold->unwanted || (!hold->taken && is_unwanted(sched, node, hold));
@@ -181,6 +182,14 @@ void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold
 	node_ready(sched, node);
 }
 
+void hold_leaves(struct sched *sched, struct sched_node *node, struct sched_hold *hold)
+{
+	hold_hide(sched, hold);
+	if (node->slot != SNAPSHOT_NONE)
+		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	node_ready(sched, node);
+}
+
 void hold_give_up(struct sched *sched, struct sched_node *node,
                   const struct sched_pod *pod)
 {
@@ -189,10 +198,7 @@ void hold_give_up(struct sched *sched, struct sched_node *node,
 	if (hold == NULL || hold->planned || hold_goes(hold))
 		return;
 	hold->unwanted = true;
-	hold_hide(sched, hold);
-	if (node->slot != SNAPSHOT_NONE)
-		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
-	node_ready(sched, node);
+	hold_leaves(sched, node, hold);
 }
 
 void holds_settle_pod(struct sched *sched, struct sched_pod *pod)

@@ -4,21 +4,32 @@
 
 #include "shardsched/shard/inner.h"
 
+/* Of nominations: holds_until.c. */
+enum {
+	HOLD_MS = 60000,       /* from when its owner writes it to its deadline */
+	HOLD_RENEW_MS = 30000, /* so long before that it is made later */
+	HOLD_GRACE_MS = 60000, /* so long after that others end it */
+};
+
 struct sched_hold {
 	enum alloc_hold_kind kind;
 	uint32_t key[2];       /* namespace, name; held */
 	struct sched_pod *pod; /* NOMINATED: for which it is; else NULL */
 	struct node_hold is;   /* held */
 	int64_t until_ms;
-	uint32_t number; /* in the snapshot; or SNAPSHOT_NONE */
-	bool nominates;  /* ... of a nomination */
-	bool taken;      /* the pod was decided for this node */
-	bool unwanted;   /* nobody needs it any more */
-	bool out;        /* one that is without it is in a call */
-	bool planned;    /* not in the store yet (preempts.c, gang_large.c) */
-	bool sent;       /* planned: one that is with it is in a call */
-	bool shrinks;    /* GANG: less is to be held */
-	bool shrunk;     /* one that holds less is in a call: rest is what was held */
+	int64_t until_next; /* NOMINATED: what a call makes of it; 0: nothing */
+	uint64_t over_ms;   /* NOMINATED: when others end it; 0: to be worked out */
+	uint32_t number;    /* in the snapshot; or SNAPSHOT_NONE */
+	bool nominates;     /* ... of a nomination */
+	bool taken;         /* the pod was decided for this node */
+	bool unwanted;      /* nobody needs it any more */
+	bool due;           /* NOMINATED: its deadline is to be later, if it is kept */
+	bool overdue; /* NOMINATED: that has passed, and who is to see to it has not */
+	bool out;     /* one that is without it is in a call */
+	bool planned; /* not in the store yet (preempts.c, gang_large.c) */
+	bool sent;    /* planned: one that is with it is in a call */
+	bool shrinks; /* GANG: less is to be held */
+	bool shrunk;  /* one that holds less is in a call: rest is what was held */
 	struct node_hold rest; /* shrinks: held */
 	uint64_t lone_ms; /* GANG: when it is given up, if nobody has it; 0: not yet */
 };
@@ -32,7 +43,7 @@ struct sched_holds {
 /* The alloc that is written next is to be without it. */
 static inline bool hold_goes(const struct sched_hold *hold)
 {
-	return hold->taken || hold->unwanted;
+	return hold->taken || hold->unwanted || hold->overdue;
 }
 
 /* It is in the node's sums, and in what is printed. */
@@ -72,6 +83,21 @@ int32_t holds_least(const struct sched_node *node);
 struct sched_hold *hold_of_pod(const struct sched_node *node,
                                const struct sched_pod *pod);
 
+/* -- deadlines of nominations (holds_until.c) ------------------------------- */
+
+/* Those that are due for something. */
+void holds_run(struct sched *sched);
+/* When the next one is. */
+uint64_t holds_deadline_ms(const struct sched *sched);
+/* It, its node, or the pod's partition is not as it was. */
+void hold_watch(struct sched *sched, const struct sched_node *node,
+                const struct sched_hold *hold);
+/* The alloc that is written next is to have a later deadline. */
+bool hold_renews(const struct sched *sched, const struct sched_hold *hold);
+/* It is in what is written now; it stands. */
+void hold_renew(const struct sched *sched, struct sched_hold *hold);
+void hold_renewed(struct sched *sched, struct sched_hold *hold);
+
 /* -- gangs' (holds_gang.c) ------------------------------------------------ */
 
 /* Nothing else is put on a node while a gang holds room there. */
@@ -104,6 +130,8 @@ void hold_untake_gang(struct sched *sched, struct sched_node *node,
 /* -- between holds.c, holds_alloc.c and holds_gang.c ------------------------------- */
 
 void hold_hide(struct sched *sched, struct sched_hold *hold);
+/* It goes from now on: others may see the room. */
+void hold_leaves(struct sched *sched, struct sched_node *node, struct sched_hold *hold);
 /* Into the node's sums, or out of them. */
 void hold_sum(const struct sched *sched, struct sched_node *node,
               const struct sched_hold *hold, bool add);
@@ -147,8 +175,8 @@ void hold_give_up(struct sched *sched, struct sched_node *node,
 
 /* -- writing ---------------------------------------------------------- */
 
-/* Its alloc is to be written without some. */
-bool holds_go(const struct sched_node *node);
+/* Its alloc is to be written without some, or with later deadlines. */
+bool holds_go(const struct sched *sched, const struct sched_node *node);
 /* They are out of its sums, and of what holds_print prints; then it is undone, or so. */
 void holds_send(struct sched *sched, struct sched_node *node);
 void holds_unsend(struct sched *sched, struct sched_node *node);

@@ -144,7 +144,7 @@ bool holds_are(const struct sched_node *node, const struct sched_holds *holds)
 	return same;
 }
 
-/* What is in the snapshot stays there. */
+/* What is in the snapshot stays there; who has moved the deadline is alive. */
 static void carry_over(struct sched_node *node, const struct sched_hold *old,
                        uint32_t olds, struct sched_hold *new)
 {
@@ -156,6 +156,11 @@ static void carry_over(struct sched_node *node, const struct sched_hold *old,
 		new->taken = old[i].taken;
 		new->unwanted = old[i].unwanted;
 		new->lone_ms = old[i].lone_ms;
+		if (new->until_ms != old[i].until_ms)
+			continue;
+		new->over_ms = old[i].over_ms;
+		new->due = old[i].due;
+		new->overdue = old[i].overdue;
 	}
 	if (new->pod != NULL &&new->pod->nominated == NULL)
 		new->pod->nominated = node;
@@ -177,7 +182,8 @@ void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds
 	if (olds == 0 && holds->count == 0)
 		return;
 	for (uint32_t i = 0; i < olds; i++) {
-		PL_ASSERT(!old[i].out && !old[i].planned && !old[i].shrinks);
+		PL_ASSERT(!old[i].out && !old[i].planned && !old[i].shrinks &&
+		          old[i].until_next == 0);
 		sched->gangs.holds -= old[i].kind == ALLOC_HOLD_GANG;
 		hold_sum(sched, node, &old[i], false);
 	}
@@ -198,8 +204,10 @@ void holds_take(struct sched *sched, struct sched_node *node, struct sched_holds
 		hold_end(sched, node, &old[i]);
 	}
 	free(old);
-	for (uint32_t i = 0; i < node->holds; i++)
+	for (uint32_t i = 0; i < node->holds; i++) {
 		hold_show(sched, node, &node->hold[i]);
+		hold_watch(sched, node, &node->hold[i]);
+	}
 }
 
 /* -- and out of the row -------------------------------------------------------- */
@@ -354,6 +362,7 @@ void hold_send_planned(struct sched *sched, struct sched_node *node,
 	if (hold == NULL)
 		return;
 	hold->sent = true;
+	hold->until_ms = sched->wall_ms + HOLD_MS; /* it may have waited for its turn */
 	hold_sum(sched, node, hold, true);
 }
 
@@ -399,13 +408,13 @@ static bool is_left_behind(const struct sched_node *node, const struct sched_hol
 	       listed_find(node, pod) == UINT32_MAX;
 }
 
-bool holds_go(const struct sched_node *node)
+bool holds_go(const struct sched *sched, const struct sched_node *node)
 {
 	if (node->slot == SNAPSHOT_NONE || node->scope == NODE_ASIDE)
 		return false;
 	for (uint32_t i = 0; i < node->holds; i++)
-		if (hold_goes(&node->hold[i]) && hold_counts(&node->hold[i]) &&
-		    !is_left_behind(node, &node->hold[i]))
+		if ((hold_goes(&node->hold[i]) || hold_renews(sched, &node->hold[i])) &&
+		    hold_counts(&node->hold[i]) && !is_left_behind(node, &node->hold[i]))
 			return true;
 	return false;
 }
@@ -564,6 +573,8 @@ void holds_send(struct sched *sched, struct sched_node *node)
 
 		if (hold->shrinks && !hold->shrunk)
 			exchange(sched, node, hold);
+		if (hold_renews(sched, hold) && hold_counts(hold))
+			hold_renew(sched, hold);
 		if (!hold_goes(hold) || !hold_counts(hold) || is_left_behind(node, hold))
 			continue;
 		hold->out = true;
@@ -578,6 +589,7 @@ void holds_unsend(struct sched *sched, struct sched_node *node)
 
 		if (hold->shrunk)
 			exchange(sched, node, hold);
+		hold->until_next = 0;
 		if (hold->kind == ALLOC_HOLD_GANG && hold->sent) {
 			hold_sum(sched, node, hold, false);
 			hold->sent = false;
@@ -611,6 +623,8 @@ void holds_sent(struct sched *sched, struct sched_node *node)
 			hold->planned = hold->sent = false;
 		if (hold->shrunk)
 			has_shrunk(sched, node, hold);
+		if (hold->until_next != 0)
+			hold_renewed(sched, hold);
 		if (hold->out)
 			hold_drop_at(sched, node, i - 1);
 	}
@@ -652,7 +666,7 @@ static enum pl_code print_one(struct sched *sched, const struct sched_hold *hold
 	                 .nonzero_memory = hold->is.nonzero_memory,
 	                 .scalar = scalar,
 	                 .scalars = (uint32_t)amounts->count},
-		.until_ms = hold->until_ms,
+		.until_ms = hold->until_next != 0 ? hold->until_next : hold->until_ms,
 	};
 	return PL_OK;
 }

@@ -23,7 +23,7 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
-enum { HOLD_MS = 60000, VICTIMS_AT_ONCE = 48 };
+enum { VICTIMS_AT_ONCE = 48 };
 
 /* -- a plan comes and goes ------------------------------------------------ */
 

@@ -134,6 +134,10 @@ static void step(void)
 	case 3:
 		end(below(ALL));
 		break;
+	case 4: /* so that what is kept has to be renewed, or is lost */
+		if (pl_rng_chance(&rng, 1, 20))
+			rig.now_ms += 20000 + below(120000);
+		break;
 	default:
 		shards_step();
 	}
@@ -215,7 +219,7 @@ static void calm_down(void)
 
 T_CASE_SECONDS(shards_make_room_on_each_others_nodes, 200)
 {
-	uint64_t preempted = 0;
+	uint64_t preempted = 0, renewed = 0, lapsed = 0;
 
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < WORLDS; i++) {
@@ -230,14 +234,17 @@ T_CASE_SECONDS(shards_make_room_on_each_others_nodes, 200)
 			be(n);
 			sched_figures(rig.sched, &figures);
 			preempted += figures.preempted;
+			renewed += figures.renewed;
+			lapsed += figures.lapsed;
 		}
 		close_all();
 	}
 	printf("%" PRIu64 " made room, %" PRIu64 " ended, %" PRIu64 " abroad, %" PRIu64
 	       " conflicts, %" PRIu64 " views, %" PRIu64 " moves, %" PRIu64
-	       " answers lost\n",
+	       " answers lost, %" PRIu64 " renewed, %" PRIu64 " lapsed\n",
 	       preempted, terminated_ever, abroad_ever, conflicts_ever, views_ever,
-	       moves_ever, lost_ever);
+	       moves_ever, lost_ever, renewed, lapsed);
+	T_TRUE(renewed > WORLDS && lapsed > 0);
 	T_TRUE(preempted > WORLDS && terminated_ever > WORLDS && nominated_ever > WORLDS);
 	T_TRUE(abroad_ever > WORLDS && conflicts_ever > WORLDS && views_ever > WORLDS);
 	T_TRUE(moves_ever > WORLDS && lost_ever > WORLDS);

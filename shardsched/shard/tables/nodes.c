@@ -328,7 +328,7 @@ bool node_may_write(const struct sched *sched, const struct sched_node *node)
 
 void node_ready(struct sched *sched, struct sched_node *node)
 {
-	bool alone = (!pl_list_empty(&node->ending) || holds_go(node) ||
+	bool alone = (!pl_list_empty(&node->ending) || holds_go(sched, node) ||
 	              preempts_go(sched, node)) &&
 	             node_may_write(sched, node);
 
