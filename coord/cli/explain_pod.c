@@ -255,7 +255,7 @@ static void count_own(struct ask *ask, const struct engine_decision *decision)
 	if (fits)
 		feasible = cycle_feasible(engine_cycle(ask->engine));
 	for (uint32_t slot = 0; slot < snapshot->slots; slot++) {
-		if (snapshot->row[slot].node.name == 0 ||
+		if (!pl_bitset_has(snapshot->open, slot) ||
 		    !pod->own[store_cluster_partition(&pod->cluster, slot)])
 			continue;
 		pod->own_nodes++;

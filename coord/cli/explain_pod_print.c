@@ -132,11 +132,12 @@ static void add_left_out(struct text *text, const struct explain_pod *pod)
 
 		if (flaw->nodes == 0)
 			continue;
-		add(text, "  left out: %llu node%s, %s (" PL_SPAN_FMT "%s%s); see fsck",
+		add(text, "  left out: %llu node%s, %s (" PL_SPAN_FMT "%s%s)%s",
 		    (unsigned long long)flaw->nodes, flaw->nodes == 1 ? "" : "s",
 		    store_flaw_words((enum store_flaw)i),
 		    PL_SPAN_ARG(keys_span(&flaw->first)),
-		    flaw->err.code == PL_OK ? "" : ": ", flaw->err.msg);
+		    flaw->err.code == PL_OK ? "" : ": ", flaw->err.msg,
+		    i == STORE_FLAW_CLOSED ? "" : "; see fsck");
 		end(text);
 	}
 }

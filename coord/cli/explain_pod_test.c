@@ -71,12 +71,12 @@ T_CASE(who_has_no_node_is_told_why_by_cluster)
 	placet_prints("  fit.cpu: 3 nodes: Insufficient cpu\n");
 	placet_prints("  4 attempts, told by a-0 under epoch 12\n");
 	placet_prints("  partition 0, of shard a-0\n");
-	placet_prints("web/big fits on none of 3 nodes\n");
-	placet_prints("  3 nodes lack 4 cpu or more");
-	placet_prints("west                               2          0   "
-	              "NodeResourcesFit 2\n");
+	placet_prints("web/big fits on none of 2 nodes\n");
+	placet_prints("  2 nodes lack 4 cpu or more");
+	placet_prints("west                               1          0   "
+	              "NodeResourcesFit 1\n");
 	placet_prints("east/n-1                     lacks 5 cpu");
-	placet_prints("west/n-3                     lacks 5500m cpu");
+	placet_prints("west/n-2                     lacks 4 cpu");
 	T_EQ(PLACET("explain", "pod", "web/big", "-o", "json"), 1);
 	placet_prints("\"kind\": \"PodExplanation\"");
 	placet_prints("\"reason\": \"fit.cpu\"");
@@ -169,9 +169,30 @@ T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 	placet_prints("a pod on it is lost or makes no sense (/nodes/0000/east/n-6: "
 	              "0000/web/lost)");
 	placet_prints("left out: 1 node, its Node makes no sense (/nodes/0000/east/n-7");
-	placet_prints("fits on none of 3 nodes");
+	placet_prints("fits on none of 2 nodes");
 	T_EQ(PLACET("explain", "pod", "web/new", "-o", "json"), 1);
 	placet_prints("\"store.no-alloc\"");
+	placet_down();
+}
+
+/* Or it would seem that there is room. */
+T_CASE(a_node_that_a_gang_has_closed_is_told_apart)
+{
+	up();
+	pod("small", "2", "\"nodeSelector\":{\"kubernetes.io/hostname\":\"n-3\"},", NULL);
+	placet_owner(0, "a-0");
+	T_EQ(PLACET("explain", "pod", "web/small"), 1);
+	placet_prints("  left out: 1 node, a gang holds room there, and nothing else is "
+	              "put there (/nodes/0000/west/n-3: ml/train)\n");
+	placet_prints("web/small fits on none of 2 nodes\n");
+	placet_prints("west                               1          0   ");
+	T_EQ(PLACET("explain", "pod", "web/small", "-o", "json"), 1);
+	placet_prints("\"reason\": \"node.closed\"");
+	placet_prints("\"first\": \"/nodes/0000/west/n-3\"");
+	placet_prints("\"why\": \"ml/train\"");
+	pod("tiny", "100m", "", NULL);
+	T_EQ(PLACET("explain", "pod", "web/tiny", "-o", "json"), 0);
+	placet_prints("\"own\": {\n    \"nodes\": 2,\n    \"feasible\": 2\n");
 	placet_down();
 }
 

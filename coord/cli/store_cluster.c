@@ -227,6 +227,25 @@ static enum pl_code add_hold(struct store_cluster *cluster, const struct alloc_h
 	return code;
 }
 
+/* As a shard does. */
+static void set_aside(struct store_cluster *cluster, const struct alloc *alloc,
+                      const struct keys_id *id, uint32_t slot)
+{
+	for (uint32_t i = 0; i < alloc->holds; i++) {
+		struct pl_err why;
+
+		if (alloc->hold[i].kind != ALLOC_HOLD_GANG)
+			continue;
+		pl_err_set(&why, PL_BUSY, PL_SPAN_FMT "/" PL_SPAN_FMT,
+		           PL_SPAN_ARG(alloc->hold[i].space),
+		           PL_SPAN_ARG(alloc->hold[i].name));
+		flawed(cluster, STORE_FLAW_CLOSED, id, &why);
+		snapshot_node_set_scope(engine_snapshot(cluster->engine), slot,
+		                        NODE_ASIDE);
+		return;
+	}
+}
+
 static enum pl_code take_alloc(struct store_cluster *cluster, const struct alloc *alloc,
                                uint32_t slot, struct pl_err *err)
 {
@@ -257,8 +276,10 @@ static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
 		return PL_OK; /* of a node that is gone, or was left out */
 	pl_arena_reset(&cluster->arena);
 	code = alloc_parse(record->value, &cluster->arena, &alloc, &why);
-	if (code == PL_OK)
+	if (code == PL_OK) {
+		set_aside(cluster, &alloc, &id, slot);
 		return take_alloc(cluster, &alloc, slot, err);
+	}
 	if (is_ours(code)) {
 		*err = why;
 		return code;

@@ -4,7 +4,9 @@
  *
  * Read in this order, page by page, nothing of it kept but what the engine needs and,
  * until all pods were seen, who is on which node: nodes, allocs, schedules. As with a
- * shard, a node of which something is not understood is left out as a whole, and counted.
+ * shard, a node of which something is not understood is left out as a whole, and counted;
+ * one on which a gang holds room is set aside: nobody goes there, and who is there
+ * counts.
  */
 #ifndef COORD_CLI_STORE_CLUSTER_H
 #define COORD_CLI_STORE_CLUSTER_H
@@ -17,11 +19,12 @@
 #include "store/keys/keys.h"
 
 /* X(FLAW, stable code, what is wrong with the node) */
-#define STORE_FLAW_MAP(X)                                   \
-	X(NODE, "store.node", "its Node makes no sense")    \
-	X(NO_ALLOC, "store.no-alloc", "it has no alloc")    \
-	X(ALLOC, "store.alloc", "its alloc makes no sense") \
-	X(POD, "store.pod", "the spec of a pod on it is lost or makes no sense")
+#define STORE_FLAW_MAP(X)                                                        \
+	X(NODE, "store.node", "its Node makes no sense")                         \
+	X(NO_ALLOC, "store.no-alloc", "it has no alloc")                         \
+	X(ALLOC, "store.alloc", "its alloc makes no sense")                      \
+	X(POD, "store.pod", "the spec of a pod on it is lost or makes no sense") \
+	X(CLOSED, "node.closed", "a gang holds room there, and nothing else is put there")
 
 #define STORE_FLAW_ENUM(flaw, code, words) STORE_FLAW_##flaw,
 enum store_flaw { STORE_FLAW_MAP(STORE_FLAW_ENUM) STORE_FLAWS };

@@ -132,7 +132,7 @@ static void count_clusters(struct work *work)
 		const struct node_row *row = &out->snapshot->row[slot];
 		struct explain_cluster *cluster;
 
-		if (row->node.name == 0)
+		if (!pl_bitset_has(out->snapshot->open, slot))
 			continue;
 		cluster = cluster_of(out, row->cluster);
 		cluster->nodes++;
@@ -324,7 +324,7 @@ void explain_make(struct engine *engine, const struct pod *pod,
 	out->pod = pod;
 	out->decision = decision;
 	out->profile = decision->profile;
-	out->nodes = out->snapshot->nodes;
+	out->nodes = (uint32_t)pl_bitset_count(out->snapshot->open);
 	if (decision->gated)
 		return;
 	out->feasible = decision->outcome.feasible;

@@ -3,9 +3,10 @@
  * filter about every node again, and kept as plain values that can be printed as text
  * for people, as JSON for machines, and as a graph.
  *
- * Counting goes over all nodes; of single nodes the few are kept that are of interest:
- * the best ones, and those that are nearest to being feasible. A node is the nearer the
- * fewer reasons speak against it, then the less is missing of what it lacks.
+ * Counting goes over all nodes but those set aside; of single nodes the few are kept that
+ * are of interest: the best ones, and those that are nearest to being feasible. A node is
+ * the nearer the fewer reasons speak against it, then the less is missing of what it
+ * lacks.
  *
  * "Only" counts nodes which that reason alone keeps away: what would be won by curing it.
  */
