@@ -69,6 +69,12 @@ static void add_waits(struct text *text, const struct explain_pod *pod)
 		    PL_SPAN_ARG(state->message));
 		end(text);
 	}
+	if (state->nominated_node.len > 0) {
+		add(text, "  nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT,
+		    PL_SPAN_ARG(state->nominated_cluster),
+		    PL_SPAN_ARG(state->nominated_node));
+		end(text);
+	}
 	add(text, "  %u attempt%s, told by " PL_SPAN_FMT " under epoch %lld",
 	    state->attempts, state->attempts == 1 ? "" : "s", PL_SPAN_ARG(state->shard),
 	    (long long)state->epoch);
@@ -233,6 +239,13 @@ static void put_state(const struct explain_pod *pod, struct pl_json_out *out)
 	put_text(out, "phase", pl_span_str(state_phase_word(state->phase)));
 	put_text(out, "cluster", state->cluster);
 	put_text(out, "node", state->node);
+	if (state->nominated_node.len > 0) {
+		pl_json_out_name(out, "nominated");
+		pl_json_out_object(out);
+		put_text(out, "cluster", state->nominated_cluster);
+		put_text(out, "node", state->nominated_node);
+		pl_json_out_end(out);
+	}
 	put_text(out, "shard", state->shard);
 	pl_json_out_name(out, "epoch");
 	pl_json_out_int_string(out, state->epoch);

@@ -175,6 +175,25 @@ T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 	placet_down();
 }
 
+T_CASE(it_is_told_for_which_node_it_is_nominated)
+{
+	up();
+	pod("high", "6", "",
+	    "{\"v\":1,\"uid\":\"u-high\",\"phase\":\"Pending\",\"nominated\":{"
+	    "\"cluster\":\"east\",\"node\":\"n-1\"},\"attempts\":1,\"shard\":\"a-0\","
+	    "\"epoch\":\"12\",\"reason\":\"preempting\","
+	    "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	T_EQ(PLACET("explain", "pod", "web/high"), 1);
+	placet_prints("\n  nominated for east/n-1\n");
+	T_EQ(PLACET("explain", "pod", "web/high", "-o", "json"), 1);
+	placet_prints("\"nominated\": {\n      \"cluster\": \"east\",\n      "
+	              "\"node\": \"n-1\"\n");
+	T_EQ(PLACET("get", "pods", "-n", "web", "-o", "wide"), 0);
+	placet_prints("NOMINATED");
+	placet_prints("east/n-1");
+	placet_down();
+}
+
 /* Or it would seem that there is room. */
 T_CASE(a_node_that_a_gang_has_closed_is_told_apart)
 {

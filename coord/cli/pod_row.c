@@ -11,6 +11,7 @@ enum column {
 	NODE,
 	AGE,
 	SINCE,
+	NOMINATED,
 	ATTEMPTS,
 	REASON,
 	MESSAGE,
@@ -29,6 +30,7 @@ static const struct output_column columns[] = {
 	[NODE] = {"NODE", "node", OUTPUT_ALWAYS},
 	[AGE] = {"AGE", NULL, OUTPUT_ALWAYS},
 	[SINCE] = {NULL, "since", OUTPUT_ALWAYS},
+	[NOMINATED] = {"NOMINATED", "nominated", OUTPUT_ON_WIDE},
 	[ATTEMPTS] = {"ATTEMPTS", "attempts", OUTPUT_ON_WIDE},
 	[REASON] = {"REASON", "reason", OUTPUT_ALWAYS},
 	[MESSAGE] = {"MESSAGE", "message", OUTPUT_ON_WIDE},
@@ -70,6 +72,23 @@ static enum pl_code put_since(struct output_row *row, struct pl_arena *arena,
 	return PL_OK;
 }
 
+/* Where room is made for it. */
+static enum pl_code put_nominated(struct output_row *row, struct pl_arena *arena,
+                                  const struct pod_state *state)
+{
+	const char *text;
+
+	if (state->nominated_node.len == 0)
+		return PL_OK;
+	text = pl_arena_printf(arena, PL_SPAN_FMT "/" PL_SPAN_FMT,
+	                       PL_SPAN_ARG(state->nominated_cluster),
+	                       PL_SPAN_ARG(state->nominated_node));
+	if (text == NULL)
+		return PL_NOMEM;
+	output_text(row, NOMINATED, pl_span_str(text));
+	return PL_OK;
+}
+
 static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
                               const struct pod_row_about *about)
 {
@@ -92,7 +111,9 @@ static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
 		output_int(row, ATTEMPTS, state.attempts);
 	if (state.epoch > 0)
 		output_int_string(row, EPOCH, state.epoch);
-	return put_since(row, arena, state.since_ms, about->now_ms);
+	code = put_nominated(row, arena, &state);
+	return code != PL_OK ? code
+	                     : put_since(row, arena, state.since_ms, about->now_ms);
 }
 
 enum pl_code pod_row(const struct pod_row_about *about, struct pl_arena *arena,

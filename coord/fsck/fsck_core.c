@@ -27,7 +27,7 @@ bool fsck_is_condition(enum fsck_code code)
 		[FSCK_TERM_NOBODY] = true,       [FSCK_LOCK_NOBODY] = true,
 		[FSCK_RULES_APART_SINCE] = true, [FSCK_RULES_NODE_SINCE] = true,
 		[FSCK_RULES_AFFINITY] = true,    [FSCK_RULES_SPREAD] = true,
-		[FSCK_RULES_SKIPPED] = true,
+		[FSCK_RULES_SKIPPED] = true,     [FSCK_STATE_NOMINATED] = true,
 	};
 
 	return is[code];
@@ -335,6 +335,7 @@ void fsck_core_free(struct fsck_core *core)
 	free(core->group);
 	free(core->registry);
 	free(core->hold);
+	free(core->nominated);
 	free(core->node);
 	free(core->entry);
 	free(core->row);

@@ -53,6 +53,8 @@
 	X(STATE_UNLISTED, "state.unlisted",                                              \
 	  "a bound pod that its node's alloc does not list")                             \
 	X(STATE_EPOCH, "state.epoch", "an epoch that nobody can have had")               \
+	X(STATE_NOMINATED, "state.nominated",                                            \
+	  "a pod is nominated for a node that holds no room for it")                     \
 	X(GANG_GARBLED, "gang.garbled", "a gang's record that makes no sense")           \
 	X(GANG_HOLD, "gang.hold",                                                        \
 	  "room is held for a gang that is not being placed there")                      \
@@ -149,14 +151,18 @@ enum fsck_mend_what {
 	FSCK_MEND_REGISTRY,
 	FSCK_MEND_LOCK,  /* of term scope/name: there as long as the term is registered */
 	FSCK_MEND_SHAPE, /* /groups/nodes is to be newer than the Nodes */
+	/* The state of pod scope/name: it is nominated for nothing, unless its node at
+	 * holds room for it. */
+	FSCK_MEND_STATE,
 };
 
 struct fsck_mend {
 	enum fsck_mend_what what;
 	uint32_t partition, at;
 	struct pl_span scope, name;
-	int64_t revision; /* SHAPE: that it is to be above */
-	uint32_t number;  /* of the node or registry, for fsck_core_unlisted, _term */
+	struct pl_span cluster, node; /* STATE */
+	int64_t revision;             /* SHAPE: that it is to be above */
+	uint32_t number; /* of the node or registry, for fsck_core_unlisted, _term */
 };
 
 /* The next; *cursor begins with 0. False: there is none. Spans are the core's. */

@@ -4,6 +4,7 @@
 
 #include "coord/fsck/fsck_int.h"
 #include "shardsched/ledger/gang_record.h"
+#include "store/keys/partition.h"
 
 enum { GRACE_MS = 60 * 1000 }; /* clocks differ; the owner needs a moment */
 
@@ -91,6 +92,56 @@ static void end_hold(struct fsck_core *core, const struct fsck_hold *hold)
 	          (core->gang[hold->who].flags & GANG_HAS_RECORD) != 0
 	                  ? "whose record does not place it there"
 	                  : "which has no record");
+}
+
+/* -- who says that room is held for him ---------------------------------------------- */
+
+static bool holds_for(const struct fsck_core *core, uint32_t node, uint32_t pod)
+{
+	for (uint32_t i = 0; i < core->holds; i++) {
+		const struct fsck_hold *hold = &core->hold[i];
+
+		if (!hold->gang && hold->node == node && hold->who == pod &&
+		    hold->partition == core->at.partition)
+			return true;
+	}
+	return false;
+}
+
+/* Allocs have come before. */
+void fsck_nominated_pod(struct fsck_core *core)
+{
+	const struct fsck_current *at = &core->at;
+	const struct pod_state *state = &at->state;
+	struct fsck_nominated new = {.partition = (uint16_t)at->partition};
+	struct keys_text key, other;
+	uint32_t partition;
+
+	if (!at->has_state || !at->state_ok || state->nominated_node.len == 0 ||
+	    partition_of_node(state->nominated_cluster, state->nominated_node,
+	                      core->partitions, &partition, NULL) != PL_OK)
+		return;
+	new.node = fsck_node_add(core, state->nominated_cluster, state->nominated_node,
+	                         partition);
+	new.pod = fsck_entry_add(core, keys_span(&at->name));
+	if (new.node == FSCK_NONE || new.pod == FSCK_NONE ||
+	    (core->node[new.node].flags & NODE_BAD_ALLOC) != 0 ||
+	    holds_for(core, new.node, new.pod))
+		return;
+	if (!name_table_room((void **)&core->nominated, &core->nominated_cap,
+	                     core->nominations, sizeof *core->nominated)) {
+		fsck_no_memory(core);
+		return;
+	}
+	core->nominated[core->nominations++] = new;
+	fsck_tell(core, FSCK_STATE_NOMINATED,
+	          fsck_key(&key, KEYS_STATE, at->partition, keys_span(&at->name)),
+	          fsck_key(&other, KEYS_ALLOC, partition,
+	                   name_table_get(&core->nodes, new.node)),
+	          "it is nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT
+	          ", which holds no room for it",
+	          PL_SPAN_ARG(state->nominated_cluster),
+	          PL_SPAN_ARG(state->nominated_node));
 }
 
 /* -- records ----------------------------------------------------------------------- */

@@ -133,6 +133,58 @@ T_CASE(room_for_a_pod_that_does_not_wait)
 	mends(1);
 }
 
+static const char nominated_state[] =
+	"{\"v\":1,\"uid\":\"u-c\",\"phase\":\"Pending\",\"nominated\":{\"cluster\":"
+	"\"east\",\"node\":\"%s\"},\"shard\":\"a\",\"reason\":\"preempting\","
+	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
+
+static const char *nominated_for(const char *node)
+{
+	static char text[TEXT_SIZE];
+
+	(void)snprintf(text, sizeof text, nominated_state, node);
+	return text;
+}
+
+T_CASE(a_pod_that_is_nominated_for_nothing)
+{
+	up();
+	put_held(nominated("c"), "web", "c");
+	put_state("web", "c", nominated_for("n-2"));
+	clean();
+	put_held(nominated("x"), "web", "x");
+	check();
+	T_EQ(r.found[FSCK_STATE_NOMINATED], 1);
+	T_EQ(r.found[FSCK_HOLD_NOBODY], 1);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
+	mends(2);
+	/* Another node, or one that is not there. */
+	up();
+	put_held(nominated("c"), "web", "c");
+	put_state("web", "c", nominated_for("n-1"));
+	finds(FSCK_STATE_NOMINATED, 1);
+	mends(1);
+	up();
+	put_state("web", "c", nominated_for("n-77"));
+	finds(FSCK_STATE_NOMINATED, 1);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	T_TRUE(!shows(key_in(KEYS_STATE, pod_partition("web", "c"), "web", "c"),
+	              "nominated"));
+	T_TRUE(shows(key_in(KEYS_STATE, pod_partition("web", "c"), "web", "c"),
+	             "preempting"));
+	down();
+	/* The room is there when the repair comes. */
+	up();
+	put_state("web", "c", nominated_for("n-2"));
+	finds(FSCK_STATE_NOMINATED, 1);
+	put_held(nominated("c"), "web", "c");
+	mend(false);
+	T_EQ(m.count[MEND_RIGHT], 1);
+	T_EQ(m.count[MEND_DONE], 0);
+	down();
+}
+
 /* It waits again when the repair comes. */
 T_CASE(a_pod_that_waits_again_keeps_its_room)
 {

@@ -83,6 +83,12 @@ struct fsck_hold {
 	bool right;
 };
 
+/* A pod whose state is to be mended. */
+struct fsck_nominated {
+	uint32_t pod, node; /* in entry, in node */
+	uint16_t partition; /* of the pod */
+};
+
 enum { GANG_HAS_RECORD = 1, GANG_BAD_RECORD = 2 };
 
 struct fsck_gang {
@@ -157,7 +163,9 @@ struct fsck_core {
 	struct fsck_group *group;
 	struct fsck_registry *registry;
 	struct fsck_hold *hold;
+	struct fsck_nominated *nominated;
 	uint32_t gang_cap, group_cap, registry_cap, holds, hold_cap;
+	uint32_t nominations, nominated_cap;
 	struct pl_arena kept; /* until the end */
 	int64_t shape_rev, newest_node_rev;
 	struct fsck_rules rules;
@@ -213,6 +221,8 @@ void fsck_end_pods(struct fsck_core *core);
 void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
 void fsck_keep_hold(struct fsck_core *core, uint32_t node, const struct alloc_hold *hold);
+/* The current pod's state, as it waits: what it says of room that is held. */
+void fsck_nominated_pod(struct fsck_core *core);
 /* A pod of a gang; placed: it takes room. */
 void fsck_gang_pod(struct fsck_core *core, bool placed);
 void fsck_end_gangs(struct fsck_core *core);

@@ -67,6 +67,20 @@ static bool mend_shape(const struct fsck_core *core, uint32_t number,
 	return core->shape_rev < core->newest_node_rev;
 }
 
+static bool mend_state(const struct fsck_core *core, uint32_t number,
+                       struct fsck_mend *out)
+{
+	const struct fsck_nominated *is = &core->nominated[number];
+
+	*out = (struct fsck_mend){.what = FSCK_MEND_STATE,
+	                          .partition = is->partition,
+	                          .at = core->node[is->node].partition,
+	                          .number = number};
+	fsck_split(name_table_get(&core->pods, is->pod), &out->scope, &out->name);
+	fsck_split(name_table_get(&core->nodes, is->node), &out->cluster, &out->node);
+	return true;
+}
+
 /* Registries before locks. */
 bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor, struct fsck_mend *out)
 {
@@ -78,7 +92,8 @@ bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor, struct fsck_
 	            {core->pods.count, mend_pointer},
 	            {core->registries.count, mend_registry},
 	            {core->groups.count, mend_lock},
-	            {1, mend_shape}};
+	            {1, mend_shape},
+	            {core->nominations, mend_state}};
 	uint64_t before = 0;
 
 	PL_ASSERT(core->ended);

@@ -291,6 +291,7 @@ static void judge_waiting(struct fsck_core *core, uint32_t entry)
 		return;
 	if (entry != NAME_TABLE_NONE && (core->entry[entry].flags & POD_HELD) != 0)
 		core->entry[entry].flags |= POD_HELD_RIGHTLY;
+	fsck_nominated_pod(core);
 	if (!at->spec_ok)
 		return;
 	fsck_rules_pod(core, FSCK_NONE);

@@ -5,6 +5,7 @@
  *	pointer:  read pod and what stands where the pointer is to be --> write
  *	registry: read it, and the locks of terms that are to go --> write
  *	lock:     read it and the registries that may have the term --> write
+ *	state:    read it and the alloc for which its pod is nominated --> write
  *
  * A write whose compares did not hold begins anew, a few times.
  */

@@ -38,7 +38,7 @@ bool mend_begin_try(struct mend *mend, struct job *job)
 	pl_arena_reset(&job->arena);
 	job->pods = job->asked = job->read = 0;
 	job->pod = NULL;
-	if (job->what.what == FSCK_MEND_POINTER)
+	if (job->what.what == FSCK_MEND_POINTER || job->what.what == FSCK_MEND_STATE)
 		return true;
 	if (mend_is_of_groups(job))
 		return mend_groups_begin_try(mend, job);
@@ -64,6 +64,12 @@ void mend_begin(struct mend *mend, struct job *job)
 		key_of(KEYS_NODE, what->partition, what, &job->other);
 	} else if (mend_is_of_groups(job)) {
 		mend_groups_begin(job);
+	} else if (what->what == FSCK_MEND_STATE) {
+		const struct fsck_mend node = {.scope = what->cluster,
+		                               .name = what->node};
+
+		key_of(KEYS_STATE, what->partition, what, &job->key);
+		key_of(KEYS_ALLOC, what->at, &node, &job->other);
 	} else if (partition_of_pod(what->scope, what->name, mend->opts.partitions,
 	                            &named, &err) == PL_OK) {
 		what->partition = named;
@@ -184,7 +190,7 @@ void mend_take_both(struct mend *mend, struct job *job, const struct kv_txn_resu
 		mend_no_memory(mend);
 		return;
 	}
-	if (job->source.mod_revision == 0) {
+	if (job->source.mod_revision == 0 && job->what.what != FSCK_MEND_STATE) {
 		(void)pl_err_set(&err, PL_NOTFOUND, "what it would follow from is gone");
 		mend_refuse(mend, job, &err);
 		return;

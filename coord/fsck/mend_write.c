@@ -132,6 +132,63 @@ static enum pl_code derive_pointer(struct mend *mend, struct job *job, bool *sam
 	return PL_OK;
 }
 
+static bool is_held_for(const struct job *job, const struct alloc *alloc)
+{
+	for (uint32_t i = 0; i < alloc->holds; i++) {
+		const struct alloc_hold *hold = &alloc->hold[i];
+
+		if (hold->kind == ALLOC_HOLD_NOMINATED &&
+		    hold->partition == job->what.partition &&
+		    pl_span_eq(hold->space, job->what.scope) &&
+		    pl_span_eq(hold->name, job->what.name))
+			return true;
+	}
+	return false;
+}
+
+/* It says so of that node, and that is not so. */
+static enum pl_code is_nominated_wrongly(struct job *job, const struct pod_state *state,
+                                         bool *out, struct pl_err *err)
+{
+	struct alloc alloc = {0};
+	enum pl_code code = PL_OK;
+
+	*out = pl_span_eq(state->nominated_cluster, job->what.cluster) &&
+	       pl_span_eq(state->nominated_node, job->what.node);
+	if (*out && job->source.mod_revision != 0)
+		code = alloc_parse(job->source.value, &job->arena, &alloc, err);
+	*out = *out && !is_held_for(job, &alloc);
+	return code;
+}
+
+static enum pl_code derive_state(struct job *job, bool *same, struct pl_err *err)
+{
+	struct pod_state state;
+	struct pl_buf text;
+	bool wrong = false;
+	enum pl_code code;
+
+	*same = true;
+	if (job->target.mod_revision == 0)
+		return PL_OK;
+	code = state_parse(job->target.value, &job->arena, &state, err);
+	if (code == PL_OK)
+		code = is_nominated_wrongly(job, &state, &wrong, err);
+	if (code != PL_OK || !wrong)
+		return code;
+	*same = false;
+	state.nominated_cluster = state.nominated_node = (struct pl_span){0};
+	pl_buf_init(&text, STATE_BYTES_MAX);
+	code = state_print(&state, &text, err);
+	if (code == PL_OK) {
+		job->value = pl_arena_dup(&job->arena, pl_buf_span(&text));
+		if (job->value.at == NULL)
+			code = pl_err_set(err, PL_NOMEM, "mend");
+	}
+	pl_buf_done(&text);
+	return code;
+}
+
 static bool expect_pods(struct job *job)
 {
 	for (uint32_t i = 0; i < job->pods; i++) {
@@ -176,6 +233,8 @@ static enum pl_code derive(struct mend *mend, struct job *job, bool *same,
 {
 	if (mend_is_of_groups(job))
 		return mend_groups_derive(mend, job, same, err);
+	if (job->what.what == FSCK_MEND_STATE)
+		return derive_state(job, same, err);
 	return job->what.what == FSCK_MEND_ALLOC ? derive_alloc(mend, job, same, err)
 	                                         : derive_pointer(mend, job, same, err);
 }

@@ -71,6 +71,10 @@ static const char *complaint(const struct pod_state *state)
 		return "what has no place has not ended";
 	if (state->next_pending && state->phase != STATE_TERMINATING)
 		return "want no next in this phase";
+	if ((state->nominated_node.len > 0) != (state->nominated_cluster.len > 0))
+		return "nominated: want cluster and node";
+	if (state->nominated_node.len > 0 && state->phase != STATE_PENDING)
+		return "want nothing nominated in this phase";
 	return NULL;
 }
 
@@ -117,6 +121,13 @@ static void put_place(struct text_out *out, const struct pod_state *state)
 	if (state->node.len > 0) {
 		PUT_NAME(out, "cluster", state->cluster);
 		PUT_NAME(out, "node", state->node);
+	}
+	if (state->nominated_node.len > 0) {
+		TEXT_OUT_LIT(out, "\"nominated\":{\"cluster\":\"");
+		text_out_word(out, state->nominated_cluster, TEXT_NAME);
+		TEXT_OUT_LIT(out, "\",\"node\":\"");
+		text_out_word(out, state->nominated_node, TEXT_NAME);
+		TEXT_OUT_LIT(out, "\"},");
 	}
 	if (state->shard.len > 0)
 		PUT_NAME(out, "shard", state->shard);
@@ -286,8 +297,17 @@ enum pl_code state_parse(struct pl_span value, struct pl_arena *arena,
 		.message = text_of(&in, root, "message", STATE_MESSAGE_MAX),
 		.since_ms = text_in_stamp(&in, root, "since"),
 	};
-	const char *why = complaint(&state);
+	struct pl_json nominated = text_in_object(&in, root, "nominated");
+	const char *why;
 
+	if (nominated.node != NULL) {
+		state.nominated_cluster =
+			name_of(&in, nominated, "cluster", NAMES_CLUSTER);
+		state.nominated_node = name_of(&in, nominated, "node", NAMES_NODE);
+		if (state.nominated_node.len == 0)
+			text_in_refuse(&in, nominated, "want cluster and node");
+	}
+	why = complaint(&state);
 	if (why != NULL)
 		text_in_refuse(&in, root, "%s", why);
 	if (in.code == PL_OK)

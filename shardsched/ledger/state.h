@@ -9,6 +9,8 @@
  *
  *	{"v":1,"uid":"...","phase":"Terminating","cluster":"east","node":"n-7",...
  *	 "ask":"delete","ended":"Gone","next":"Pending","since":...}
+ *	{"v":1,"uid":"...","phase":"Pending","nominated":{"cluster":"east","node":"n-7"},
+ *	 "reason":"preempting","message":"room is made on ...","since":...}
  *
  * What is empty or 0 is left out, but since.
  *
@@ -73,16 +75,19 @@ struct pod_state {
 	uint32_t attempts;
 	struct pl_span uid;
 	struct pl_span cluster, node; /* where it is, or was */
-	struct pl_span shard;         /* who decided */
-	int64_t epoch;                /* under which; 0: nobody yet */
-	struct pl_span reason;        /* a code of reason.h, or who evicted it */
-	struct pl_span message;       /* for people */
-	int64_t since_ms;             /* on the wall's clock: of this phase */
+	/* Pending: where room is held for it, as far as its owner knows. */
+	struct pl_span nominated_cluster, nominated_node;
+	struct pl_span shard;   /* who decided */
+	int64_t epoch;          /* under which; 0: nobody yet */
+	struct pl_span reason;  /* a code of reason.h, or who evicted it */
+	struct pl_span message; /* for people */
+	int64_t since_ms;       /* on the wall's clock: of this phase */
 };
 
 /* Adds the value, or nothing. PL_INVALID: no such state can be: a bound or terminating
  * pod without a place, a pending one with one, one that has ended without a place or is
- * to be placed again without terminating, a name that no key has. PL_LIMIT, PL_NOMEM. */
+ * to be placed again without terminating, one that is nominated and does not wait, a name
+ * that no key has. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code state_print(const struct pod_state *state, struct pl_buf *out,
                                       struct pl_err *err);
 /* As alloc_parse. */

@@ -18,6 +18,11 @@ static const char leaving[] =
 	"\"next\":\"Pending\",\"cluster\":\"east\",\"node\":\"n-7\","
 	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
 
+static const char nominated[] =
+	"{\"v\":1,\"phase\":\"Pending\",\"nominated\":{\"cluster\":\"east\",\"node\":"
+	"\"n-7\"},\"shard\":\"east-0\",\"epoch\":\"12\",\"reason\":\"preempting\","
+	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
+
 static struct pl_arena arena;
 static struct pl_buf buf;
 
@@ -73,6 +78,11 @@ T_CASE(states_are_printed_as_they_were_read)
 	T_EQ(state.ended, STATE_ENDED_GONE);
 	T_TRUE(state.next_pending);
 	T_SPAN(print(&state), pl_span_str(leaving));
+	T_EQ(parse(pl_span_str(nominated), &state), PL_OK);
+	T_TRUE(!state_has_place(&state));
+	T_SPAN(state.nominated_cluster, L("east"));
+	T_SPAN(state.nominated_node, L("n-7"));
+	T_SPAN(print(&state), pl_span_str(nominated));
 	down();
 }
 
@@ -122,6 +132,21 @@ static const struct {
 	{"{\"v\":1,\"phase\":\"Pending\",\"ended\":\"Gone\","
          "\"since\":\"1970-01-01T00:00:00.000Z\"}",
          "document: what has no place"},
+	{"{\"v\":1,\"phase\":\"Pending\",\"nominated\":\"b\","
+         "\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "nominated: want an object"},
+	{"{\"v\":1,\"phase\":\"Pending\",\"nominated\":{\"node\":\"B/\"},"
+         "\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "nominated.node: node"},
+	{"{\"v\":1,\"phase\":\"Pending\",\"nominated\":{},"
+         "\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "nominated: want cluster and node"},
+	{"{\"v\":1,\"phase\":\"Pending\",\"nominated\":{\"node\":\"b\"},"
+         "\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "nominated: want cluster and node"},
+	{"{\"v\":1,\"phase\":\"Failed\",\"nominated\":{\"cluster\":\"a\",\"node\":"
+         "\"b\"},\"since\":\"1970-01-01T00:00:00.000Z\"}",
+         "document: want nothing nominated"},
 	{"{\"v\":1,\"phase\":\"Failed\",\"node\":\"b\","
          "\"since\":\"1970-01-01T00:00:00.000Z\"}",
          "document: want cluster and node"},
@@ -153,6 +178,11 @@ T_CASE(what_can_not_be_is_not_printed)
 		{.phase = STATE_BOUND, .cluster = L("a\""), .node = L("b")},
 		{.phase = STATE_BOUND, .cluster = L("a"), .node = L("b c")},
 		{.next_pending = true},
+		{.nominated_node = L("b")},
+		{.nominated_cluster = L("a")},
+		{.phase = STATE_SUCCEEDED,
+	         .nominated_cluster = L("a"),
+	         .nominated_node = L("b")},
 		{.ended = STATE_ENDED_FAILED},
 		{.phase = STATE_SUCCEEDED, .ended = STATE_ENDED_SUCCEEDED},
 		{.shard = L("A")},
@@ -236,6 +266,9 @@ T_CASE(what_is_printed_is_read_as_the_same)
 		if (state.phase != STATE_PENDING) {
 			state.cluster = some_name(&rng);
 			state.node = some_name(&rng);
+		} else if (pl_rng_below(&rng, 2) == 0) {
+			state.nominated_cluster = some_name(&rng);
+			state.nominated_node = some_name(&rng);
 		}
 		text = pl_arena_dup(&arena, print(&state));
 		T_EQ(parse(text, &again), PL_OK);
@@ -246,6 +279,8 @@ T_CASE(what_is_printed_is_read_as_the_same)
 		T_SPAN(again.uid, state.uid);
 		T_SPAN(again.cluster, state.cluster);
 		T_SPAN(again.node, state.node);
+		T_SPAN(again.nominated_cluster, state.nominated_cluster);
+		T_SPAN(again.nominated_node, state.nominated_node);
 		T_SPAN(again.shard, state.shard);
 		T_EQ(again.epoch, state.epoch);
 		T_EQ(again.attempts, state.attempts);

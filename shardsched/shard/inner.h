@@ -187,11 +187,13 @@ struct sched_pod {
 	int64_t unknown_rev; /* since then it may be somewhere, and its spec is not known
 	                      */
 	int64_t created_ms;
-	int64_t since_ms;   /* of the phase */
-	uint32_t at[2];     /* cluster and node of the state */
+	int64_t since_ms; /* of the phase */
+	/* Cluster and node of the state: where it is; of one that waits, where the state
+	 * says that room is held for it. */
+	uint32_t at[2];
 	uint32_t placed;    /* WAITS: in the snapshot */
 	uint32_t attempts;  /* before it came here */
-	uint32_t told_s;    /* when its state last told why it is pending */
+	uint32_t told_s;    /* when its state last told why it is pending; 0: long ago */
 	uint32_t gang_said; /* what its gang said then */
 	uint32_t index;     /* held: of labels beside the class */
 	uint32_t why;    /* the state's reason, where it has a place or is asked to go */
@@ -551,6 +553,9 @@ uint32_t unsched_why(struct sched *sched, const struct outcome *outcome, char *o
 uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
                       const struct outcome *outcome);
 void unsched_forget(struct sched *sched, struct sched_pod *pod);
+/* What was to be told of it, if anything was: it is by whoever asks. Borrowed until
+ * anything else is noted. */
+void unsched_lend(struct sched *sched, struct sched_pod *pod, struct pod_state *out);
 void unsched_run(struct sched *sched);
 uint64_t unsched_deadline_ms(const struct sched *sched);
 

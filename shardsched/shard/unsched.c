@@ -9,6 +9,7 @@
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
@@ -60,6 +61,18 @@ void unsched_forget(struct sched *sched, struct sched_pod *pod)
 	for (uint32_t i = 0; i < unsched->count; i++)
 		if (unsched->why[i].pod == pod)
 			unsched->why[i--] = unsched->why[--unsched->count];
+}
+
+void unsched_lend(struct sched *sched, struct sched_pod *pod, struct pod_state *out)
+{
+	const struct unsched *unsched = sched->unsched;
+
+	for (uint32_t i = 0; i < unsched->count; i++) {
+		if (unsched->why[i].pod != pod)
+			continue;
+		out->reason = pl_span_str(reason_word(unsched->why[i].reason));
+		out->message = pl_span_str(unsched->why[i].message);
+	}
 }
 
 /* -- why ------------------------------------------------------------------ */
@@ -144,7 +157,8 @@ static void explain(struct sched *sched, const struct outcome *outcome, struct w
 static bool is_time(const struct sched *sched, const struct sched_pod *pod)
 {
 	return sched->unsched->count < TELLS_MAX && pod->call == 0 &&
-	       (pod->rev[FACT_STATE] == 0 ||
+	       (pod->rev[FACT_STATE] == 0 || pod->told_s == 0 ||
+	        !hold_is_said(sched, pod) ||
 	        sched->now_ms / 1000 >= (uint64_t)pod->told_s + TELL_EVERY_S);
 }
 
@@ -202,7 +216,7 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 {
 	struct sched_pod *pod = why->pod;
 	int64_t since_ms = pod->phase == STATE_PENDING ? pod->since_ms : sched->wall_ms;
-	const struct pod_state state = {
+	struct pod_state state = {
 		.phase = STATE_PENDING,
 		.uid = sched_text(sched, pod->uid),
 		.shard = pl_span_str(sched->shard),
@@ -220,6 +234,7 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 		.state_rev = pod->rev[FACT_STATE],
 	};
 
+	hold_say(sched, pod, &state);
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	if (state_print(&state, &sched->buf, NULL) != PL_OK)
 		return true; /* nothing that can be said */

@@ -108,6 +108,8 @@ static void pod_told(struct sched *sched, const struct call_item *item, int64_t 
 
 	if ((pod->flags & POD_RESET) == 0)
 		state_stands(sched, pod, STATE_PENDING, item->since_ms, revision);
+	if ((pod->flags & POD_RESET) == 0)
+		news_told(sched, pod, item->value);
 	pod_untold(sched, pod);
 }
 

@@ -123,7 +123,9 @@ static enum pl_code put_alloc(struct sched *sched, struct call *call,
 	enum pl_code code;
 
 	holds_send(sched, node);
-	code = write_alloc(sched, call, node, err);
+	code = holds_tell(sched, call, node, err);
+	if (code == PL_OK)
+		code = write_alloc(sched, call, node, err);
 	if (code != PL_OK) {
 		holds_unsend(sched, node);
 		preempts_undo(sched, node);

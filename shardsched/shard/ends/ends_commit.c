@@ -214,7 +214,7 @@ static enum pl_code expect_none(struct sched *sched, struct call *call,
 	enum pl_code code = partition_of_node(id.scope, id.name, sched->opts.partitions,
 	                                      &id.partition, NULL);
 
-	if (pod->at[1] == 0 || is_expected(call, &id))
+	if (pod->phase == STATE_PENDING || pod->at[1] == 0 || is_expected(call, &id))
 		return PL_OK;
 	if (code == PL_OK)
 		code = keys_build(&id, &text, NULL);

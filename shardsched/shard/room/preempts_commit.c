@@ -25,8 +25,7 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node)
 {
 	const struct sched_plan *plan = node->plan;
 
-	if (plan == NULL || plan->sent || sched->shields.rev == 0 ||
-	    (plan->pod->call != 0 && !plan->told))
+	if (plan == NULL || plan->sent || sched->shields.rev == 0 || plan->pod->call != 0)
 		return false;
 	for (uint32_t i = 0; i < plan->victims; i++) {
 		const struct sched_pod *victim = plan->victim[i];
@@ -62,6 +61,11 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	               PL_SPAN_ARG(sched_text(sched, plan->node->key[1])), plan->leavers,
 	               plan->leavers == 1 ? " has" : "s have");
 	state.message = pl_span_str(message);
+	hold_say(sched, pod, &state);
+	if (plan->whole) { /* the hold comes with it */
+		state.nominated_cluster = sched_text(sched, plan->node->key[0]);
+		state.nominated_node = sched_text(sched, plan->node->key[1]);
+	}
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	code = state_print(&state, &sched->buf, err);
 	if (code != PL_OK)
@@ -70,7 +74,7 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
 }
 
-/* So that nothing is done for a pod that has gone meanwhile. */
+/* So that nothing is done for a pod that has gone meanwhile; and with the hold. */
 static enum pl_code put_pod(struct sched *sched, struct call *call,
                             const struct sched_plan *plan, struct pl_err *err)
 {
@@ -98,6 +102,15 @@ static enum pl_code put_pod(struct sched *sched, struct call *call,
 	return PL_OK;
 }
 
+static uint32_t due_of(const struct sched_plan *plan)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan->victims; i++)
+		count += is_due(plan->node, plan->victim[i]);
+	return count;
+}
+
 enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_node *node,
                           struct pl_err *err)
 {
@@ -111,13 +124,12 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 		return PL_BUSY;
 	if (left > plan->limit)
 		left = plan->limit;
-	if (!plan->told)
+	plan->whole = due_of(plan) <= left;
+	if (!plan->told || plan->whole)
 		code = put_pod(sched, call, plan, err);
-	plan->whole = true;
 	for (uint32_t i = 0; i < plan->victims && code == PL_OK; i++) {
 		if (!is_due(node, plan->victim[i]))
 			continue;
-		plan->whole = left > 0;
 		if (left-- == 0)
 			break;
 		code = ends_put_one(sched, call, plan->victim[i], node, err);

@@ -212,6 +212,11 @@ static void calm_down(void)
 		calm = is_calm();
 	}
 	T_TRUE(calm);
+	for (uint32_t i = 0; i < ALL; i++) {
+		int phase;
+
+		T_EQ(state_of(i, &phase).nominated_node.len, 0);
+	}
 	count_abroad();
 	for (uint32_t n = 0; n < NODES; n++)
 		T_EQ(rig_alloc(&rig, home_of_node(node_name(n)), node_name(n)).holds, 0);

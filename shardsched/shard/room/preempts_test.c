@@ -77,8 +77,92 @@ static void later(unsigned seconds)
 	rig_settle(&rig);
 }
 
+static struct pl_span span_after(struct pl_span text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return text.len > len && memcmp(text.at, prefix, len) == 0
+	               ? pl_span(text.at + len, text.len - len)
+	               : pl_span(NULL, 0);
+}
+
+static bool holds_for(struct pl_span value, struct pl_span key)
+{
+	struct alloc alloc = {0};
+
+	T_OK(alloc_parse(value, &rig.store.arena, &alloc, &rig.err), &rig.err);
+	for (uint32_t i = 0; i < alloc.holds; i++) {
+		char name[128];
+
+		(void)snprintf(name, sizeof name, "/%.*s/%.*s/state",
+		               PL_SPAN_ARG(alloc.hold[i].space),
+		               PL_SPAN_ARG(alloc.hold[i].name));
+		if (key.len > strlen(name) &&
+		    memcmp(key.at + key.len - strlen(name), name, strlen(name)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What stood there after so many events; NULL: nothing. */
+static const struct kv_record *stood(const char *key, uint32_t events)
+{
+	while (events-- > 0) {
+		const struct kv_event *event = &rig.store.log[events];
+
+		if (pl_span_eq(event->record.key, pl_span_str(key)))
+			return event->is_delete ? NULL : &event->record;
+	}
+	return NULL;
+}
+
+/* That state, if it is one, names a node that held room for it after so many events. */
+static void is_held(const struct kv_record *record, uint32_t events)
+{
+	struct pod_state state;
+	const struct kv_record *alloc = NULL;
+	char key[128];
+
+	T_OK(state_parse(record->value, &rig.store.arena, &state, &rig.err), &rig.err);
+	if (state.nominated_node.len == 0)
+		return;
+	for (uint32_t p = 0; p < RIG_PARTITIONS && alloc == NULL; p++) {
+		(void)snprintf(key, sizeof key, "/alloc/%04u/east/%.*s", p,
+		               PL_SPAN_ARG(state.nominated_node));
+		alloc = stood(key, events);
+	}
+	T_TRUE(alloc != NULL && holds_for(alloc->value, record->key));
+}
+
+/* At every revision: said with the hold, and not a revision longer. */
+static void nobody_was_nominated_for_nothing(void)
+{
+	const struct rig_store *store = &rig.store;
+
+	for (uint32_t i = 0; i < store->logged; i++) {
+		const struct kv_record *now = &store->log[i].record;
+
+		if (i + 1 < store->logged &&
+		    store->log[i + 1].record.mod_revision == now->mod_revision)
+			continue;
+		for (uint32_t n = 0; n <= i; n++) {
+			const struct kv_event *event = &store->log[n];
+			struct pl_span key = event->record.key;
+			char text[128];
+
+			if (span_after(key, "/schedules/").len == 0 || key.len > 120 ||
+			    memcmp(key.at + key.len - 6, "/state", 6) != 0)
+				continue;
+			(void)snprintf(text, sizeof text, "%.*s", PL_SPAN_ARG(key));
+			if (stood(text, i + 1) == &event->record)
+				is_held(&event->record, i + 1);
+		}
+	}
+}
+
 static void down(void)
 {
+	nobody_was_nominated_for_nothing();
 	T_EQ(rig.garbled, 0);
 	rig_close(&rig);
 }
@@ -121,6 +205,8 @@ T_CASE(the_less_important_leave_and_the_room_is_kept)
 	state = state_of("high", &phase);
 	T_EQ(phase, STATE_PENDING);
 	T_SPAN(state.reason, PL_SPAN_LIT("preempting"));
+	T_SPAN(state.nominated_cluster, PL_SPAN_LIT("east"));
+	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.preempted, 1);
 	T_EQ(figures.terminated, 2);
@@ -138,6 +224,8 @@ T_CASE(the_less_important_leave_and_the_room_is_kept)
 	ends_in(1, "low-1");
 	rig_settle(&rig);
 	T_STR(phase_of("high"), "Bound");
+	state = state_of("high", &phase);
+	T_EQ(state.nominated_node.len, 0);
 	alloc = rig_alloc(&rig, 0, "n-1");
 	T_EQ(alloc.pods, 3);
 	T_EQ(alloc.holds, 0);
@@ -261,6 +349,63 @@ T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
 	T_EQ(rig_alloc(&rig, 0, "n-2").pods, 1);
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
 	down();
+}
+
+/* It does not help it any more: the state that says why has gone with the hold. */
+T_CASE(what_is_given_back_is_said_with_it)
+{
+	struct pod_state state;
+	int phase;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	state = state_of("high", &phase);
+	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
+	pod("high", "3", 10); /* edited: the room is for another one */
+	rig_settle(&rig);
+	state = state_of("high", &phase);
+	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
+	T_EQ(rig_alloc(&rig, 0, "n-1").hold[0].used.cpu_milli, 3000);
+	down();
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	pod("high", "9", 10);
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	state = state_of("high", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_EQ(state.nominated_node.len, 0);
+	T_SPAN(state.reason, PL_SPAN_LIT("fit.cpu"));
+	down();
+}
+
+/* Others have ended it: it is said when the pod is tried again. */
+T_CASE(what_others_took_is_not_said_for_long)
+{
+	struct pod_state state;
+	int phase;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_lost(&rig, 0);
+	rig_settle(&rig);
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 3; i++)
+		later(12);
+	state = state_of("high", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_EQ(state.nominated_node.len, 0);
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
 }
 
 /* Its states are read by key, and compared. */

@@ -173,18 +173,46 @@ static bool take_spec(struct sched *sched, struct sched_pod *pod,
 	return true;
 }
 
+/* Where it is; or is to be, when room is made for it. */
+static enum pl_code place_of(struct strings *strings, const struct pod_state *state,
+                             uint32_t at[2])
+{
+	bool placed = state_has_place(state);
+	struct pl_span cluster = placed ? state->cluster : state->nominated_cluster;
+	struct pl_span node = placed ? state->node : state->nominated_node;
+	enum pl_code code = PL_OK;
+
+	if (node.len > 0)
+		code = strings_add(strings, cluster, &at[0]);
+	if (code == PL_OK && node.len > 0)
+		code = strings_add(strings, node, &at[1]);
+	return code;
+}
+
+void news_told(struct sched *sched, struct sched_pod *pod, struct pl_span value)
+{
+	struct strings *strings = &sched->model.strings;
+	uint32_t at[2] = {0};
+	struct pod_state state;
+
+	if (pod->at[1] == 0 &&
+	    memmem(value.at, value.len, "\"nominated\"", strlen("\"nominated\"")) == NULL)
+		return;
+	pl_arena_reset(&sched->arena);
+	if (state_parse(value, &sched->arena, &state, NULL) == PL_OK &&
+	    place_of(strings, &state, at) == PL_OK)
+		pod_set_at(sched, pod, at[0], at[1]);
+	strings_unref(strings, at[0]);
+	strings_unref(strings, at[1]);
+}
+
 static enum pl_code phase_is(struct sched *sched, struct sched_pod *pod,
                              const struct pod_state *state, struct pl_err *err)
 {
 	struct strings *strings = &sched->model.strings;
 	uint32_t at[2] = {0}, why = 0;
-	enum pl_code code = PL_OK;
+	enum pl_code code = place_of(strings, state, at);
 
-	if (state_has_place(state)) {
-		code = strings_add(strings, state->cluster, &at[0]);
-		if (code == PL_OK)
-			code = strings_add(strings, state->node, &at[1]);
-	}
 	if (code == PL_OK && state->reason.len > 0 &&
 	    (state_has_place(state) || state->ask != STATE_ASK_NONE))
 		code = strings_add(strings, state->reason, &why);

@@ -128,6 +128,8 @@ PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *n
 bool news_take(struct sched *sched, const struct keys_id *id,
                const struct kv_record *record, bool gone);
 /* Is what happens to that key followed here? */
+/* That state was written by us: what it says of room that is held. */
+void news_told(struct sched *sched, struct sched_pod *pod, struct pl_span value);
 bool news_concern(const struct sched *sched, const struct keys_id *id);
 /* Some could not be kept: it is to be read again. */
 void news_lost(struct sched *sched, const struct keys_id *id);

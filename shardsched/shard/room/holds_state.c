@@ -1,0 +1,175 @@
+/*
+ * What a waiting pod's state says of the room that is held for it: which node it is
+ * nominated for. Written with the hold (preempts_commit.c), and taken back with it, here;
+ * whatever else its owner writes into the state says it as it is then. Where others end a
+ * hold, the pod's owner says so with the next thing that it tells of it.
+ */
+#include <stdio.h>
+
+#include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/commit/commit.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/keys/partition.h"
+
+enum { MESSAGE_SIZE = 640 };
+
+/* It is in the store, and is to stay. */
+static const struct sched_hold *standing(const struct sched_pod *pod)
+{
+	const struct sched_hold *hold =
+		pod->nominated == NULL ? NULL : hold_of_pod(pod->nominated, pod);
+
+	return hold == NULL || hold->planned || hold->out || hold->unwanted ||
+	                       hold->overdue
+	               ? NULL
+	               : hold;
+}
+
+static bool says_so(const struct sched_pod *pod)
+{
+	return pod->phase == STATE_PENDING && pod->at[1] != 0;
+}
+
+/* What it holds is known; or that it is not there. */
+static bool is_known(const struct sched *sched, const uint32_t key[2])
+{
+	const struct sched_node *node = node_at(sched, key);
+	uint32_t partition;
+
+	if (node != NULL && node->rev[FACT_ALLOC] != 0)
+		return true;
+	if (partition_of_node(sched_text(sched, key[0]), sched_text(sched, key[1]),
+	                      sched->opts.partitions, &partition, NULL) != PL_OK)
+		return true;
+	return (sched->partition[partition].owned && sched->partition[partition].open) ||
+	       abroad_knows(sched, partition);
+}
+
+void hold_say(const struct sched *sched, const struct sched_pod *pod,
+              struct pod_state *out)
+{
+	const uint32_t *key = NULL;
+
+	if (standing(pod) != NULL)
+		key = pod->nominated->key;
+	else if (says_so(pod) && !is_known(sched, pod->at))
+		key = pod->at;
+	if (key == NULL)
+		return;
+	out->nominated_cluster = sched_text(sched, key[0]);
+	out->nominated_node = sched_text(sched, key[1]);
+}
+
+bool hold_is_said(const struct sched *sched, const struct sched_pod *pod)
+{
+	struct pod_state is = {0};
+
+	if (pod->nominated == NULL && !says_so(pod))
+		return true;
+	hold_say(sched, pod, &is);
+	if (!says_so(pod))
+		return is.nominated_node.len == 0;
+	return pl_span_eq(is.nominated_node, sched_text(sched, pod->at[1])) &&
+	       pl_span_eq(is.nominated_cluster, sched_text(sched, pod->at[0]));
+}
+
+/* -- with the release -------------------------------------------------------- */
+
+/* Its pod's state has to say that it is no more. */
+static bool is_to_be_told(const struct sched *sched, const struct sched_node *node,
+                          const struct sched_hold *hold)
+{
+	const struct sched_pod *pod = hold->pod;
+	const struct sched_partition *part;
+
+	if (pod == NULL || hold->taken || !says_so(pod) || pod->at[0] != node->key[0] ||
+	    pod->at[1] != node->key[1] ||
+	    (pod->place != POD_QUEUED && pod->place != POD_IDLE) ||
+	    pod->linked == LINKED_ENDING || /* its keys go */
+	    (pod->flags & (POD_BAD_STATE | POD_RESET | POD_REMOVED)) != 0)
+		return false;
+	part = &sched->partition[pod->key[0]];
+	return part->owned && part->open && !part->quiet;
+}
+
+bool hold_waits(const struct sched *sched, const struct sched_node *node,
+                const struct sched_hold *hold)
+{
+	return hold->pod != NULL && hold->pod->call != 0 &&
+	       is_to_be_told(sched, node, hold);
+}
+
+static enum pl_code print(struct sched *sched, struct call *call,
+                          const struct sched_node *node, struct sched_pod *pod,
+                          struct pl_span *out, struct pl_err *err)
+{
+	char message[MESSAGE_SIZE];
+	struct pod_state state = {
+		.phase = STATE_PENDING,
+		.ask = (enum state_ask)pod->ask,
+		.uid = sched_text(sched, pod->uid),
+		.shard = pl_span_str(sched->shard),
+		.epoch = call_epoch(sched, pod->key[0]),
+		.attempts = pod->attempts + pod_attempts(pod),
+		.reason = PL_SPAN_LIT("nomination.ended"),
+		.since_ms = pod->since_ms,
+	};
+	enum pl_code code;
+
+	(void)snprintf(message, sizeof message,
+	               "the room that was kept on %.*s/%.*s is given back",
+	               PL_SPAN_ARG(sched_text(sched, node->key[0])),
+	               PL_SPAN_ARG(sched_text(sched, node->key[1])));
+	state.message = pl_span_str(message);
+	unsched_lend(sched, pod, &state);
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	code = state_print(&state, &sched->buf, err);
+	if (code != PL_OK)
+		return code;
+	*out = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
+	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
+}
+
+static enum pl_code tell(struct sched *sched, struct call *call,
+                         const struct sched_node *node, struct sched_pod *pod,
+                         struct pl_err *err)
+{
+	struct book_decided decided = {
+		.pod = {.partition = pod->key[0],
+	                .space = sched_text(sched, pod->key[1]),
+	                .name = sched_text(sched, pod->key[2])},
+		.spec_rev = pod->rev[FACT_SPEC],
+		.state_rev = pod->rev[FACT_STATE],
+	};
+	enum pl_code code = print(sched, call, node, pod, &decided.state, err);
+
+	if (code != PL_OK)
+		return code;
+	if (!book_put_state(&call->book, &decided))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	pod->told_s = 0; /* what is in its way now */
+	call_item_add(call, &(struct call_item){.pod = pod,
+	                                        .value = decided.state,
+	                                        .since_ms = pod->since_ms,
+	                                        .compared = true,
+	                                        .tells = true});
+	return PL_OK;
+}
+
+/* What finds no room any more is told with the next thing. */
+enum pl_code holds_tell(struct sched *sched, struct call *call, struct sched_node *node,
+                        struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++) {
+		const struct sched_hold *hold = &node->hold[i];
+
+		if (hold->out && is_to_be_told(sched, node, hold) &&
+		    hold->pod->call == 0 &&
+		    call->items - call->extras + 1 + COMMIT_NODE_ITEMS <= call->item_cap)
+			code = tell(sched, call, node, hold->pod, err);
+	}
+	return code;
+}
