@@ -11,6 +11,7 @@
 enum {
 	OPS_DEFAULT = 128,
 	BYTES_DEFAULT = 3 << 19,
+	FENCE_COMPARES = 2, /* of a partition that is guarded */
 	FIRST_CAP = 64,
 	WRAP_BYTES = 128,   /* of a request, before anything is in it */
 	COMPARE_BYTES = 28, /* besides the key */
@@ -25,6 +26,8 @@ struct draft {
 	struct kv_compare compare[BOOK_PARTS_MAX];
 	struct kv_req then[BOOK_PARTS_MAX], otherwise[BOOK_PARTS_MAX];
 	uint32_t compares, thens, otherwises;
+	uint16_t fence[BOOK_PARTS_MAX];
+	uint32_t fences;
 	size_t bytes;
 };
 
@@ -106,12 +109,50 @@ static bool has_room(struct book *book)
 	return room;
 }
 
+static bool has_fence(const struct book *book, uint16_t partition)
+{
+	/* Writes of one partition stand together: the last is the likeliest. */
+	for (uint32_t i = book->fences; i-- > 0;)
+		if (book->fence[i] == partition)
+			return true;
+	return false;
+}
+
+static bool adds_fence(const struct draft *draft, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (draft->fence[k] == draft->fence[i])
+			return false;
+	return !has_fence(draft->book, draft->fence[i]);
+}
+
+/* Compares for partitions beyond those for which there is room beside. */
+static uint32_t fences_over(const struct draft *draft)
+{
+	uint32_t fences = draft->book->fences, beside = draft->book->limits.fences;
+
+	for (uint32_t i = 0; i < draft->fences; i++)
+		fences += adds_fence(draft, i);
+	if (fences > BOOK_FENCES_MAX)
+		return UINT32_MAX / 2;
+	return beside > 0 && fences > beside ? FENCE_COMPARES * (fences - beside) : 0;
+}
+
+static void take_fences(const struct draft *draft)
+{
+	struct book *book = draft->book;
+
+	for (uint32_t i = 0; i < draft->fences; i++)
+		if (!has_fence(book, draft->fence[i]))
+			book->fence[book->fences++] = draft->fence[i];
+}
+
 static bool fits(const struct draft *draft)
 {
 	const struct book *book = draft->book;
 	uint32_t most = book->limits.txn_ops;
 
-	return book->compares + draft->compares <= most &&
+	return book->compares + draft->compares + fences_over(draft) <= most &&
 	       book->thens + draft->thens <= most &&
 	       book->otherwises + draft->otherwises <= most &&
 	       book->bytes + draft->bytes <= book->limits.request_bytes;
@@ -158,6 +199,7 @@ static bool take(struct draft *draft)
 	book->thens += draft->thens;
 	book->otherwises += draft->otherwises;
 	book->bytes += draft->bytes;
+	take_fences(draft);
 	book->shape_bumped =
 		book->shape_bumped || (draft->kind == BOOK_NODE && draft->bumps);
 	return true;
@@ -240,6 +282,13 @@ static void then(struct draft *draft, struct kv_req op)
 		draft->bytes += OP_BYTES + 2 * op.del.keys.from.len;
 }
 
+/* It writes what only the partition's owner may write. */
+static void fenced(struct draft *draft, uint32_t partition)
+{
+	if (draft->book->limits.fences > 0)
+		draft->fence[draft->fences++] = (uint16_t)partition;
+}
+
 static void look(struct draft *draft, struct kv_keys keys, bool keys_only)
 {
 	struct kv_req op = kv_op_get(keys);
@@ -292,6 +341,7 @@ bool book_put_state(struct book *book, const struct book_decided *decided)
 	struct pl_span state = pod_key(&draft, KEYS_STATE, pod, pod->partition);
 
 	draft.marks = true;
+	fenced(&draft, pod->partition);
 	expect_pod(&draft, decided, state);
 	then(&draft, kv_op_put(state, decided->state));
 	return take(&draft);
@@ -303,6 +353,8 @@ bool book_delete_pod(struct book *book, const struct book_decided *decided,
 	const struct book_pod *pod = &decided->pod;
 	struct draft draft = draft_of(book, BOOK_POD);
 
+	fenced(&draft, pod->partition);
+	fenced(&draft, named);
 	expect_pod(&draft, decided, pod_key(&draft, KEYS_STATE, pod, pod->partition));
 	then(&draft, kv_op_delete(kv_prefix(pod_prefix(&draft, pod))));
 	if (named != pod->partition)
@@ -321,6 +373,7 @@ bool book_put_alloc(struct book *book, const struct book_node *node, int64_t all
 
 	PL_ASSERT(alloc_rev != 0);
 	draft.marks = true;
+	fenced(&draft, node->partition);
 	compare(&draft, key, alloc_rev);
 	then(&draft, kv_op_put(key, alloc));
 	look(&draft, kv_key(node_key(&draft, KEYS_NODE, node)), true);

@@ -31,6 +31,8 @@
 
 struct book_entry;
 
+enum { BOOK_FENCES_MAX = 64 };
+
 struct book {
 	struct pl_arena *arena;
 	struct kv_limits limits;
@@ -39,9 +41,11 @@ struct book {
 	struct kv_compare *compare;
 	struct kv_req *then, *otherwise;
 	uint32_t entries, compares, thens, otherwises;
-	uint32_t entry_cap, cap; /* of the other three */
-	size_t bytes;            /* of the request, at most */
-	bool shape_bumped;       /* /groups/nodes is among what it puts */
+	uint32_t entry_cap, cap;         /* of the other three */
+	size_t bytes;                    /* of the request, at most */
+	bool shape_bumped;               /* /groups/nodes is among what it puts */
+	uint16_t fence[BOOK_FENCES_MAX]; /* partitions whose pods and nodes it writes */
+	uint32_t fences;
 };
 
 /* limits: of the kv; zeros are taken as etcd's defaults (128 operations, 1.5 MiB). */

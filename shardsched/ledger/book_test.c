@@ -709,6 +709,37 @@ T_CASE(operations_are_bounded_and_entries_whole)
 	down();
 }
 
+/* The guard puts two compares in front for each. */
+T_CASE(there_is_room_for_the_fences_of_all_partitions)
+{
+	struct kv_limits limits = {.txn_ops = 18, .fences = 3};
+
+	up();
+	book_begin(&book, &arena, limits);
+	for (uint32_t i = 0; i < 18; i++) {
+		struct book_decided it = decided(0, 7, "{}");
+		char name[16];
+		uint32_t fences = i + 1 < 3 ? 3 : i + 1;
+
+		(void)snprintf(name, sizeof name, "app-%u", i);
+		it.pod.partition = i;
+		it.pod.name = pl_arena_dup(&arena, pl_span_str(name));
+		T_EQ(book_put_state(&book, &it), i + 1 + 2 * (fences - 3) <= 18);
+	}
+	T_EQ(book.entries, 8);
+	T_EQ(book.fences, 8);
+	T_EQ(book.code, PL_OK);
+	book_begin(&book, &arena, limits);
+	for (uint32_t i = 0; i < 18; i++) {
+		struct book_decided it = decided(0, 7, "{}");
+
+		it.pod.partition = i % 3;
+		T_TRUE(book_put_state(&book, &it));
+	}
+	T_EQ(book.fences, 3);
+	down();
+}
+
 T_CASE(bytes_are_counted_from_above_and_not_by_far)
 {
 	static char text[5000];

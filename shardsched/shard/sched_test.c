@@ -405,6 +405,28 @@ T_CASE(a_call_of_an_old_epoch_that_waits_is_only_asked_for)
 	}
 }
 
+/* What the store does not take it has not taken before either. */
+T_CASE(a_call_in_doubt_that_is_too_large_is_only_asked_for)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 0, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_run(&rig);
+	rig_fail(&rig, 0, PL_UNKNOWN);
+	rig.now_ms += 20;
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used && rig.out[0].req.txn.compare_count > 0);
+	rig_fail(&rig, 0, PL_LIMIT);
+	rig.now_ms += 1000;
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used);
+	T_EQ(rig.out[0].req.txn.compare_count, 0);
+	rig_settle(&rig);
+	T_STR(bound_to(0, "a"), "n-1");
+	rig_close(&rig);
+}
+
 /* Whoever takes away what says why a pod waits is told again. */
 T_CASE(a_state_that_is_deleted_is_told_again)
 {

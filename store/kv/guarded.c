@@ -341,7 +341,10 @@ static struct kv_limits guarded_limits(struct kv *kv)
 {
 	struct kv_limits limits = kv_limits(of(kv)->inner);
 
-	limits.txn_ops = less_room(limits.txn_ops, FENCE_COMPARES * GUARD_FENCES_MAX);
+	uint32_t most = limits.txn_ops;
+
+	limits.txn_ops = less_room(most, FENCE_COMPARES * GUARD_FENCES_MAX);
+	limits.fences = (most - limits.txn_ops) / FENCE_COMPARES;
 	limits.request_bytes =
 		less_room(limits.request_bytes, FENCE_BYTES * GUARD_FENCES_MAX);
 	return limits;

@@ -196,6 +196,9 @@ struct kv_result {
 struct kv_limits {
 	uint32_t txn_ops;       /* in each list of a transaction */
 	uint32_t request_bytes; /* of an encoded write */
+	/* Of a guarded kv: the partitions that may be written to in one transaction
+	 * beside that; each further one takes two of txn_ops. 0: none is guarded. */
+	uint32_t fences;
 };
 
 struct kv_watch_req {

@@ -291,6 +291,8 @@ T_CASE(limits)
 	rig_open(&rig);
 	T_EQ(kv_limits(rig.plain).txn_ops, 256);
 	T_EQ(kv_limits(rig.kit.kv).txn_ops, 256 - 64);
+	T_EQ(kv_limits(rig.plain).fences, 0);
+	T_EQ(kv_limits(rig.kit.kv).fences, 32);
 	T_EQ(kv_limits(rig.kit.kv).request_bytes,
 	     kv_limits(rig.plain).request_bytes - 64 * 256);
 	kit_close(&rig.kit);

@@ -499,6 +499,10 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 			give_up(sched, call, true);
 			return;
 		}
+		if (!call->reading) { /* nor is it taken later */
+			read_instead(sched, call);
+			return;
+		}
 		break;
 	case PL_BUSY:
 		break;
