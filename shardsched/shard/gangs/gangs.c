@@ -153,6 +153,8 @@ void gangs_settle_pod(struct sched *sched, struct sched_pod *pod)
 	uint32_t key[3];
 	enum pl_code code;
 
+	if (pod->rev[FACT_STATE] == 0 && pod->call == 0) /* what it was told is gone */
+		pod->gang_said = 0;
 	if (pod->gang != NULL && is_member(sched, pod)) {
 		gang_touch(sched, pod->gang);
 		return;

@@ -182,6 +182,26 @@ T_CASE(who_is_gated_or_over_does_not_count)
 	rig_close(&rig);
 }
 
+/* Whoever edits it takes the state away, and what it said. */
+T_CASE(a_member_that_is_edited_is_told_again)
+{
+	char key[128];
+
+	begin(NULL, 4, "4");
+	members("a", 0, 2, 3, "1");
+	rig_settle(&rig);
+	wait_ms(1000);
+	says("a", 1, "gang.incomplete", "2 of 3");
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/state", home("a"));
+	rig_del(&rig, key);
+	member("a", 1, 3, "2");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	wait_ms(1000);
+	says("a", 1, "gang.incomplete", "2 of 3");
+	rig_close(&rig);
+}
+
 T_CASE(what_is_too_large_for_a_transaction_goes_in_steps)
 {
 	begin(NULL, 4, "8");
