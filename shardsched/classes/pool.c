@@ -4,127 +4,240 @@
 
 #include "store/base/alloc.h"
 
+enum { BY_SPEC_FIRST = 64 };
+
+/* What is prepared for a class. */
+struct pool_ready {
+	struct pool_class *of;
+	struct fw_class *class; /* NULL: nobody asked for it */
+	struct fw_class *all;   /* likewise */
+	struct pl_list order;   /* of pool.ready, or alone */
+};
+
 void pool_init(struct pool *pool, const struct pool_opts *opts)
 {
 	*pool = (struct pool){.opts = *opts};
-	pl_map_init(&pool->open);
-	pl_list_init(&pool->idle);
+	pl_list_init(&pool->ready);
 }
 
 struct pool_class *pool_find(const struct pool *pool, const struct spec *spec)
 {
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the address is the key */
-	struct pl_map_node *node = pl_map_get(&pool->open, pl_span(&spec, sizeof spec));
+	uint32_t id = spec->item.id;
 
-	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct pool_class, by_spec);
+	return id < pool->cap ? pool->by_spec[id] : NULL;
 }
 
-static void class_close(struct pool *pool, struct fw_class *class)
+const struct profile *pool_profile(const struct pool *pool, const struct pool_class *open)
 {
-	if (pool->opts.classes != NULL)
-		classes_forget(pool->opts.classes, class);
-	fw_class_close(pool->opts.snapshot, class);
+	const struct profile *profile =
+		profiles_find(pool->opts.profiles, open->spec->scheduler);
+
+	PL_ASSERT(profile != NULL);
+	return profile;
 }
 
-static void shut(struct pool *pool, struct pool_class *open)
+/* -- a class, and its end ----------------------------------------------------------- */
+
+static enum pl_code by_spec_room(struct pool *pool, uint32_t id)
 {
-	PL_ASSERT(open->users == 0 && pool->idle_count > 0);
-	pool->idle_count--;
-	pl_list_del(&open->idle);
-	pl_map_del(&pool->open, &open->by_spec);
+	uint32_t cap = pool->cap == 0 ? BY_SPEC_FIRST : pool->cap;
+	struct pool_class **grown;
+
+	if (id < pool->cap)
+		return PL_OK;
+	while (cap <= id)
+		cap *= 2;
+	grown = pl_realloc(pool->by_spec, cap * sizeof(struct pool_class *));
+	if (grown == NULL)
+		return PL_NOMEM;
+	for (uint32_t i = pool->cap; i < cap; i++)
+		grown[i] = NULL;
+	pool->by_spec = grown;
+	pool->cap = cap;
+	return PL_OK;
+}
+
+static void forget(struct pool *pool, struct pool_class *open)
+{
+	PL_ASSERT(open->users == 0 && open->ready == NULL);
 	if (pool->opts.closing != NULL)
 		pool->opts.closing(pool->opts.ctx, open);
-	class_close(pool, open->class);
-	if (open->all != NULL)
-		class_close(pool, open->all);
+	pool->by_spec[open->spec->item.id] = NULL;
+	pool->count--;
+	model_unref(pool->opts.snapshot->model, MODEL_SPECS, open->spec);
 	free(open);
-}
-
-static enum pl_code fill(struct pool *pool, struct pool_class *open,
-                         const struct profile *profile, struct pl_err *err)
-{
-	const struct pool_opts *opts = &pool->opts;
-	enum pl_code code =
-		fw_class_open(opts->snapshot, profile, open->spec, &open->class, err);
-
-	if (code != PL_OK)
-		return code;
-	open->class->home = opts->home;
-	if (opts->opened == NULL)
-		return PL_OK;
-	code = opts->opened(opts->ctx, open, err);
-	if (code != PL_OK)
-		class_close(pool, open->class);
-	return code;
 }
 
 static enum pl_code make(struct pool *pool, const struct spec *spec,
                          struct pool_class **out, struct pl_err *err)
 {
-	const struct profile *profile =
-		profiles_find(pool->opts.profiles, spec->scheduler);
+	struct model *model = pool->opts.snapshot->model;
 	struct pool_class *open;
-	enum pl_code code;
+	enum pl_code code = PL_OK;
 
-	if (profile == NULL) {
-		struct pl_span name =
-			model_text(pool->opts.snapshot->model, spec->scheduler);
-
+	if (profiles_find(pool->opts.profiles, spec->scheduler) == NULL)
 		return pl_err_set(err, PL_NOTFOUND,
 		                  "spec.schedulerName: no profile '%.*s'",
-		                  PL_SPAN_ARG(name));
-	}
+		                  PL_SPAN_ARG(model_text(model, spec->scheduler)));
+	if (by_spec_room(pool, spec->item.id) != PL_OK)
+		return pl_err_set(err, PL_NOMEM, "classes of pods");
 	open = pl_calloc(1, sizeof *open + pool->opts.extra_size);
 	if (open == NULL)
-		return pl_err_set(err, PL_NOMEM, "open a class of pods");
+		return pl_err_set(err, PL_NOMEM, "a class of pods");
 	open->spec = spec;
-	code = fill(pool, open, profile, err);
+	if (pool->opts.opened != NULL)
+		code = pool->opts.opened(pool->opts.ctx, open, err);
 	if (code != PL_OK) {
 		free(open);
 		return code;
 	}
-	pl_list_init(&open->idle);
-	(void)!pl_map_add(&pool->open, &open->by_spec,
-	                  pl_span(&open->spec, sizeof(const struct spec *)));
+	(void)model_ref(model, MODEL_SPECS, spec);
+	pool->by_spec[spec->item.id] = open;
+	pool->count++;
 	*out = open;
 	return PL_OK;
 }
 
-enum pl_code pool_get(struct pool *pool, const struct spec *spec, struct pool_class **out,
-                      struct pl_err *err)
+/* -- ready ------------------------------------------------------------------------- */
+
+static void fw_close(const struct pool *pool, struct fw_class *class)
 {
-	struct pool_class *open = pool_find(pool, spec);
+	if (class != NULL && pool->opts.classes != NULL)
+		classes_forget(pool->opts.classes, class);
+	fw_class_close(pool->opts.snapshot, class);
+}
 
-	if (open == NULL) {
-		enum pl_code code = make(pool, spec, &open, err);
+static void unready(struct pool *pool, struct pool_ready *ready)
+{
+	struct pool_class *open = ready->of;
 
-		if (code != PL_OK)
-			return code;
-	} else if (open->users == 0) {
-		pl_list_del(&open->idle);
-		pool->idle_count--;
+	pl_list_del(&ready->order);
+	pool->ready_count--;
+	fw_close(pool, ready->class);
+	fw_close(pool, ready->all);
+	free(ready);
+	open->ready = NULL;
+	if (open->users == 0)
+		forget(pool, open);
+}
+
+/* But for one that is to stay anyhow. */
+static void trim(struct pool *pool, const struct pool_ready *stays)
+{
+	while (pool->holds == 0 && pool->ready_count > pool->opts.ready_max) {
+		struct pool_ready *first =
+			PL_LIST_ITEM(pool->ready.next, struct pool_ready, order);
+
+		if (first == stays)
+			return;
+		unready(pool, first);
 	}
-	open->users++;
-	*out = open;
-	return PL_OK;
+}
+
+/* One that is used, and stays ready as long. */
+static bool is_aside(const struct pool *pool, const struct pool_class *open)
+{
+	return pool->opts.stays && open->users > 0;
+}
+
+/* The last to go. */
+static void refresh(struct pool *pool, struct pool_ready *ready)
+{
+	bool listed = !pl_list_empty(&ready->order);
+
+	pl_list_del(&ready->order);
+	pool->ready_count -= listed;
+	if (is_aside(pool, ready->of))
+		return;
+	pl_list_add_tail(&pool->ready, &ready->order);
+	pool->ready_count++;
+	if (!listed)
+		trim(pool, ready);
+}
+
+static struct pool_ready *ready_of(struct pool_class *open)
+{
+	if (open->ready != NULL)
+		return open->ready;
+	open->ready = pl_calloc(1, sizeof *open->ready);
+	if (open->ready != NULL) {
+		open->ready->of = open;
+		pl_list_init(&open->ready->order);
+	}
+	return open->ready;
+}
+
+static enum pl_code fw_open(struct pool *pool, struct pool_class *open, bool home,
+                            struct fw_class **to, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (*to != NULL)
+		return PL_OK;
+	code = fw_class_open(pool->opts.snapshot, pool_profile(pool, open), open->spec,
+	                     to, err);
+	if (code == PL_OK)
+		(*to)->home = home;
+	return code;
+}
+
+static enum pl_code fw_get(struct pool *pool, struct pool_class *open, bool home,
+                           struct fw_class **out, struct pl_err *err)
+{
+	struct pool_ready *ready = ready_of(open);
+	struct fw_class **at;
+	enum pl_code code;
+
+	PL_ASSERT(open->users > 0);
+	if (ready == NULL)
+		return pl_err_set(err, PL_NOMEM, "prepare a class of pods");
+	at = home == pool->opts.home ? &ready->class : &ready->all;
+	code = fw_open(pool, open, home, at, err);
+	if (code == PL_OK)
+		*out = *at;
+	refresh(pool, ready);
+	return code;
+}
+
+enum pl_code pool_fw(struct pool *pool, struct pool_class *open, struct fw_class **out,
+                     struct pl_err *err)
+{
+	return fw_get(pool, open, pool->opts.home, out, err);
 }
 
 enum pl_code pool_all(struct pool *pool, struct pool_class *open, struct fw_class **out,
                       struct pl_err *err)
 {
-	enum pl_code code = PL_OK;
+	return fw_get(pool, open, false, out, err);
+}
 
-	PL_ASSERT(open->users > 0);
-	if (!pool->opts.home) {
-		*out = open->class;
-		return PL_OK;
-	}
-	if (open->all == NULL)
-		code = fw_class_open(pool->opts.snapshot, open->class->profile,
-		                     open->spec, &open->all, err);
-	if (code == PL_OK)
-		*out = open->all;
-	return code;
+void pool_hold(struct pool *pool)
+{
+	pool->holds++;
+}
+
+void pool_release(struct pool *pool)
+{
+	PL_ASSERT(pool->holds > 0);
+	pool->holds--;
+	trim(pool, NULL);
+}
+
+/* -- users -------------------------------------------------------------------------- */
+
+enum pl_code pool_get(struct pool *pool, const struct spec *spec, struct pool_class **out,
+                      struct pl_err *err)
+{
+	struct pool_class *open = pool_find(pool, spec);
+	enum pl_code code = open == NULL ? make(pool, spec, &open, err) : PL_OK;
+
+	if (code != PL_OK)
+		return code;
+	open->users++;
+	if (open->users == 1 && open->ready != NULL)
+		refresh(pool, open->ready);
+	*out = open;
+	return PL_OK;
 }
 
 void pool_put(struct pool *pool, struct pool_class *open)
@@ -132,16 +245,19 @@ void pool_put(struct pool *pool, struct pool_class *open)
 	PL_ASSERT(open->users > 0);
 	if (--open->users > 0)
 		return;
-	pl_list_add_tail(&pool->idle, &open->idle);
-	pool->idle_count++;
-	if (pool->idle_count > pool->opts.idle_max)
-		shut(pool, PL_LIST_ITEM(pool->idle.next, struct pool_class, idle));
+	if (open->ready == NULL) {
+		forget(pool, open);
+		return;
+	}
+	refresh(pool, open->ready);
+	trim(pool, NULL);
 }
 
 void pool_done(struct pool *pool)
 {
-	while (!pl_list_empty(&pool->idle))
-		shut(pool, PL_LIST_ITEM(pool->idle.next, struct pool_class, idle));
-	PL_ASSERT(pl_map_first(&pool->open) == NULL);
-	pl_map_done(&pool->open);
+	PL_ASSERT(pool->holds == 0);
+	while (!pl_list_empty(&pool->ready))
+		unready(pool, PL_LIST_ITEM(pool->ready.next, struct pool_ready, order));
+	PL_ASSERT(pool->count == 0);
+	free(pool->by_spec);
 }

@@ -1,22 +1,29 @@
 /*
- * Classes that are open, by their spec: made when somebody asks for one, and kept for a
- * while when nobody holds it any more, the idle_max that were held last. Those of a pool
- * at home look at home's nodes; pool_all gives a twin that looks at all of them.
+ * Classes of pods by their spec, for whoever asks for one.
+ *
+ *	known   somebody uses it: a slim record with what the user keeps there
+ *	ready   besides, what plugins have prepared for it (fw_class), some kilobytes:
+ *made when it is first asked for, and kept for those ready_max that were asked for last,
+ *whether anybody uses the class or not
+ *
+ * So a million pods that wait, no two of them alike, take a million slim records; and a
+ * class whose last pod has gone is still there for the next one like it. A class that is
+ * neither used nor ready is gone.
+ *
+ * Those of a pool at home look at home's nodes; pool_all gives a twin that looks at all.
  */
 #ifndef SHARDSCHED_CLASSES_POOL_H
 #define SHARDSCHED_CLASSES_POOL_H
 
 #include "shardsched/classes/classes.h"
 #include "store/base/list.h"
-#include "store/base/map.h"
+
+struct pool_ready;
 
 struct pool_class {
-	struct pl_map_node by_spec;
-	const struct spec *spec; /* the class's view holds it */
-	struct fw_class *class;
-	struct fw_class *all; /* NULL: nobody asked for it */
+	const struct spec *spec;  /* held */
+	struct pool_ready *ready; /* NULL: it is not */
 	uint32_t users;
-	struct pl_list idle;
 	uint64_t extra[]; /* of extra_size bytes, zeroed: the user's */
 };
 
@@ -24,9 +31,10 @@ struct pool_opts {
 	struct snapshot *snapshot;
 	const struct profiles *profiles;
 	struct classes *classes; /* NULL: without */
-	uint32_t idle_max;
+	uint32_t ready_max;
 	size_t extra_size;
-	bool home; /* classes keep to home */
+	bool home;  /* classes keep to home */
+	bool stays; /* a class that is used stays ready; ready_max is of the others */
 	/* For what is in extra; may be NULL. */
 	enum pl_code (*opened)(void *ctx, struct pool_class *open, struct pl_err *err);
 	void (*closing)(void *ctx, struct pool_class *open);
@@ -35,25 +43,40 @@ struct pool_opts {
 
 struct pool {
 	struct pool_opts opts;
-	struct pl_map open;
-	struct pl_list idle; /* longest first */
-	uint32_t idle_count;
+	struct pool_class **by_spec; /* by the spec's number */
+	uint32_t cap;
+	uint32_t count;       /* of classes */
+	struct pl_list ready; /* that may cease to be: asked for longest ago first */
+	uint32_t ready_count;
+	unsigned holds;
 };
 
 void pool_init(struct pool *pool, const struct pool_opts *opts);
-/* Nobody holds a class. */
+/* Nobody uses a class. */
 void pool_done(struct pool *pool);
 
-/* Held from now on. PL_NOTFOUND: nobody schedules for its schedulerName; PL_LIMIT,
- * PL_NOMEM. */
+/* Used from now on. PL_NOTFOUND: nobody schedules for its schedulerName; PL_NOMEM, or
+ * what opened gives. */
 PL_NODISCARD enum pl_code pool_get(struct pool *pool, const struct spec *spec,
                                    struct pool_class **out, struct pl_err *err);
-/* The class that looks at all nodes: as long as the other one is open. */
-PL_NODISCARD enum pl_code pool_all(struct pool *pool, struct pool_class *open,
-                                   struct fw_class **out, struct pl_err *err);
 /* One user less. */
 void pool_put(struct pool *pool, struct pool_class *open);
-/* NULL: it is not open. */
+/* NULL: it is not known. */
 struct pool_class *pool_find(const struct pool *pool, const struct spec *spec);
+/* By whom it is scheduled. */
+const struct profile *pool_profile(const struct pool *pool,
+                                   const struct pool_class *open);
+
+/* Made ready: until another class is asked for, or longer while the pool is held.
+ * PL_LIMIT, PL_NOMEM. */
+PL_NODISCARD enum pl_code pool_fw(struct pool *pool, struct pool_class *open,
+                                  struct fw_class **out, struct pl_err *err);
+/* Likewise the one that looks at all nodes. */
+PL_NODISCARD enum pl_code pool_all(struct pool *pool, struct pool_class *open,
+                                   struct fw_class **out, struct pl_err *err);
+
+/* From here on classes that are ready stay so; not any more, as often. */
+void pool_hold(struct pool *pool);
+void pool_release(struct pool *pool);
 
 #endif

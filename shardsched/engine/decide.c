@@ -80,7 +80,8 @@ enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
 	if (code != PL_OK)
 		return code;
 	*out = (struct engine_decision){.profile = class->profile, .draw = draw};
-	out->gated = fw_class_gated(class, &engine->snapshot, &self, &out->gate);
+	out->gated = fw_gated(class->profile, class->view->spec, &engine->snapshot, &self,
+	                      &out->gate);
 	if (!out->gated) {
 		cycle_run(engine->cycle, class, &self, out->draw, &out->outcome);
 		if (out->outcome.result == CYCLE_NONE)

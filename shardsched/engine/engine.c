@@ -47,7 +47,8 @@ enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
 	model_init(&engine->model);
 	pool_init(&engine->pool, &(struct pool_opts){.snapshot = &engine->snapshot,
 	                                             .profiles = &engine->profiles,
-	                                             .idle_max = ENGINE_IDLE_CLASSES});
+	                                             .ready_max = ENGINE_IDLE_CLASSES,
+	                                             .stays = true});
 	pl_map_init(&engine->pods);
 	pl_map_init(&engine->absent);
 	pl_arena_init(&engine->arena, ARENA_CHUNK, READER_ARENA_MAX);

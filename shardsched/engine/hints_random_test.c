@@ -144,7 +144,11 @@ static bool helps(const struct waiting *it, unsigned plugin,
 
 	if ((row->events >> event->kind & 1) == 0)
 		return false;
-	fw_class_call(it->class, engine_snapshot(rig.engine), plugin, &call);
+	if ((row->hint_opens >> event->kind & 1) != 0)
+		fw_class_call(it->class, engine_snapshot(rig.engine), plugin, &call);
+	else
+		fw_spec_call(it->class->profile, it->class->view->spec,
+		             engine_snapshot(rig.engine), plugin, &call);
 	call.pod = &self;
 	return row->hint == NULL || row->hint(&call, event);
 }

@@ -9,8 +9,11 @@ enum pl_code engine_class(struct engine *engine, const struct spec *spec,
 
 	if (code == PL_OK)
 		code = pool_get(&engine->pool, spec, &open, err);
-	if (code == PL_OK)
-		*out = open->class;
+	if (code != PL_OK)
+		return code;
+	code = pool_fw(&engine->pool, open, out, err);
+	if (code != PL_OK)
+		pool_put(&engine->pool, open);
 	return code;
 }
 
@@ -18,6 +21,6 @@ void engine_release(struct engine *engine, struct fw_class *class)
 {
 	struct pool_class *open = pool_find(&engine->pool, class->view->spec);
 
-	PL_ASSERT(open != NULL && open->class == class);
+	PL_ASSERT(open != NULL);
 	pool_put(&engine->pool, open);
 }

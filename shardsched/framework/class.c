@@ -11,6 +11,14 @@ static size_t aligned(size_t size)
 	return (size + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN;
 }
 
+void fw_spec_call(const struct profile *profile, const struct spec *spec,
+                  const struct snapshot *snapshot, unsigned plugin,
+                  struct plugin_call *out)
+{
+	*out = (struct plugin_call){
+		.snapshot = snapshot, .spec = spec, .args = profile->args[plugin]};
+}
+
 void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot,
                    unsigned plugin, struct plugin_call *out)
 {
@@ -119,10 +127,11 @@ void fw_class_close(struct snapshot *snapshot, struct fw_class *class)
 	free(class);
 }
 
-bool fw_class_gated(const struct fw_class *class, const struct snapshot *snapshot,
-                    const struct pod_self *pod, struct verdict *say)
+bool fw_gated(const struct profile *profile, const struct spec *spec,
+              const struct snapshot *snapshot, const struct pod_self *pod,
+              struct verdict *say)
 {
-	const struct profile_point *at = &class->profile->at[POINT_PRE_ENQUEUE];
+	const struct profile_point *at = &profile->at[POINT_PRE_ENQUEUE];
 
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
@@ -130,9 +139,9 @@ bool fw_class_gated(const struct fw_class *class, const struct snapshot *snapsho
 		struct plugin_call call;
 
 		verdict_clear(say);
-		fw_class_call(class, snapshot, plugin, &call);
+		fw_spec_call(profile, spec, snapshot, plugin, &call);
 		call.pod = pod;
-		code = class->profile->table->row[plugin]->pre_enqueue(&call, say);
+		code = profile->table->row[plugin]->pre_enqueue(&call, say);
 		if (code == VERDICT_SUCCESS)
 			continue;
 		say->code = code;

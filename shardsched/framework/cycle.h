@@ -52,9 +52,14 @@ void fw_class_close(struct snapshot *snapshot, struct fw_class *class);
 /* A call of a plugin outside of a cycle, for hint, say. pod is for the caller to set. */
 void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot,
                    unsigned plugin, struct plugin_call *out);
+/* The same without a class: own and view are NULL. */
+void fw_spec_call(const struct profile *profile, const struct spec *spec,
+                  const struct snapshot *snapshot, unsigned plugin,
+                  struct plugin_call *out);
 /* PreEnqueue: true: the pod is not to be queued, and why. */
-bool fw_class_gated(const struct fw_class *class, const struct snapshot *snapshot,
-                    const struct pod_self *pod, struct verdict *say);
+bool fw_gated(const struct profile *profile, const struct spec *spec,
+              const struct snapshot *snapshot, const struct pod_self *pod,
+              struct verdict *say);
 
 /* Nanoseconds for measuring, from whoever has a clock; never asked by what decides,
  * but to tell that a plugin took too long. */

@@ -92,8 +92,10 @@ struct plugin {
 	enum plugin_normal normal;
 	uint32_t weight; /* of its scores, by default */
 	uint64_t events; /* QUEUE_ON(...): what can help a pod that it refused */
-	/* May this event help that class? own is the class's; NULL: each of them does. */
+	/* May this event help that class? Judged by the spec, without own and view, but
+	 * for those events for which hint_opens. NULL: each of them does. */
 	bool (*hint)(const struct plugin_call *call, const struct queue_event *event);
+	uint64_t hint_opens; /* QUEUE_ON(...): own and view are there, which costs */
 
 	/* Configuration: args_size bytes, to be filled with defaults; json at NULL: none
 	 * was given. Refuses with the field's path, unknown fields too. */
@@ -110,7 +112,8 @@ struct plugin {
 	/* A local plugin's results hold while this number stays. NULL: for ever. */
 	uint64_t (*epoch)(const struct plugin_call *call);
 
-	/* Queue. SUCCESS, or UNSCHEDULABLE, UNRESOLVABLE: the pod stays gated. */
+	/* Queue, without own and view. SUCCESS, or UNSCHEDULABLE, UNRESOLVABLE: the pod
+	 * stays gated. */
 	enum verdict_code (*pre_enqueue)(const struct plugin_call *call,
 	                                 struct verdict *say);
 	const enum queue_sort *sort;

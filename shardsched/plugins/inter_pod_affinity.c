@@ -355,11 +355,10 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
  * without pods, which could help others, has to be good itself. */
 static bool hint(const struct plugin_call *call, const struct queue_event *event)
 {
-	const struct inter_pod_own *own = call->own;
 	uint32_t slot;
 
 	if (event->kind == QUEUE_EV_POD_ADDED)
-		return own->affinity > 0;
+		return call->spec->affinity.count > 0;
 	if (event->kind != QUEUE_EV_NODE_ADDED)
 		return true;
 	slot = node_event_slot(call, event);
@@ -378,6 +377,7 @@ const struct plugin plugin_inter_pod_affinity = {
                   QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
                   QUEUE_ON(NAMESPACE_LABELS) | QUEUE_ON(GROUP),
 	.hint = hint,
+	.hint_opens = QUEUE_ON(NODE_ADDED),
 	.args_size = sizeof(struct inter_pod_args),
 	.args_parse = args_parse,
 	.own_size = sizeof(struct inter_pod_own),

@@ -10,8 +10,28 @@
 #include "shardsched/shard/inner.h"
 #include "store/base/alloc.h"
 
-bool sched_hint(const struct sched *sched, unsigned plugin,
-                const struct queue_class *class, const struct queue_event *event)
+/* Whoever judges by what is prepared for the class has it prepared for the question. */
+static bool call_of(struct sched *sched, unsigned plugin, const struct pool_class *open,
+                    const struct queue_event *event, struct plugin_call *out)
+{
+	const struct class_more *more = (const void *)open->extra;
+	struct pool *pool = &more->reign->pool;
+	struct fw_class *class;
+	struct pl_err err = {0};
+
+	if ((plugins.row[plugin]->hint_opens >> event->kind & 1) == 0) {
+		fw_spec_call(pool_profile(pool, open), open->spec, &sched->snapshot,
+		             plugin, out);
+		return true;
+	}
+	if (pool_fw(pool, pool_find(pool, open->spec), &class, &err) != PL_OK)
+		return false;
+	fw_class_call(class, &sched->snapshot, plugin, out);
+	return true;
+}
+
+bool sched_hint(struct sched *sched, unsigned plugin, const struct queue_class *class,
+                const struct queue_event *event)
 {
 	const struct plugin *row = plugins.row[plugin];
 	const struct own_class *own = own_class_of_const(class);
@@ -20,7 +40,8 @@ bool sched_hint(const struct sched *sched, unsigned plugin,
 
 	if (row->hint == NULL)
 		return true;
-	fw_class_call(pool_class_of_const(class)->class, &sched->snapshot, plugin, &call);
+	if (!call_of(sched, plugin, pool_class_of_const(class), event, &call))
+		return true;
 	if (own != NULL) {
 		self.name = own->pod->key[2];
 		self.uid = own->pod->uid;

@@ -97,13 +97,53 @@ T_CASE(a_class_is_open_for_all_and_each_waits_by_itself)
 	sched_queue_stats(rig.sched, &stats);
 	T_EQ(stats.pods[QUEUE_WAITING], PODS);
 	T_EQ(stats.classes_waiting, PODS);
-	T_EQ(rig.sched->pool->open.count, 1);
+	T_EQ(rig.sched->pool->count, 1);
 	for (unsigned i = 1; i < PODS; i++) {
 		T_TRUE(pod(i)->spec == pod(0)->spec);
 		T_TRUE(pod(i)->queue.class != pod(0)->queue.class);
 		T_TRUE(pool_class_of(pod(i)->queue.class) ==
 		       pool_class_of(pod(0)->queue.class));
 	}
+	rig_close(&rig);
+}
+
+/* A waiting pod keeps little: what its plugins prepare goes when others come. */
+T_CASE(no_two_alike_they_wait_and_few_are_ready)
+{
+	enum { READY = 2, UNLIKE = 12 };
+	char name[16], cpu[16];
+	const struct pool *pool;
+
+	rig_open(&rig, &(struct sched_opts){.ready_classes = READY});
+	rig_node(&rig, 0, "n-1", "1");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	for (unsigned i = 0; i < UNLIKE; i++) {
+		(void)snprintf(name, sizeof name, "u-%u", i);
+		(void)snprintf(cpu, sizeof cpu, "%um", 2000 + i);
+		rig_pod(&rig, 1, name, cpu, "");
+	}
+	rig_deliver_all(&rig);
+	pool = rig.sched->pool;
+	T_EQ(pool->count, UNLIKE);
+	T_EQ(pool->ready_count, 0);
+	rig_settle(&rig);
+	T_EQ(pool->count, UNLIKE);
+	T_EQ(pool->ready_count, READY);
+	rig_node(&rig, 0, "n-2", "64"); /* helps each of them, ready or not */
+	rig_deliver_all(&rig);
+	rig.now_ms += REST_MS;
+	rig_settle(&rig);
+	rig_deliver_all(&rig);
+	T_EQ(pool->count, READY);
+	for (unsigned i = 0; i < UNLIKE; i++) {
+		int phase;
+
+		(void)snprintf(name, sizeof name, "u-%u", i);
+		(void)rig_state(&rig, 1, name, &phase);
+		T_EQ(phase, STATE_BOUND);
+	}
+	sched_check(rig.sched);
 	rig_close(&rig);
 }
 

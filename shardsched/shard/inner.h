@@ -43,7 +43,7 @@ enum {
 	SCHED_GANGS_AT = SCHED_REGISTER_AT + 1,
 	SCHED_CALLS = SCHED_GANGS_AT + SCHED_GANGS_MAX + SCHED_ABROAD_MAX + 1,
 	SCHED_NOTES_MAX = 64, /* told at once; more are only counted */
-	SCHED_IDLE_CLASSES = 1024,
+	SCHED_READY_CLASSES = 4096,
 	SCHED_REPAIR_MS = 10000, /* until what failed here is tried again */
 };
 
@@ -562,8 +562,8 @@ uint64_t unsched_deadline_ms(const struct sched *sched);
 /* -- classes.c ------------------------------------------------------------ */
 
 /* May it help pods of that class? */
-bool sched_hint(const struct sched *sched, unsigned plugin,
-                const struct queue_class *class, const struct queue_event *event);
+bool sched_hint(struct sched *sched, unsigned plugin, const struct queue_class *class,
+                const struct queue_event *event);
 /* A pool's; ctx is its reign. */
 enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err);
 void class_closing(void *ctx, struct pool_class *open);

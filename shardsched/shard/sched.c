@@ -25,8 +25,8 @@ enum {
 };
 
 /* The queue asks without saying whose hint it wants: a function a plugin. */
-static bool hint_of(const struct sched *sched, unsigned plugin,
-                    const struct queue_class *class, const struct queue_event *event)
+static bool hint_of(struct sched *sched, unsigned plugin, const struct queue_class *class,
+                    const struct queue_event *event)
 {
 	return gang_is_class(class) ? gang_hint(sched, class, plugin, event)
 	                            : sched_hint(sched, plugin, class, event);
@@ -175,12 +175,12 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 
 	if (sched == NULL)
 		return pl_err_set(err, PL_NOMEM, "make a scheduler");
+	opts_set(sched, opts);
 	sched->reign = reign_new(sched);
 	if (sched->reign == NULL) {
 		free(sched);
 		return pl_err_set(err, PL_NOMEM, "make a scheduler");
 	}
-	opts_set(sched, opts);
 	lists_init(sched);
 	bundle_init(sched);
 	records_init(sched);

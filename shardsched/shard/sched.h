@@ -45,6 +45,7 @@ struct sched_opts {
 	uint32_t batch;           /* placements a transaction at most; 0: 256 */
 	uint32_t inflight;        /* transactions at most; 0: 4 */
 	size_t cache_bytes;       /* of the classes; 0: 256 MiB */
+	uint32_t ready_classes;   /* of pods, prepared at once; 0: 4,096 */
 	uint64_t call_timeout_ms; /* 0: 5,000 */
 };
 

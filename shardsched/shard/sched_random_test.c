@@ -893,7 +893,9 @@ static void count_bundles(void)
 static void history(uint64_t seed, unsigned steps)
 {
 	pl_rng_init(&rng, seed);
-	rig_open(&rig, &(struct sched_opts){.batch = 1 + below(20), .seed = seed});
+	rig_open(&rig, &(struct sched_opts){.batch = 1 + below(20),
+	                                    .seed = seed,
+	                                    .ready_classes = (uint32_t)(seed % 4)});
 	memset(epoch_of, 0, sizeof epoch_of);
 	memset(out_known, 0, sizeof out_known);
 	lates = 0;

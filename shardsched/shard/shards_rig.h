@@ -63,7 +63,10 @@ static inline void open_all(uint64_t seed)
 {
 	static const char *const names[SHARDS] = {"a", "b", "c"};
 
-	rig_open(&rig, &(struct sched_opts){.seed = seed, .inflight = 3, .batch = 8});
+	rig_open(&rig, &(struct sched_opts){.seed = seed,
+	                                    .inflight = 3,
+	                                    .batch = 8,
+	                                    .ready_classes = (uint32_t)(seed % 3)});
 	sched_free(rig.sched);
 	for (unsigned i = 0; i < SHARDS; i++) {
 		const struct sched_opts opts = {.shard = names[i],

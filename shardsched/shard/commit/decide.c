@@ -152,7 +152,7 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 {
 	enum reason_code not_at_all = refusal(pod);
 	struct pool_class *open = pool_class_of(pod->queue.class);
-	struct fw_class *class = open->class;
+	struct fw_class *class;
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = pod->uid,
 	                              .nominated = nominated_slot(pod),
@@ -172,6 +172,10 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 	}
 	if (!groups_may_decide(sched, open)) {
 		queue_put_back(sched->queue, &pod->queue, sched->now_ms);
+		return;
+	}
+	if (pool_fw(sched->pool, open, &class, &err) != PL_OK) {
+		decide_fault(sched, pod, &err);
 		return;
 	}
 	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);

@@ -77,17 +77,15 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 	for (uint32_t i = 0; i < count; i++) {
 		struct sched_pod *pod = gangs->pod[i];
 		struct pool_class *open = pool_class_of(pod->queue.class);
+		struct gang_member *member = &gangs->member[i];
 		enum pl_code code;
 
-		gangs->member[i] =
-			(struct gang_member){.class = open->class,
-		                             .self = {.name = pod->key[2],
-		                                      .uid = pod->uid,
-		                                      .nominated = SNAPSHOT_NONE,
-		                                      .created_ms = pod->created_ms}};
-		if (!all)
-			continue;
-		code = pool_all(sched->pool, open, &gangs->member[i].class, err);
+		*member = (struct gang_member){.self = {.name = pod->key[2],
+		                                        .uid = pod->uid,
+		                                        .nominated = SNAPSHOT_NONE,
+		                                        .created_ms = pod->created_ms}};
+		code = all ? pool_all(sched->pool, open, &member->class, err)
+		           : pool_fw(sched->pool, open, &member->class, err);
 		if (code != PL_OK)
 			return code;
 	}
@@ -377,7 +375,7 @@ static void follow(struct sched *sched, struct sched_gang *gang,
 	PL_UNREACHABLE("result of a gang");
 }
 
-void gang_try_it(struct sched *sched, struct sched_gang *gang)
+static void try_it(struct sched *sched, struct sched_gang *gang)
 {
 	struct gang_outcome out = {0};
 	struct pl_err err = {0};
@@ -418,6 +416,17 @@ void gang_try_it(struct sched *sched, struct sched_gang *gang)
 	if (err.code == PL_OK)
 		pl_err_set(&err, code, "decide a gang");
 	fault(sched, gang, &err);
+}
+
+/* What is prepared for its members is there until it is decided, however many classes
+ * they are of. */
+void gang_try_it(struct sched *sched, struct sched_gang *gang)
+{
+	struct pool *pool = sched->pool;
+
+	pool_hold(pool);
+	try_it(sched, gang);
+	pool_release(pool);
 }
 
 /* -- and then ---------------------------------------------------------------------- */

@@ -325,8 +325,8 @@ struct sched_gang *gang_of_queue(struct queue_pod *pod)
 	return PL_CONTAINER_OF(pod, struct sched_gang, queue);
 }
 
-bool gang_hint(const struct sched *sched, const struct queue_class *class,
-               unsigned plugin, const struct queue_event *event)
+bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned plugin,
+               const struct queue_event *event)
 {
 	const struct sched_gang *gang =
 		PL_CONTAINER_OF_CONST(class, struct sched_gang, class);

@@ -84,8 +84,8 @@ uint64_t gangs_deadline_ms(const struct sched *sched);
 struct sched_gang *gang_of_queue(struct queue_pod *pod);
 bool gang_is_class(const struct queue_class *class);
 /* May what happened help it? */
-bool gang_hint(const struct sched *sched, const struct queue_class *class,
-               unsigned plugin, const struct queue_event *event);
+bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned plugin,
+               const struct queue_event *event);
 /* A partition was lost. */
 void gangs_lost(struct sched *sched, uint32_t partition);
 void gangs_check(const struct sched *sched);

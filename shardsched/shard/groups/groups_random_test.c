@@ -801,6 +801,7 @@ static void begin(uint64_t seed)
 	}
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct sched_opts opts = {.shard = text("east-%u", i),
+		                          .ready_classes = i,
 		                          .partitions = RIG_PARTITIONS,
 		                          .batch = 1 + below(BATCH),
 		                          .seed = seed + i};

@@ -343,8 +343,11 @@ static bool ask_home(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	                                                   ? SNAPSHOT_NONE
 	                                                   : pod->nominated->slot,
 	                              .created_ms = pod->created_ms};
-	struct fw_class *class = pool_class_of(pod->queue.class)->class;
+	struct fw_class *class;
+	struct pl_err err = {0};
 
+	if (pool_fw(sched->pool, pool_class_of(pod->queue.class), &class, &err) != PL_OK)
+		return false;
 	cycle_run(sched->cycle, class, &self, draw, outcome);
 	return outcome->result == CYCLE_NONE;
 }

@@ -104,12 +104,18 @@ static bool is_same(const struct regime *a, const struct regime *b)
 	return pl_span_eq(pl_buf_span(&a->profiles), pl_buf_span(&b->profiles));
 }
 
+static uint32_t ready_max(const struct sched *sched)
+{
+	return sched->opts.ready_classes == 0 ? SCHED_READY_CLASSES
+	                                      : sched->opts.ready_classes;
+}
+
 struct reign *reign_new(struct sched *sched)
 {
 	struct reign *reign = pl_calloc(1, sizeof *reign);
 	struct pool_opts pool = {.snapshot = &sched->snapshot,
 	                         .classes = sched->classes,
-	                         .idle_max = SCHED_IDLE_CLASSES,
+	                         .ready_max = ready_max(sched),
 	                         .extra_size = sizeof(struct class_more),
 	                         .home = true,
 	                         .opened = class_opened,

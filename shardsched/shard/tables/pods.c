@@ -159,7 +159,8 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	}
 	pod->place = POD_QUEUED;
 	work_add(sched, pod, 1);
-	gated = fw_class_gated(open->class, &sched->snapshot, &self, &say);
+	gated = fw_gated(pool_profile(sched->pool, open), pod->spec, &sched->snapshot,
+	                 &self, &say);
 	if (pod->gang != NULL) { /* which is in the queue */
 		pod->queue.class = class;
 		pod->gated = gated;
