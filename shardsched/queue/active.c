@@ -49,7 +49,9 @@ void active_init(struct queue_active *active, enum queue_sort sort, bool fair)
 {
 	active->sort = sort;
 	active->fair = fair;
-	rank_init(&active->bands, band_before);
+	active->by_band.before = band_before;
+	active->by_turn.before = turn_before;
+	active->by_age.before = pod_before;
 	pl_map_init(&active->flows);
 }
 
@@ -87,8 +89,7 @@ static struct queue_band *new_band(struct queue_active *active,
 		return NULL;
 	band->level = (enum queue_level)key->level;
 	band->priority = key->priority;
-	rank_init(&band->turns, turn_before);
-	rank_add(&active->bands, &band->node, 0);
+	rank_add(&active->by_band, &active->bands, &band->node, 0);
 	return band;
 }
 
@@ -116,7 +117,6 @@ static struct queue_flow *new_flow(struct queue_active *active,
 	flow->key = *key;
 	flow->band = band;
 	flow->cost = TURN;
-	rank_init(&flow->pods, pod_before);
 	band->flows++;
 	PL_ASSERT(pl_map_add(&active->flows, &flow->by_key,
 	                     pl_span(&flow->key, sizeof flow->key)) == NULL);
@@ -177,18 +177,19 @@ static void count_band(struct queue_band *band, int more)
 	rank_weigh(&band->node, rank_weight(&band->node) + (uint32_t)more);
 }
 
-static void put_in(struct queue_flow *flow, struct queue_pod *pod)
+static void put_in(struct queue_active *active, struct queue_flow *flow,
+                   struct queue_pod *pod)
 {
 	struct queue_band *band = flow->band;
 
-	rank_add(&flow->pods, &pod->node, 1);
+	rank_add(&active->by_age, &flow->pods, &pod->node, 1);
 	count_band(band, 1);
 	if (rank_has(&flow->turn_node))
 		return;
 	/* What was not used while there was nothing to try is not saved up. */
 	if (flow->turn < band->clock)
 		flow->turn = band->clock;
-	rank_add(&band->turns, &flow->turn_node, 1);
+	rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
 }
 
 static void take_out(struct queue_flow *flow, struct queue_pod *pod)
@@ -199,9 +200,9 @@ static void take_out(struct queue_flow *flow, struct queue_pod *pod)
 		rank_del(&flow->band->turns, &flow->turn_node);
 }
 
-void active_add(struct queue_pod *pod)
+void active_add(struct queue_active *active, struct queue_pod *pod)
 {
-	put_in(pod->class->flow, pod);
+	put_in(active, pod->class->flow, pod);
 }
 
 void active_del(struct queue_pod *pod)
@@ -227,8 +228,8 @@ bool active_before(const struct queue_pod *a, const struct queue_pod *b)
 	return pod_before(&a->node, &b->node);
 }
 
-void active_move(const struct queue_class *class, struct queue_flow *from,
-                 struct queue_flow *to)
+void active_move(struct queue_active *to_lane, const struct queue_class *class,
+                 struct queue_flow *from, struct queue_flow *to)
 {
 	struct rank_node *node = from->pods.first;
 
@@ -240,7 +241,7 @@ void active_move(const struct queue_class *class, struct queue_flow *from,
 		if (pod->class != class)
 			continue;
 		take_out(from, pod);
-		put_in(to, pod);
+		put_in(to_lane, to, pod);
 	}
 }
 
@@ -259,7 +260,7 @@ void active_take(struct queue_active *active, struct queue_pod *pod)
 		rank_del(&band->turns, &flow->turn_node);
 	flow->turn += flow->cost;
 	if (flow->pods.first != NULL)
-		rank_add(&band->turns, &flow->turn_node, 1);
+		rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
 }
 
 /* Pods of other that are served before the one with that turn. */
@@ -300,7 +301,7 @@ static uint32_t check_flows(const struct queue_active *active)
 		const struct queue_flow *flow =
 			PL_CONTAINER_OF_CONST(node, struct queue_flow, by_key);
 
-		rank_check(&flow->pods);
+		rank_check(&active->by_age, &flow->pods);
 		PL_ASSERT(flow->classes > 0 && flow->cost > 0);
 		PL_ASSERT((flow->pods.first != NULL) == rank_has(&flow->turn_node));
 		PL_ASSERT(!rank_has(&flow->turn_node) || flow->turn >= flow->band->clock);
@@ -315,13 +316,13 @@ void active_check(const struct queue_active *active)
 	uint32_t flows = 0;
 
 	PL_ASSERT(check_flows(active) == rank_sum(&active->bands));
-	rank_check(&active->bands);
+	rank_check(&active->by_band, &active->bands);
 	for (const struct rank_node *node = active->bands.first; node != NULL;
 	     node = rank_next(node)) {
 		const struct queue_band *band = band_of(node);
 		uint32_t pods = 0;
 
-		rank_check(&band->turns);
+		rank_check(&active->by_turn, &band->turns);
 		for (const struct rank_node *turn = band->turns.first; turn != NULL;
 		     turn = rank_next(turn))
 			pods += rank_sum(&flow_of(turn)->pods);

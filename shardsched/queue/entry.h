@@ -38,21 +38,22 @@ enum queue_cause {
 /* Shared by the pods of a class. The caller's memory, from open to close. */
 struct queue_class {
 	struct queue_flow *flow;
-	struct rank_tree waiting;     /* by age */
-	struct queue_bucket *bucket;  /* waiting and closed */
-	struct pl_list link;          /* of the bucket; by heard */
-	struct pl_list flush;         /* by judged_ms */
-	uint64_t heard;               /* events up to here can not help */
-	uint64_t refused_by;          /* the verdict */
-	uint64_t verdict_seen;        /* the event up to which it had seen the cluster */
-	uint64_t judged_ms, rests_ms; /* no attempt of those waiting before that */
-	uint32_t strikes;             /* times in a row that it was woken for nothing */
-	uint32_t pods;                /* in any place */
-	uint32_t scouts;              /* woken, and not heard from yet */
-	uint16_t wave;                /* how many scouts there may be */
-	uint8_t level;                /* enum queue_level */
-	uint8_t lane;
-	uint8_t kind;  /* the caller's, as it was opened with */
+	struct rank_tree waiting; /* by age */
+	struct pl_list link;      /* of the bucket; by heard */
+	struct pl_list flush;     /* by judged_ms */
+	uint64_t heard;           /* events up to here can not help */
+	uint64_t refused_by;      /* the verdict */
+	uint64_t verdict_seen;    /* the event up to which it had seen the cluster */
+	uint64_t judged_ms;
+	uint32_t rest_ms;        /* after that: no attempt of those waiting before */
+	uint32_t pods;           /* in any place */
+	uint16_t scouts;         /* woken, and not heard from yet */
+	uint16_t wave;           /* how many scouts there may be */
+	uint8_t strikes;         /* times in a row that it was woken for nothing */
+	uint8_t bucket;          /* waiting and closed: its number and one */
+	uint8_t kind;            /* the caller's, as it was opened with */
+	unsigned char level : 2; /* enum queue_level */
+	unsigned char lane : 3;
 	bool open : 1; /* the verdict is in doubt */
 	bool fits : 1; /* a pod was placed since the last verdict */
 };
@@ -64,16 +65,25 @@ struct queue_pod {
 	uint64_t seq;      /* of adding */
 	uint64_t order_ms; /* within its class: age, or time of queueing */
 	uint64_t since_ms; /* in this place */
-	uint64_t until_ms; /* BACKOFF */
 	uint64_t seen;     /* events up to here were before its last attempt */
+	uint32_t rest_ms;  /* BACKOFF: from then on */
 	uint32_t reason;   /* the caller's code, of the last attempt */
 	uint32_t attempts;
-	uint16_t infeasible; /* attempts that count against the budget */
-	uint16_t strikes;    /* attempts that count for the backoff */
-	uint8_t place;       /* enum queue_place */
-	uint8_t cause;       /* enum queue_cause */
-	bool scout;
-	bool placed;
+	uint16_t infeasible;     /* attempts that count against the budget */
+	uint8_t strikes;         /* attempts that count for the backoff */
+	unsigned char place : 3; /* enum queue_place */
+	unsigned char cause : 3; /* enum queue_cause */
+	bool scout : 1;
+	bool placed : 1;
 };
+
+_Static_assert(sizeof(struct queue_class) == 104 && sizeof(struct queue_pod) == 88,
+               "a million of them wait");
+
+/* BACKOFF: when it is over. */
+static inline uint64_t queue_pod_until_ms(const struct queue_pod *pod)
+{
+	return pod->since_ms + pod->rest_ms;
+}
 
 #endif

@@ -42,6 +42,7 @@ struct queue_active {
 	enum queue_sort sort;
 	bool fair;
 	struct rank_tree bands;
+	struct rank_kind by_band, by_turn, by_age; /* bands; flows of one, pods of one */
 	struct pl_map flows;
 };
 
@@ -62,6 +63,7 @@ struct queue {
 	struct queue_active active[QUEUE_LANES];
 	unsigned shut; /* lanes, as a mask */
 	struct rank_tree backoff, gated;
+	struct rank_kind by_due, by_seq, by_wait; /* these two; those of a class */
 	uint32_t waiting, flight, classes, classes_waiting;
 
 	struct queue_event *events; /* the last ones; number n at n % events_max */
@@ -98,14 +100,14 @@ PL_NODISCARD enum pl_code active_open(struct queue_active *active,
                                       struct queue_flow **out, struct pl_err *err);
 void active_close(struct queue_active *active, struct queue_flow *flow);
 void active_weigh(struct queue_active *active, uint32_t namespace_id, uint32_t weight);
-void active_add(struct queue_pod *pod);
+void active_add(struct queue_active *active, struct queue_pod *pod);
 void active_del(struct queue_pod *pod);
 struct queue_pod *active_first(const struct queue_active *active);
 /* Of two lanes: by band, then by age. */
 bool active_before(const struct queue_pod *a, const struct queue_pod *b);
 /* The class's pods from the one flow to the other, of another lane. */
-void active_move(const struct queue_class *class, struct queue_flow *from,
-                 struct queue_flow *to);
+void active_move(struct queue_active *to_lane, const struct queue_class *class,
+                 struct queue_flow *from, struct queue_flow *to);
 /* Takes active_first out and charges its namespace. */
 void active_take(struct queue_active *active, struct queue_pod *pod);
 uint32_t active_position(const struct queue_active *active, const struct queue_pod *pod);
@@ -130,7 +132,7 @@ void wait_open(struct queue *queue, struct queue_class *class);
 /* pod is no scout any more; true if it was. */
 bool wait_return(struct queue_pod *pod);
 /* Everybody knows already that the pod, woken for its class, will be refused. */
-bool wait_is_in_vain(const struct queue_pod *pod);
+bool wait_is_in_vain(const struct queue *queue, const struct queue_pod *pod);
 /* The class was seen to fit. */
 void wait_fits(struct queue *queue, struct queue_class *class, bool scout);
 void wait_event(struct queue *queue, const struct queue_event *event);

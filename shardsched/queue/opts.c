@@ -17,7 +17,9 @@ static bool due_before(const struct rank_node *a, const struct rank_node *b)
 	const struct queue_pod *x = PL_CONTAINER_OF_CONST(a, struct queue_pod, node);
 	const struct queue_pod *y = PL_CONTAINER_OF_CONST(b, struct queue_pod, node);
 
-	return x->until_ms != y->until_ms ? x->until_ms < y->until_ms : x->seq < y->seq;
+	return queue_pod_until_ms(x) != queue_pod_until_ms(y)
+	               ? queue_pod_until_ms(x) < queue_pod_until_ms(y)
+	               : x->seq < y->seq;
 }
 
 static bool older(const struct rank_node *a, const struct rank_node *b)
@@ -95,8 +97,8 @@ enum pl_code queue_new(const struct queue_opts *opts, struct queue **out,
 	pl_rng_init(&queue->rng, filled.seed);
 	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
 		active_init(&queue->active[lane], filled.sort, filled.fair);
-	rank_init(&queue->backoff, due_before);
-	rank_init(&queue->gated, older);
+	queue->by_due.before = due_before;
+	queue->by_seq.before = older;
 	wait_init(queue);
 	*out = queue;
 	return PL_OK;
@@ -124,8 +126,8 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 	if (code != PL_OK)
 		return code;
 	*class = (struct queue_class){.flow = flow,
-	                              .level = (uint8_t)opts->level,
-	                              .lane = (uint8_t)opts->lane,
+	                              .level = opts->level & 3,
+	                              .lane = opts->lane & 7,
 	                              .kind = opts->kind};
 	wait_class_init(class);
 	queue->classes++;
@@ -134,7 +136,7 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 
 void queue_class_close(struct queue *queue, struct queue_class *class)
 {
-	PL_ASSERT(class->pods == 0 && class->scouts == 0 && class->bucket == NULL);
+	PL_ASSERT(class->pods == 0 && class->scouts == 0 && class->bucket == 0);
 	active_close(queue_lane_of(queue, class), class->flow);
 	queue->classes--;
 	class->flow = NULL;
@@ -157,10 +159,10 @@ enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,
 	code = active_open(&queue->active[lane], &opts, &to, err);
 	if (code != PL_OK)
 		return code;
-	active_move(class, from, to);
+	active_move(&queue->active[lane], class, from, to);
 	class->flow = to;
 	active_close(queue_lane_of(queue, class), from);
-	class->lane = (uint8_t)lane;
+	class->lane = lane & 7;
 	return PL_OK;
 }
 

@@ -18,26 +18,29 @@ static void enter(const struct queue *queue, struct queue_pod *pod,
                   enum queue_place place)
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
-	pod->place = (uint8_t)place;
+	pod->place = place & 7;
 	pod->since_ms = queue->now_ms;
 }
 
+/* Nobody rests longer than some weeks. */
 void queue_send(struct queue *queue, struct queue_pod *pod, uint64_t until_ms)
 {
 	if (until_ms > queue->now_ms) {
+		uint64_t rest_ms = until_ms - queue->now_ms;
+
 		enter(queue, pod, QUEUE_BACKOFF);
-		pod->until_ms = until_ms;
-		rank_add(&queue->backoff, &pod->node, 1);
+		pod->rest_ms = rest_ms < UINT32_MAX ? (uint32_t)rest_ms : UINT32_MAX;
+		rank_add(&queue->by_due, &queue->backoff, &pod->node, 1);
 	} else {
 		enter(queue, pod, QUEUE_ACTIVE);
-		active_add(pod);
+		active_add(queue_lane_of(queue, pod->class), pod);
 	}
 }
 
 static void send_gated(struct queue *queue, struct queue_pod *pod)
 {
 	enter(queue, pod, QUEUE_GATED);
-	rank_add(&queue->gated, &pod->node, 1);
+	rank_add(&queue->by_seq, &queue->gated, &pod->node, 1);
 }
 
 static void leave(struct queue *queue, struct queue_pod *pod)
@@ -211,7 +214,7 @@ struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 	struct queue_pod *pod = queue_peek(queue);
 
 	tick(queue, now_ms);
-	while (pod != NULL && wait_is_in_vain(pod)) {
+	while (pod != NULL && wait_is_in_vain(queue, pod)) {
 		recall(queue, pod);
 		pod = queue_peek(queue);
 	}
@@ -249,11 +252,11 @@ void queue_placed(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 static void note(struct queue *queue, struct queue_pod *pod, enum queue_cause cause,
                  uint32_t reason)
 {
-	pod->cause = (uint8_t)cause;
+	pod->cause = cause & 7;
 	pod->reason = reason;
 	if (queue->opts.sort == QUEUE_BY_PRIORITY)
 		pod->order_ms = time_of(queue);
-	if (pod->strikes < UINT16_MAX)
+	if (pod->strikes < UINT8_MAX)
 		pod->strikes++;
 }
 
@@ -308,7 +311,7 @@ void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 		queue_send(queue, pod,
 		           queue->now_ms + queue_rest_ms(queue, pod->strikes));
 	} else {
-		pod->cause = (uint8_t)cause;
+		pod->cause = cause & 7;
 		pod->reason = reason;
 		queue_send(queue, pod, 0);
 	}
@@ -362,7 +365,7 @@ void queue_run(struct queue *queue, uint64_t now_ms)
 	for (unsigned i = 0; i < QUEUE_RUN_MAX; i++) {
 		struct queue_pod *pod = queue_pod_of(queue->backoff.first);
 
-		if (pod == NULL || pod->until_ms > now_ms)
+		if (pod == NULL || queue_pod_until_ms(pod) > now_ms)
 			break;
 		leave(queue, pod);
 		queue_send(queue, pod, 0);
@@ -373,6 +376,7 @@ uint64_t queue_deadline_ms(const struct queue *queue)
 {
 	const struct queue_pod *rested = queue_pod_of(queue->backoff.first);
 	uint64_t wait_ms = wait_deadline_ms(queue);
+	uint64_t rested_ms = rested == NULL ? UINT64_MAX : queue_pod_until_ms(rested);
 
-	return rested != NULL && rested->until_ms < wait_ms ? rested->until_ms : wait_ms;
+	return rested_ms < wait_ms ? rested_ms : wait_ms;
 }

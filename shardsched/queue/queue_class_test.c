@@ -184,13 +184,13 @@ T_CASE(rests_by_how_often_it_was_woken_for_nothing)
 	for (unsigned i = 0; i < 4; i++)
 		add_refused(i, 0, BIT(FIT));
 	T_EQ(classes[0].strikes, 1);
-	T_EQ(classes[0].rests_ms, now + 1000);
+	T_EQ(classes[0].judged_ms + classes[0].rest_ms, now + 1000);
 	now += 1000;
 	tell(QUEUE_EV_NODE_ADDED, 0);
 	pop(0);
 	refuse(0, BIT(FIT));
 	T_EQ(classes[0].strikes, 2);
-	T_EQ(classes[0].rests_ms, now + 2000 / 4);
+	T_EQ(classes[0].judged_ms + classes[0].rest_ms, now + 2000 / 4);
 	end();
 }
 

@@ -248,13 +248,13 @@ static void run(void)
 	bool helped[CLASSES], closed[CLASSES];
 
 	for (unsigned c = 0; c < CLASSES; c++) {
-		closed[c] = w.kind[c].class.bucket != NULL;
+		closed[c] = w.kind[c].class.bucket != 0;
 		helped[c] = closed[c] && naive_helped(&w.kind[c].class);
 	}
 	while (queue_deadline_ms(w.queue) <= w.now)
 		queue_run(w.queue, w.now);
 	for (unsigned c = 0; c < CLASSES; c++) {
-		bool moved = closed[c] && w.kind[c].class.bucket == NULL;
+		bool moved = closed[c] && w.kind[c].class.bucket == 0;
 
 		w.moved += moved;
 		T_TRUE(!helped[c] || moved);

@@ -36,7 +36,7 @@ static size_t describe(const struct queue_pod *p, char *out, size_t room)
 		                       where.position + 1, where.of);
 	if (where.place == QUEUE_BACKOFF)
 		at += (size_t)snprintf(out + at, room - at, " until %" PRIu64,
-		                       p->until_ms);
+		                       queue_pod_until_ms(p));
 	if (p->cause != QUEUE_NEW)
 		at += (size_t)snprintf(out + at, room - at, ", %s, attempt %" PRIu32,
 		                       queue_cause_name((enum queue_cause)p->cause),

@@ -69,7 +69,7 @@ T_CASE(who_comes_back_stands_where)
 		now += 1;
 		queue_retry(queue, &pod[0], QUEUE_FAULT, true, 9, now);
 		T_EQ(pod[0].place, QUEUE_BACKOFF);
-		now = pod[0].until_ms;
+		now = queue_pod_until_ms(&pod[0]);
 		catch_up();
 		T_EQ(queue_where(queue, &pod[0]).position, sort == 0 ? 2 : 0);
 		T_EQ(pod[0].reason, 9);
@@ -87,9 +87,9 @@ T_CASE(backoff_doubles_up_to_the_longest)
 	for (unsigned i = 0; i < 6; i++) {
 		pop(0);
 		queue_retry(queue, &pod[0], QUEUE_FAULT, true, 0, now);
-		T_EQ(pod[0].until_ms - now, want[i]);
-		T_EQ(queue_deadline_ms(queue), pod[0].until_ms);
-		now = pod[0].until_ms - 1;
+		T_EQ(queue_pod_until_ms(&pod[0]) - now, want[i]);
+		T_EQ(queue_deadline_ms(queue), queue_pod_until_ms(&pod[0]));
+		now = queue_pod_until_ms(&pod[0]) - 1;
 		queue_run(queue, now);
 		T_EQ(pod[0].place, QUEUE_BACKOFF);
 		now++;
@@ -115,7 +115,7 @@ T_CASE(jitter_is_bounded_and_repeats)
 			add(i, 0);
 			pop(i);
 			queue_retry(queue, &pod[i], QUEUE_FAULT, true, 0, now);
-			rest = pod[i].until_ms - now;
+			rest = queue_pod_until_ms(&pod[i]) - now;
 			T_TRUE(rest >= 800 && rest <= 1000);
 			if (round == 1)
 				T_EQ(rest, first[i]);
@@ -167,14 +167,14 @@ T_CASE(rests_before_it_is_woken)
 	now += 300;
 	tell(QUEUE_EV_NODE_ADDED, 0);
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
-	T_EQ(pod[0].until_ms, now + 700);
+	T_EQ(queue_pod_until_ms(&pod[0]), now + 700);
 	now += 700;
 	catch_up();
 	pop(0);
 	refuse(0, BIT(FIT));
 	T_EQ(pod[0].place, QUEUE_WAITING);
 	tell(QUEUE_EV_NODE_ADDED, 0);
-	T_EQ(pod[0].until_ms, now + 2000);
+	T_EQ(queue_pod_until_ms(&pod[0]), now + 2000);
 	end();
 }
 
@@ -194,7 +194,7 @@ T_CASE(events_in_flight_are_not_lost)
 	tell(QUEUE_EV_NODE_TAINTS, 4);
 	refuse(0, BIT(TAINT));
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
-	T_EQ(pod[0].until_ms, now + 2000);
+	T_EQ(queue_pod_until_ms(&pod[0]), now + 2000);
 	end();
 }
 
@@ -238,7 +238,7 @@ T_CASE(budgets)
 			pop(c);
 			refuse(c, BIT(FIT));
 			T_EQ(pod[c].place, QUEUE_BACKOFF);
-			now = pod[c].until_ms;
+			now = queue_pod_until_ms(&pod[c]);
 			catch_up();
 		}
 		pop(c);

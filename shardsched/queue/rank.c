@@ -8,9 +8,9 @@ static uint32_t sum_of(const struct rank_node *node)
 }
 
 /* The finaliser of SplitMix64 over a counter: as good as chance, and repeats. */
-static uint32_t next_height(struct rank_tree *tree)
+static uint32_t next_height(struct rank_kind *kind)
 {
-	uint64_t mix = (tree->heights += 0x9e3779b97f4a7c15ULL);
+	uint64_t mix = (kind->heights += 0x9e3779b97f4a7c15ULL);
 
 	mix = (mix ^ (mix >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	mix = (mix ^ (mix >> 27)) * 0x94d049bb133111ebULL;
@@ -57,12 +57,8 @@ static void rotate_up(struct rank_tree *tree, struct rank_node *node)
 	node->sum = all;
 }
 
-void rank_init(struct rank_tree *tree, rank_before_fn *before)
-{
-	*tree = (struct rank_tree){.before = before};
-}
-
-void rank_add(struct rank_tree *tree, struct rank_node *node, uint32_t weight)
+void rank_add(struct rank_kind *kind, struct rank_tree *tree, struct rank_node *node,
+              uint32_t weight)
 {
 	struct rank_node **link = &tree->root, *parent = NULL;
 	bool leftmost = true;
@@ -71,7 +67,7 @@ void rank_add(struct rank_tree *tree, struct rank_node *node, uint32_t weight)
 	while (*link != NULL) {
 		parent = *link;
 		parent->sum += weight;
-		if (tree->before(node, parent)) {
+		if (kind->before(node, parent)) {
 			link = &parent->left;
 		} else {
 			link = &parent->right;
@@ -79,7 +75,7 @@ void rank_add(struct rank_tree *tree, struct rank_node *node, uint32_t weight)
 		}
 	}
 	*node = (struct rank_node){
-		.parent = parent, .sum = weight, .height = next_height(tree)};
+		.parent = parent, .sum = weight, .height = next_height(kind)};
 	*link = node;
 	if (leftmost)
 		tree->first = node;
@@ -159,19 +155,19 @@ struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place)
 	}
 }
 
-static void check_node(const struct rank_tree *tree, const struct rank_node *node)
+static void check_node(const struct rank_kind *kind, const struct rank_node *node)
 {
 	const struct rank_node *next = rank_next(node);
 
 	PL_ASSERT(rank_has(node));
-	PL_ASSERT(next == NULL || tree->before(node, next));
-	PL_ASSERT(next == NULL || !tree->before(next, node));
+	PL_ASSERT(next == NULL || kind->before(node, next));
+	PL_ASSERT(next == NULL || !kind->before(next, node));
 	PL_ASSERT(node->left == NULL || node->left->parent == node);
 	PL_ASSERT(node->right == NULL || node->right->parent == node);
 	PL_ASSERT(node->parent == NULL || node->parent->height >= node->height);
 }
 
-void rank_check(const struct rank_tree *tree)
+void rank_check(const struct rank_kind *kind, const struct rank_tree *tree)
 {
 	uint32_t sum = 0;
 
@@ -179,7 +175,7 @@ void rank_check(const struct rank_tree *tree)
 	PL_ASSERT(tree->root == NULL || tree->root->parent == NULL);
 	for (const struct rank_node *node = tree->first; node != NULL;
 	     node = rank_next(node)) {
-		check_node(tree, node);
+		check_node(kind, node);
 		PL_ASSERT(rank_of(node) == sum);
 		sum += rank_weight(node);
 	}

@@ -4,7 +4,7 @@
  * and "who is at that place".
  *
  * A treap whose balance comes from a counter, not from chance: the same calls give
- * the same tree. Each element has a weight (1 for pods; for a band of pods, how many
+ * the same trees. Each element has a weight (1 for pods; for a band of pods, how many
  * are in it), and ranks are sums of weights.
  */
 #ifndef SHARDSCHED_QUEUE_RANK_H
@@ -28,15 +28,20 @@ struct rank_node {
  * they are in the tree. */
 typedef bool rank_before_fn(const struct rank_node *a, const struct rank_node *b);
 
+/* Zeroed: empty. */
 struct rank_tree {
 	struct rank_node *root;
 	struct rank_node *first; /* NULL when empty */
-	rank_before_fn *before;
-	uint64_t heights;
 };
 
-void rank_init(struct rank_tree *tree, rank_before_fn *before);
-void rank_add(struct rank_tree *tree, struct rank_node *node, uint32_t weight);
+/* What trees of one kind share: there may be a million of them. */
+struct rank_kind {
+	rank_before_fn *before;
+	uint64_t heights; /* given so far */
+};
+
+void rank_add(struct rank_kind *kind, struct rank_tree *tree, struct rank_node *node,
+              uint32_t weight);
 void rank_del(struct rank_tree *tree, struct rank_node *node);
 void rank_weigh(struct rank_node *node, uint32_t weight);
 
@@ -50,7 +55,7 @@ uint32_t rank_of(const struct rank_node *node);
 struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place);
 
 /* Order, balance and sums of everything; asserts. For tests: O(n). */
-void rank_check(const struct rank_tree *tree);
+void rank_check(const struct rank_kind *kind, const struct rank_tree *tree);
 
 static inline bool rank_has(const struct rank_node *node)
 {

@@ -34,9 +34,9 @@ static uint32_t count_before(const struct item *it)
 	return sum;
 }
 
-static void same_as_counting(const struct rank_tree *tree)
+static void same_as_counting(const struct rank_kind *kind, const struct rank_tree *tree)
 {
-	rank_check(tree);
+	rank_check(kind, tree);
 	for (unsigned i = 0; i < ITEMS; i++) {
 		uint32_t rank;
 
@@ -53,11 +53,12 @@ static void same_as_counting(const struct rank_tree *tree)
 
 T_CASE(random_steps_against_counting)
 {
-	struct rank_tree tree;
+	struct rank_kind kind = {.before = before};
+	struct rank_tree tree = {0};
 	struct pl_rng rng;
 
 	pl_rng_init(&rng, t_seed());
-	rank_init(&tree, before);
+
 	for (unsigned step = 0; step < STEPS; step++) {
 		struct item *it = &item[pl_rng_below(&rng, ITEMS)];
 		uint32_t weight = (uint32_t)pl_rng_below(&rng, 4);
@@ -65,7 +66,7 @@ T_CASE(random_steps_against_counting)
 		if (!rank_has(&it->node)) {
 			it->key = pl_rng_below(&rng, 50);
 			it->weight = weight;
-			rank_add(&tree, &it->node, weight);
+			rank_add(&kind, &tree, &it->node, weight);
 		} else if (pl_rng_chance(&rng, 1, 3)) {
 			it->weight = weight;
 			rank_weigh(&it->node, weight);
@@ -73,19 +74,19 @@ T_CASE(random_steps_against_counting)
 			rank_del(&tree, &it->node);
 		}
 		if (step % 100 == 0)
-			same_as_counting(&tree);
+			same_as_counting(&kind, &tree);
 	}
 }
 
 T_CASE(empties_from_the_front)
 {
-	struct rank_tree tree;
+	struct rank_kind kind = {.before = before};
+	struct rank_tree tree = {0};
 
-	rank_init(&tree, before);
 	T_TRUE(tree.first == NULL && rank_at(&tree, 0) == NULL && rank_sum(&tree) == 0);
 	for (unsigned i = 0; i < MANY; i++) {
 		many[i].key = i;
-		rank_add(&tree, &many[i].node, 1);
+		rank_add(&kind, &tree, &many[i].node, 1);
 	}
 	for (unsigned i = 0; i < MANY; i++) {
 		T_TRUE(tree.first == &many[i].node);
@@ -97,15 +98,15 @@ T_CASE(empties_from_the_front)
 /* Keys that come in order are what unbalances trees. */
 T_CASE(stays_flat)
 {
-	struct rank_tree tree;
+	struct rank_kind kind = {.before = before};
+	struct rank_tree tree = {0};
 	unsigned deepest = 0;
 
-	rank_init(&tree, before);
 	for (unsigned i = 0; i < MANY; i++) {
 		many[i].key = i;
-		rank_add(&tree, &many[i].node, 1);
+		rank_add(&kind, &tree, &many[i].node, 1);
 	}
-	rank_check(&tree);
+	rank_check(&kind, &tree);
 	for (unsigned i = 0; i < MANY; i++) {
 		unsigned depth = 0;
 

@@ -110,9 +110,10 @@ void queue_stats(const struct queue *queue, struct queue_stats *out)
 		out->pods[i] = count_of(queue, (enum queue_place)i);
 }
 
-static void check_tree(const struct rank_tree *tree, enum queue_place place)
+static void check_tree(const struct rank_kind *kind, const struct rank_tree *tree,
+                       enum queue_place place)
 {
-	rank_check(tree);
+	rank_check(kind, tree);
 	for (const struct rank_node *node = tree->first; node != NULL;
 	     node = rank_next(node)) {
 		const struct queue_pod *pod =
@@ -127,7 +128,7 @@ static void check_tree(const struct rank_tree *tree, enum queue_place place)
 /* A waiting class is heard of by exactly one: its bucket, or its scouts. */
 static void check_class(const struct queue *queue, const struct queue_class *class)
 {
-	check_tree(&class->waiting, QUEUE_WAITING);
+	check_tree(&queue->by_wait, &class->waiting, QUEUE_WAITING);
 	PL_ASSERT(class->waiting.first != NULL && !class->open);
 	PL_ASSERT(class->heard <= queue->event);
 	PL_ASSERT(pl_list_empty(&class->flush) == queue_has_budget(queue, class));
@@ -143,7 +144,8 @@ static void check_bucket(const struct queue *queue, const struct queue_bucket *b
 			PL_LIST_ITEM(link, struct queue_class, link);
 
 		check_class(queue, class);
-		PL_ASSERT(class->bucket == bucket && class->heard >= heard);
+		PL_ASSERT(&queue->buckets[class->bucket - 1] == bucket &&
+		          class->heard >= heard);
 		PL_ASSERT((wait_helps(queue, class->refused_by) & ~bucket->helps) == 0);
 		heard = class->heard;
 		count++;
@@ -156,8 +158,7 @@ void queue_check_class(const struct queue *queue, const struct queue_class *clas
 	PL_ASSERT(class->wave > 0 && class->scouts <= class->pods);
 	PL_ASSERT(!class->open || class->scouts > 0);
 	PL_ASSERT(!class->open || class->waiting.first != NULL);
-	PL_ASSERT((class->bucket != NULL) ==
-	          (class->waiting.first != NULL && !class->open));
+	PL_ASSERT((class->bucket != 0) == (class->waiting.first != NULL && !class->open));
 	PL_ASSERT(rank_sum(&class->waiting) <= queue->waiting);
 }
 
@@ -167,15 +168,15 @@ void queue_check(const struct queue *queue)
 
 	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
 		active_check(&queue->active[lane]);
-	check_tree(&queue->backoff, QUEUE_BACKOFF);
-	check_tree(&queue->gated, QUEUE_GATED);
+	check_tree(&queue->by_due, &queue->backoff, QUEUE_BACKOFF);
+	check_tree(&queue->by_seq, &queue->gated, QUEUE_GATED);
 	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
 		check_bucket(queue, &queue->buckets[i]);
 	PL_LIST_EACH (link, &queue->flush) {
 		const struct queue_class *class =
 			PL_LIST_ITEM(link, struct queue_class, flush);
 
-		PL_ASSERT(class->bucket != NULL && class->judged_ms >= judged_ms);
+		PL_ASSERT(class->bucket != 0 && class->judged_ms >= judged_ms);
 		judged_ms = class->judged_ms;
 	}
 }

@@ -39,6 +39,7 @@ static bool waits_before(const struct rank_node *a, const struct rank_node *b)
 
 void wait_init(struct queue *queue)
 {
+	queue->by_wait.before = waits_before;
 	pl_list_init(&queue->flush);
 	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
 		pl_list_init(&queue->buckets[i].classes);
@@ -46,7 +47,6 @@ void wait_init(struct queue *queue)
 
 void wait_class_init(struct queue_class *class)
 {
-	rank_init(&class->waiting, waits_before);
 	pl_list_init(&class->link);
 	pl_list_init(&class->flush);
 	class->wave = 1;
@@ -145,12 +145,19 @@ static struct queue_bucket *bucket_for(struct queue *queue, uint64_t helps)
 	return unused;
 }
 
-static void leave_bucket(struct queue_class *class)
+/* NULL: it is in none. */
+static struct queue_bucket *bucket_of(struct queue *queue,
+                                      const struct queue_class *class)
 {
-	if (class->bucket == NULL)
+	return class->bucket == 0 ? NULL : &queue->buckets[class->bucket - 1];
+}
+
+static void leave_bucket(struct queue *queue, struct queue_class *class)
+{
+	if (class->bucket == 0)
 		return;
-	class->bucket->count--;
-	class->bucket = NULL;
+	bucket_of(queue, class)->count--;
+	class->bucket = 0;
 	pl_list_del(&class->link);
 	pl_list_del(&class->flush);
 }
@@ -158,14 +165,14 @@ static void leave_bucket(struct queue_class *class)
 /* Everything that happened so far is judged. */
 static void enter_bucket(struct queue *queue, struct queue_class *class)
 {
-	struct queue_bucket *bucket = class->bucket;
+	struct queue_bucket *bucket = bucket_of(queue, class);
 	uint64_t helps = wait_helps(queue, class->refused_by);
 
 	if (bucket == NULL || bucket->helps != helps) {
-		leave_bucket(class);
+		leave_bucket(queue, class);
 		bucket = bucket_for(queue, helps);
 		bucket->count++;
-		class->bucket = bucket;
+		class->bucket = (uint8_t)(bucket - queue->buckets + 1);
 	}
 	class->heard = queue->event;
 	pl_list_del(&class->link);
@@ -186,7 +193,7 @@ static void release(struct queue *queue, struct queue_class *class)
 		pod->scout = true;
 		class->scouts++;
 		queue->woken++;
-		queue_send(queue, pod, class->rests_ms);
+		queue_send(queue, pod, class->judged_ms + class->rest_ms);
 	}
 }
 
@@ -196,7 +203,7 @@ void wait_open(struct queue *queue, struct queue_class *class)
 		return;
 	if (!class->open) {
 		class->open = true;
-		leave_bucket(class);
+		leave_bucket(queue, class);
 	}
 	release(queue, class);
 }
@@ -214,18 +221,19 @@ bool wait_return(struct queue_pod *pod)
 }
 
 /* Closed on a word that had seen more than the pod itself, and up to date. */
-bool wait_is_in_vain(const struct queue_pod *pod)
+bool wait_is_in_vain(const struct queue *queue, const struct queue_pod *pod)
 {
 	const struct queue_class *class = pod->class;
 
-	return pod->scout && class->bucket != NULL &&
-	       class->heard >= class->bucket->latest && pod->seen <= class->verdict_seen;
+	return pod->scout && class->bucket != 0 &&
+	       class->heard >= queue->buckets[class->bucket - 1].latest &&
+	       pod->seen <= class->verdict_seen;
 }
 
 void wait_fits(struct queue *queue, struct queue_class *class, bool scout)
 {
 	class->strikes = 0;
-	class->rests_ms = 0;
+	class->rest_ms = 0;
 	class->fits = true;
 	/* Two follow one, so a wave doubles each time it comes back. */
 	if (scout && class->wave < WAVE_MAX)
@@ -236,12 +244,24 @@ void wait_fits(struct queue *queue, struct queue_class *class, bool scout)
 /* Woken for nothing, unless it has just been seen to fit: then it is only full. */
 static void strike(struct queue *queue, struct queue_class *class)
 {
-	uint64_t waiting = rank_sum(&class->waiting) + 1;
+	uint64_t waiting = rank_sum(&class->waiting) + 1, rest_ms;
 
 	if (class->fits)
 		return;
-	class->strikes++;
-	class->rests_ms = queue->now_ms + queue_rest_ms(queue, class->strikes) / waiting;
+	if (class->strikes < UINT8_MAX)
+		class->strikes++;
+	rest_ms = queue_rest_ms(queue, class->strikes) / waiting;
+	class->rest_ms = rest_ms < UINT32_MAX ? (uint32_t)rest_ms : UINT32_MAX;
+}
+
+/* What is left of its rest goes on. */
+static void judged_now(const struct queue *queue, struct queue_class *class)
+{
+	uint64_t until_ms = class->judged_ms + class->rest_ms;
+
+	class->judged_ms = queue->now_ms;
+	class->rest_ms =
+		until_ms > queue->now_ms ? (uint32_t)(until_ms - queue->now_ms) : 0;
 }
 
 void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugins,
@@ -255,7 +275,7 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugi
 		return;
 	class->refused_by = plugins;
 	class->verdict_seen = pod->seen;
-	class->judged_ms = queue->now_ms;
+	judged_now(queue, class);
 	if (class->open || (parks && !waiting))
 		strike(queue, class);
 	class->open = false;
@@ -271,9 +291,9 @@ void wait_add(struct queue *queue, struct queue_pod *pod)
 
 	if (class->waiting.first == NULL)
 		queue->classes_waiting++;
-	rank_add(&class->waiting, &pod->node, 1);
+	rank_add(&queue->by_wait, &class->waiting, &pod->node, 1);
 	queue->waiting++;
-	if (class->bucket == NULL && !class->open)
+	if (class->bucket == 0 && !class->open)
 		enter_bucket(queue, class);
 }
 
@@ -288,7 +308,7 @@ void wait_del(struct queue *queue, struct queue_pod *pod)
 		return;
 	queue->classes_waiting--;
 	class->open = false;
-	leave_bucket(class);
+	leave_bucket(queue, class);
 }
 
 /* -- what is due --------------------------------------------------------------------- */
