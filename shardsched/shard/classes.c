@@ -92,7 +92,6 @@ enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err
 		return code;
 	more->reign = reign;
 	pl_list_init(&more->own);
-	travel_init(&more->travel);
 	code = groups_class_opened(reign->sched, open, err);
 	if (code != PL_OK)
 		queue_class_close(reign->queue, &more->queue);
@@ -105,7 +104,7 @@ void class_closing(void *ctx, struct pool_class *open)
 	struct class_more *more = class_more_of(open);
 
 	PL_ASSERT(pl_list_empty(&more->own));
-	travel_done(&more->travel);
+	travel_free(more->travel);
 	groups_class_closing(reign->sched, open);
 	queue_class_close(reign->queue, &more->queue);
 }
@@ -138,7 +137,6 @@ enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
 	own->pod = pod;
 	own->open = open;
 	pl_list_init(&own->of_open);
-	travel_init(&own->travel);
 	pl_list_add_tail(&class_more_of(open)->own, &own->of_open);
 	*out = &own->queue;
 	return PL_OK;
@@ -150,7 +148,7 @@ void class_leave(struct queue_class *class)
 
 	if (own == NULL)
 		return;
-	travel_done(&own->travel);
+	travel_free(own->travel);
 	queue_class_close(reign_of(own->open)->queue, &own->queue);
 	pl_list_del(&own->of_open);
 	free(own);

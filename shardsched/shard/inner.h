@@ -422,7 +422,7 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 struct class_more {
 	struct queue_class queue; /* the first: queue_class_of */
 	struct reign *reign;
-	struct travel travel;
+	struct travel *travel; /* NULL: none yet */
 	struct bonds bonds;
 	struct pl_list own; /* classes of single pods of it, in the queue */
 };
@@ -435,7 +435,7 @@ struct own_class {
 	struct sched_pod *pod;
 	struct pool_class *open;
 	struct pl_list of_open;
-	struct travel travel;
+	struct travel *travel; /* NULL: none yet */
 };
 
 /* Kinds of classes in the queue; gangs have theirs in a lane of their own. */
@@ -490,7 +490,8 @@ static inline struct queue *queue_of_class(const struct sched *sched,
 	                            : reign_of(pool_class_of(class))->queue;
 }
 
-static inline struct travel *travel_of_class(struct queue_class *class)
+/* Where it stands, or would. */
+static inline struct travel **travel_of_class(struct queue_class *class)
 {
 	struct own_class *own = own_class_of(class);
 
@@ -502,8 +503,8 @@ static inline const struct travel *travel_of_class_const(const struct queue_clas
 	const struct own_class *own = own_class_of_const(class);
 
 	return own != NULL
-	               ? &own->travel
-	               : &PL_CONTAINER_OF_CONST(class, struct class_more, queue)->travel;
+	               ? own->travel
+	               : PL_CONTAINER_OF_CONST(class, struct class_more, queue)->travel;
 }
 
 /* On nodes, own ones or not. */

@@ -35,21 +35,26 @@ void abroad_init(struct sched *sched)
 	sched->abroad.most = 8;
 }
 
-void travel_init(struct travel *travel)
+void travel_free(struct travel *travel)
 {
-	pl_list_init(&travel->followers);
-}
-
-void travel_done(struct travel *travel)
-{
+	if (travel == NULL)
+		return;
 	PL_ASSERT(travel->ahead == NULL && pl_list_empty(&travel->followers));
 	free(travel->tried);
-	travel->tried = NULL;
+	free(travel);
 }
 
+/* That of its class, made when there is none. NULL: no memory. */
 static struct travel *travel_of(struct sched_pod *pod)
 {
-	return travel_of_class(pod->queue.class);
+	struct travel **at = travel_of_class(pod->queue.class);
+
+	if (*at == NULL) {
+		*at = pl_calloc(1, sizeof **at);
+		if (*at != NULL)
+			pl_list_init(&(*at)->followers);
+	}
+	return *at;
 }
 
 /* -- waiting ---------------------------------------------------------------- */
@@ -68,26 +73,29 @@ static void wake(struct sched *sched, struct pl_list *list, uint32_t most)
 	}
 }
 
-/* For a visit or for room, or behind the one of its class that does. */
+/* For a visit or for room, or behind the one of its class that does; or, without memory
+ * for that, for nothing but a while. */
 static void wait_in(struct sched *sched, struct sched_pod *pod, struct pl_list *list)
 {
 	struct travel *travel = travel_of(pod);
 	bool follows;
 
 	pod_unlink(sched, pod);
-	follows = travel->ahead != NULL;
-	pl_list_add_tail(follows ? &travel->followers : list, &pod->link);
-	pod->linked = follows ? LINKED_FOLLOWS : LINKED_VISIT;
-	if (!follows)
-		travel->ahead = pod;
+	if (travel != NULL) {
+		follows = travel->ahead != NULL;
+		pl_list_add_tail(follows ? &travel->followers : list, &pod->link);
+		pod->linked = follows ? LINKED_FOLLOWS : LINKED_VISIT;
+		if (!follows)
+			travel->ahead = pod;
+	}
 	queue_defer(sched->queue, &pod->queue, WAIT_MS, sched->now_ms);
 }
 
 void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most)
 {
-	struct travel *travel = &class_more_of(open)->travel;
+	struct travel *travel = class_more_of(open)->travel;
 
-	if (travel->ahead == NULL)
+	if (travel != NULL && travel->ahead == NULL)
 		wake(sched, &travel->followers, most);
 }
 
@@ -110,7 +118,8 @@ static bool is_untried(const struct sched *sched, const struct travel *travel,
 	const struct sched_partition *part = &sched->partition[partition];
 
 	return !part->owned && part->offer.is != NULL &&
-	       (travel->tried == NULL || travel->tried[partition] != part->offer.number);
+	       (travel == NULL || travel->tried == NULL ||
+	        travel->tried[partition] != part->offer.number);
 }
 
 static bool is_candidate(const struct sched *sched, const struct travel *travel,
@@ -133,6 +142,8 @@ static bool is_seen(const struct sched *sched, uint32_t partition)
 /* Those known have been asked. */
 static bool mark_tried(struct sched *sched, struct travel *travel)
 {
+	if (travel == NULL)
+		return false;
 	if (travel->tried == NULL)
 		travel->tried = pl_calloc(sched->opts.partitions, sizeof *travel->tried);
 	for (uint32_t i = 0; travel->tried != NULL && i < sched->opts.partitions; i++)
@@ -144,7 +155,7 @@ static bool mark_tried(struct sched *sched, struct travel *travel)
 /* Two of them, drawn. False: there is none. */
 static bool visit_some(struct sched *sched, struct sched_pod *pod, uint64_t draw)
 {
-	const struct travel *travel = travel_of(pod);
+	const struct travel *travel = travel_of_class_const(pod->queue.class);
 	uint32_t count = sched->opts.partitions, first = (uint32_t)(draw % count);
 	unsigned found = 0;
 

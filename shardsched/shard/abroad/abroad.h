@@ -170,7 +170,7 @@ void digests_dirty(struct sched *sched, uint32_t partition);
 
 /* -- abroad.c -------------------------------------------------------- */
 
-/* Of a class of pods. */
+/* Of a class of pods, once one of it had to look elsewhere. */
 struct travel {
 	uint32_t *tried; /* by partition: the number of the offer; NULL: none yet */
 	struct sched_pod *ahead;  /* it waits for a visit, or for room */
@@ -215,8 +215,8 @@ void abroad_visited(struct sched *sched);
 void abroad_room(struct sched *sched, uint32_t room);
 /* One of the class was placed or refused: so many that follow are tried. */
 void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most);
-void travel_init(struct travel *travel);
-void travel_done(struct travel *travel);
+/* Nobody waits in it. NULL does nothing. */
+void travel_free(struct travel *travel);
 
 /* -- errands.c ------------------------------------------------------- */
 

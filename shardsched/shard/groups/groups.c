@@ -181,15 +181,16 @@ static bool bond_of(const struct sched *sched, struct group *group,
 
 static enum pl_code bond_add(struct bonds *bonds, const struct bond *bond)
 {
-	uint32_t cap = bonds->cap == 0 ? 4 : bonds->cap * 2;
+	uint32_t cap = bonds->cap == 0 ? 4 : bonds->cap * 2u;
 	struct bond *grown;
 
+	PL_ASSERT(cap <= UINT16_MAX);
 	if (bonds->count == bonds->cap) {
 		grown = pl_realloc(bonds->bond, cap * sizeof *grown);
 		if (grown == NULL)
 			return PL_NOMEM;
 		bonds->bond = grown;
-		bonds->cap = cap;
+		bonds->cap = (uint16_t)cap;
 	}
 	bonds->bond[bonds->count++] = *bond;
 	return PL_OK;
@@ -208,7 +209,8 @@ static enum pl_code meet(struct sched *sched, struct bonds *bonds, struct group 
 	code = bond_add(bonds, &bond);
 	if (code != PL_OK)
 		return code;
-	bonds->missing -= carried;
+	if (carried)
+		bonds->missing--;
 	bonds->wide = bonds->wide || bond.compares;
 	return PL_OK;
 }
@@ -326,6 +328,8 @@ static enum pl_code own_terms(struct sched *sched, struct bonds *bonds,
 	code = group_terms_of(&sched->model, spec, &sched->groups.arena, &terms, err);
 	if (code != PL_OK || terms.count == 0)
 		return code;
+	if (terms.count > UINT16_MAX)
+		return pl_err_set(err, PL_LIMIT, "a pod has %u rules", terms.count);
 	bonds->own = pl_calloc(terms.count, sizeof *bonds->own);
 	if (bonds->own == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the rules of a pod");

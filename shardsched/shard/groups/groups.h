@@ -78,10 +78,10 @@ struct bonds {
 	struct pl_list of_space;
 	struct group_space *space; /* NULL: not opened */
 	struct bond *bond;
-	uint32_t count, cap;
 	struct own_term *own; /* that its pods carry */
-	uint32_t owns;
-	uint32_t missing; /* of these, that are not registered */
+	uint16_t count, cap;  /* of bonds: at most what two registries hold */
+	uint16_t owns;
+	uint16_t missing; /* of these, that are not registered */
 	uint8_t lane;
 	bool wide;    /* its pods are decided with the whole view only */
 	bool refused; /* there is no room for its terms */
