@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -207,12 +208,17 @@ void live_environment(struct live *live, const char *more)
 {
 	struct kv_req status = {.op = KV_STATUS};
 	struct bench_fields fields = {.len = 0};
+	const char *gogc = getenv("GOGC");
 	struct kv_result result;
 
 	live_call(live, &status, &result);
 	bench_field(&fields, "\"etcd\":\"%s\",\"libuv\":\"%s\",\"fsync_us\":%.0f",
 	            result.status.version, uv_version_string(),
 	            fsync_us(etcd_launch_dir(live->launch)));
+	if (gogc != NULL && strspn(gogc, "0123456789of") == strlen(gogc))
+		bench_field(&fields, "\"gogc\":\"%s\"", gogc);
+	else
+		bench_field(&fields, "\"gogc\":\"%d\"", ETCD_LAUNCH_GOGC);
 	if (more != NULL && more[0] != 0)
 		bench_field(&fields, "%s", more);
 	bench_environment(fields.at);

@@ -21,6 +21,10 @@ enum { ETCD_MEMBERS_MAX = 5 };
 
 struct etcd_launch;
 
+/* What GOGC is for them, with GOMEMLIMIT at 60 % of the machine's memory, unless the
+ * environment has one of the two. */
+enum { ETCD_LAUNCH_GOGC = 300 };
+
 struct etcd_launch_opts {
 	unsigned members; /* 1 or more, at most ETCD_MEMBERS_MAX */
 	const char *dir;  /* parent of the data directory; NULL: TMPDIR or /tmp */

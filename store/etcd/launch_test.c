@@ -314,6 +314,51 @@ T_CASE(the_environment_of_the_user_does_not_count)
 	T_EQ(start_code(&opts, &err), PL_OK);
 }
 
+/* What the member was started with, line by line. */
+static bool is_in_environment(struct etcd_launch *launch, const char *wanted)
+{
+	static char all[64 << 10];
+	char path[64];
+	size_t len = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%ld/environ",
+	               (long)etcd_launch_pid(launch, 0));
+	file = fopen(path, "rb");
+	T_TRUE(file != NULL);
+	if (file != NULL) {
+		len = fread(all, 1, sizeof all - 1, file);
+		(void)fclose(file);
+	}
+	for (const char *at = all; at < all + len; at += strlen(at) + 1)
+		if (strncmp(at, wanted, strlen(wanted)) == 0)
+			return true;
+	return false;
+}
+
+T_CASE(the_collector_is_slowed_unless_the_user_says_how)
+{
+	static const char *const users[] = {NULL, "70"};
+
+	T_EQ(unsetenv("GOMEMLIMIT"), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct etcd_launch_opts opts = quick(1);
+		struct etcd_launch *launch = NULL;
+		struct pl_err err;
+		uv_loop_t loop;
+
+		T_EQ(users[i] == NULL ? unsetenv("GOGC") : setenv("GOGC", users[i], 1),
+		     0);
+		T_EQ(uv_loop_init(&loop), 0);
+		T_EQ(etcd_launch_start_wait(&loop, &opts, &launch, &err), PL_OK);
+		T_TRUE(is_in_environment(launch, i == 0 ? "GOGC=300" : "GOGC=70"));
+		T_EQ(is_in_environment(launch, "GOMEMLIMIT="), i == 0);
+		etcd_launch_stop_wait(launch);
+		loop_end(&loop);
+	}
+	T_EQ(unsetenv("GOGC"), 0);
+}
+
 static void on_ready_note(void *ctx, const struct pl_err *err)
 {
 	enum pl_code *code = ctx;
