@@ -272,6 +272,17 @@ static void compare(struct draft *draft, struct pl_span key, int64_t mod_revisio
 	draft->bytes += COMPARE_BYTES + key.len;
 }
 
+/* Each key with that prefix is of that revision, and there is one. */
+static void compare_all(struct draft *draft, struct pl_span prefix, int64_t mod_revision)
+{
+	PL_ASSERT(draft->compares < BOOK_PARTS_MAX && mod_revision > 0);
+	draft->compare[draft->compares++] = (struct kv_compare){.keys = kv_prefix(prefix),
+	                                                        .target = KV_MOD_REV,
+	                                                        .relation = KV_EQ,
+	                                                        .number = mod_revision};
+	draft->bytes += COMPARE_BYTES + 2 * prefix.len;
+}
+
 static void then(struct draft *draft, struct kv_req op)
 {
 	PL_ASSERT(draft->thens < BOOK_PARTS_MAX);
@@ -320,18 +331,28 @@ bool book_submit(struct book *book, const struct book_pod *pod, uint32_t named,
 	return take(&draft);
 }
 
-/* The pod is as it was when it was looked at. */
+/*
+ * The pod is as it was when it was looked at. Without a state, its spec is the only key
+ * below its name, and one compare says both: a state that came since is of another
+ * revision, and nothing at all is of none. Every compare costs the store a look-up and a
+ * read, and first decisions are most of what it does.
+ */
 static void expect_pod(struct draft *draft, const struct book_decided *decided,
                        struct pl_span state)
 {
 	const struct book_pod *pod = &decided->pod;
+	struct pl_span prefix = pod_prefix(draft, pod);
 
 	PL_ASSERT(decided->state_rev != 0 || decided->spec_rev != 0);
-	compare(draft, state, decided->state_rev);
-	if (decided->state_rev == 0)
-		compare(draft, pod_key(draft, KEYS_SPEC, pod, pod->partition),
-		        decided->spec_rev);
-	look(draft, kv_prefix(pod_prefix(draft, pod)), false);
+	if (decided->state_rev == 0 && !decided->crowded) {
+		compare_all(draft, prefix, decided->spec_rev);
+	} else {
+		compare(draft, state, decided->state_rev);
+		if (decided->state_rev == 0)
+			compare(draft, pod_key(draft, KEYS_SPEC, pod, pod->partition),
+			        decided->spec_rev);
+	}
+	look(draft, kv_prefix(prefix), false);
 }
 
 bool book_put_state(struct book *book, const struct book_decided *decided)

@@ -78,9 +78,11 @@ struct book_decided {
 	int64_t spec_rev;     /* mod_revision seen */
 	int64_t state_rev;    /* 0: there is none yet */
 	struct pl_span state; /* the new one */
+	bool crowded;         /* other keys than these two stand below the pod's name */
 };
 
-/* Compares the state; while there is none, the spec too. */
+/* Compares the state. While there is none, that the spec is all there is of the pod, in
+ * one compare of all keys below its name; where it is crowded, spec and state. */
 bool book_put_state(struct book *book, const struct book_decided *decided);
 /* Gone: spec, state and, if it has one, the pointer in named. state_rev 0: never had a
  * state. */
@@ -138,6 +140,7 @@ struct book_found {
 	const struct kv_record *node; /* of book_put_alloc without its value, which is
 	                               * large; its mod_revision says if it is newer */
 	const struct kv_record *alloc;
+	bool crowded; /* a pod's: as in book_decided */
 	/* book_expect, book_put, book_delete; book_expect_none_since: the one that was
 	 * made last, without its value. */
 	const struct kv_record *record;

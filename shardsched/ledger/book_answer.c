@@ -89,6 +89,16 @@ static enum book_verdict judge_since(const struct book *book,
 	return BOOK_SAME;
 }
 
+/* Of the one compare of all that stands below a pod's name. */
+static bool is_as_seen(const struct kv_compare *compare, const struct kv_get_result *get)
+{
+	bool same = get->count > 0;
+
+	for (size_t i = 0; i < get->count; i++)
+		same = same && get->records[i].mod_revision == compare->number;
+	return same;
+}
+
 static enum book_verdict judge(const struct book *book, const struct book_entry *entry,
                                const struct kv_txn_result *txn)
 {
@@ -98,11 +108,17 @@ static enum book_verdict judge(const struct book *book, const struct book_entry 
 		return judge_since(book, entry, txn);
 	for (unsigned i = 0; i < entry->compares; i++) {
 		const struct kv_compare *compare = &book->compare[entry->compare + i];
+		const struct kv_get_result *looked = &txn->results[entry->otherwise].get;
 		const struct kv_record *record = find(entry, txn, compare->keys.from);
 		int64_t revision = record == NULL ? 0 : record->mod_revision;
 
-		same = same && revision == compare->number;
-		gone = gone && record == NULL;
+		if (compare->keys.kind == KV_ONE) {
+			same = same && revision == compare->number;
+			gone = gone && record == NULL;
+		} else {
+			same = same && is_as_seen(compare, looked);
+			gone = gone && looked->count == 0;
+		}
 	}
 	if (same)
 		return BOOK_SAME;
@@ -124,10 +140,10 @@ static void place_pod(const struct kv_get_result *get, struct book_found *out)
 		const struct kv_record *record = &get->records[i];
 
 		if (keys_parse(record->key, &id, NULL) != PL_OK)
-			continue; /* what somebody put there */
-		if (id.kind == KEYS_SPEC)
+			out->crowded = true; /* what somebody put there */
+		else if (id.kind == KEYS_SPEC)
 			out->spec = record;
-		if (id.kind == KEYS_STATE)
+		else if (id.kind == KEYS_STATE)
 			out->state = record;
 	}
 }

@@ -195,6 +195,43 @@ T_CASE(a_first_decision_fails_when_there_is_a_state)
 	down();
 }
 
+T_CASE(a_first_decision_fails_when_the_pod_is_gone)
+{
+	struct book_decided first;
+
+	up();
+	first = decided(kit_put(&kit, SPEC, "spec"), 0, "bound");
+	T_EQ(kit_delete(&kit, kv_key(kit_key(SPEC))), 1);
+	T_TRUE(book_put_state(&book, &first));
+	T_EQ(book.compares, 1);
+	T_TRUE(!commit());
+	T_EQ(found(0).verdict, BOOK_GONE);
+	T_EQ(value_at(STATE), NULL);
+	down();
+}
+
+/* What stands below its name, and is neither spec nor state, must not keep it from being
+ * decided about. */
+T_CASE(a_pod_that_is_crowded_is_decided_key_by_key)
+{
+	struct book_decided first;
+
+	up();
+	first = decided(kit_put(&kit, SPEC, "spec"), 0, "bound");
+	kit_put(&kit, SPEC "-old", "a copy that somebody made");
+	T_TRUE(book_put_state(&book, &first));
+	T_TRUE(!commit());
+	T_EQ(found(0).verdict, BOOK_NEWER);
+	T_TRUE(found(0).crowded);
+	begin();
+	first.crowded = true;
+	T_TRUE(book_put_state(&book, &first));
+	T_EQ(book.compares, 2);
+	T_TRUE(commit());
+	T_STR(value_at(STATE), "bound");
+	down();
+}
+
 T_CASE(a_later_decision_compares_the_state)
 {
 	struct book_decided next;
@@ -703,7 +740,7 @@ T_CASE(operations_are_bounded_and_entries_whole)
 		       book.thens + (book.shape_bumped ? 2 : 3) > ops);
 	}
 	fill(1, 128); /* one of each for a state */
-	fill(2, 64);  /* two compares for a first decision */
+	fill(2, 128); /* and for a first decision; two compares where it is crowded */
 	fill(3, 64);  /* two deletions for a pod with a pointer */
 	fill(4, 64);  /* two reads for an alloc */
 	down();

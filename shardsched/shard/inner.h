@@ -165,6 +165,7 @@ enum {
 	POD_BUNDLED = 1 << 9,  /* it waits as a part of the bundle */
 	POD_TAINTED = 1 << 13, /* its node's taints are not tolerated any more */
 	POD_REMOVED = 1 << 10, /* by us; the store's word of it is to come */
+	POD_CROWDED = 1 << 11, /* something else stands below its name */
 };
 
 /* Without a phase: no state is there. */

@@ -132,17 +132,28 @@ static inline void rig_unset_all(struct rig_store *store, struct kv_keys keys)
 	}
 }
 
-/* For each key with the prefix. */
+/* For each key with the prefix: made before, or of that revision. Where there is none,
+ * its revisions are 0. */
 static inline bool rig_holds_all(struct rig_store *store,
                                  const struct kv_compare *compare)
 {
-	T_TRUE(compare->target == KV_CREATE_REV && compare->relation == KV_LT);
-	for (uint32_t i = 0; i < store->keys; i++)
-		if (store->key[i].mod_revision != 0 &&
-		    kv_key_in(compare->keys, store->key[i].key) &&
-		    store->key[i].create_revision >= compare->number)
+	bool made = compare->target == KV_CREATE_REV && compare->relation == KV_LT;
+	bool some = false;
+
+	T_TRUE(made || (compare->target == KV_MOD_REV && compare->relation == KV_EQ));
+	for (uint32_t i = rig_at(store, compare->keys.from); i < store->keys; i++) {
+		const struct kv_record *record = &store->key[i];
+
+		if (!kv_key_in(compare->keys, record->key))
+			break;
+		if (record->mod_revision == 0)
+			continue;
+		some = true;
+		if (made ? record->create_revision >= compare->number
+		         : record->mod_revision != compare->number)
 			return false;
-	return true;
+	}
+	return made || some;
 }
 
 static inline bool rig_holds(struct rig_store *store, const struct kv_compare *compare)

@@ -295,6 +295,9 @@ T_CASE(a_node_changes_under_the_decision)
 	TELL("the Node that is known is older than the alloc");
 	answer();
 	run();
+	TELL("it fits nowhere now");
+	answer();
+	run();
 	show();
 	end("sched/cordon.txt");
 }

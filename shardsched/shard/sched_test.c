@@ -180,6 +180,23 @@ T_CASE(what_makes_no_sense_is_told_and_left_alone)
 	rig_close(&rig);
 }
 
+T_CASE(what_stands_below_a_pods_name_keeps_it_from_nothing)
+{
+	struct sched_figures figures;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_put(&rig, "/schedules/0001/web/a/spec-old", "{}");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(bound_to(1, "a"), "n-1");
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.txns_failed, 1);
+	rig_close(&rig);
+}
+
 /* A state without an alloc that knows of it, and the other way round. */
 T_CASE(what_does_not_agree_is_told_when_it_stays_so)
 {

@@ -226,13 +226,7 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 		.message = pl_span_str(why->message),
 		.since_ms = since_ms,
 	};
-	struct book_decided decided = {
-		.pod = {.partition = pod->key[0],
-	                .space = sched_text(sched, pod->key[1]),
-	                .name = sched_text(sched, pod->key[2])},
-		.spec_rev = pod->rev[FACT_SPEC],
-		.state_rev = pod->rev[FACT_STATE],
-	};
+	struct book_decided decided = call_decided(sched, pod);
 
 	hold_say(sched, pod, &state);
 	pl_buf_clear(&sched->buf, sched->buf.cap);

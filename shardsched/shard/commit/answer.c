@@ -213,8 +213,12 @@ static void take_found(struct sched *sched, const struct call *call,
 {
 	struct keys_id id = item->id;
 	struct sched_node *node;
+	struct sched_pod *pod;
 
 	if (id.kind == KEYS_STATE) {
+		pod = pod_find(sched, id.partition, id.scope, id.name);
+		if (found->crowded && pod != NULL)
+			pod->flags |= POD_CROWDED;
 		sched->figures.placed += call_commits(call) &&
 		                         item->end == STATE_END_NONE && !item->tells &&
 		                         found->verdict == BOOK_OURS;

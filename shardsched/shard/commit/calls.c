@@ -65,14 +65,30 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	return call;
 }
 
-/* What an entry compares last is the key that it is about. */
+struct book_decided call_decided(const struct sched *sched, const struct sched_pod *pod)
+{
+	return (struct book_decided){
+		.pod = {.partition = pod->key[0],
+	                .space = sched_text(sched, pod->key[1]),
+	                .name = sched_text(sched, pod->key[2])},
+		.spec_rev = pod->rev[FACT_SPEC],
+		.state_rev = pod->rev[FACT_STATE],
+		.crowded = (pod->flags & POD_CROWDED) != 0,
+	};
+}
+
+/* What an entry compares last is the key that it is about, or what begins the keys of its
+ * pod, whose state it puts. */
 struct call_item *call_item_add(struct call *call, const struct call_item *item)
 {
 	const struct book *book = &call->book;
 	struct call_item *at = &call->item[call->items++];
 	const struct kv_compare *compare = &book->compare[book->compares - 1];
+	struct pl_span key = compare->keys.kind == KV_ONE
+	                             ? compare->keys.from
+	                             : book->then[book->thens - 1].put.key;
 	struct keys_id id;
-	enum pl_code code = keys_parse(compare->keys.from, &id, NULL);
+	enum pl_code code = keys_parse(key, &id, NULL);
 
 	PL_ASSERT(code == PL_OK && call->items == book->entries);
 	*at = *item;

@@ -7,6 +7,8 @@
 /* -- calls.c ------------------------------------------------------------- */
 
 struct call *call_begin(struct sched *sched, enum call_kind kind);
+/* What is decided about the pod as it is known; its new state is the caller's to add. */
+struct book_decided call_decided(const struct sched *sched, const struct sched_pod *pod);
 /* For an entry that was added to its book just now. */
 struct call_item *call_item_add(struct call *call, const struct call_item *item);
 /* Else it is a lock or the like, of everybody. */

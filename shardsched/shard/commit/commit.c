@@ -46,13 +46,7 @@ static uint8_t was_bundled(const struct sched_pod *pod)
 static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched_pod *pod,
                             struct pl_err *err)
 {
-	struct book_decided decided = {
-		.pod = {.partition = pod->key[0],
-	                .space = sched_text(sched, pod->key[1]),
-	                .name = sched_text(sched, pod->key[2])},
-		.spec_rev = pod->rev[FACT_SPEC],
-		.state_rev = pod->rev[FACT_STATE],
-	};
+	struct book_decided decided = call_decided(sched, pod);
 	enum pl_code code = listed_room(pod->node, 1);
 
 	if (code != PL_OK)
@@ -74,7 +68,8 @@ static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched
 /*
  * Whoever changes a Node writes its alloc too; but the two are watched apart, and the
  * alloc that we know may be newer than the Node. So unless the alloc is our own, which
- * was written when the Node was the one we know, the Node is compared as well.
+ * was written when the Node was the one we know, or came in one transaction with that
+ * Node, the Node is compared as well.
  */
 static enum pl_code expect_node(struct call *call, struct sched_node *node,
                                 const struct book_node *name)
@@ -114,7 +109,9 @@ static enum pl_code write_alloc(struct sched *sched, struct call *call,
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
 	call_item_add(call, &(struct call_item){
 				    .node = node, .value = value, .compared = true});
-	return node->sure ? PL_OK : expect_node(call, node, &key);
+	if (node->sure || node->rev[FACT_ALLOC] == node->rev[FACT_NODE])
+		return PL_OK;
+	return expect_node(call, node, &key);
 }
 
 static enum pl_code put_alloc(struct sched *sched, struct call *call,

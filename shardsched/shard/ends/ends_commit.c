@@ -103,13 +103,7 @@ enum pl_code ends_put_one(struct sched *sched, struct call *call, struct sched_p
                           struct sched_node *node, struct pl_err *err)
 {
 	enum state_end end = ends_of(sched, pod);
-	struct book_decided decided = {
-		.pod = {.partition = pod->key[0],
-	                .space = sched_text(sched, pod->key[1]),
-	                .name = sched_text(sched, pod->key[2])},
-		.spec_rev = pod->rev[FACT_SPEC],
-		.state_rev = pod->rev[FACT_STATE],
-	};
+	struct book_decided decided = call_decided(sched, pod);
 	enum pl_code code = PL_OK;
 	bool added;
 

@@ -7,7 +7,7 @@
 
 static struct rig rig;
 
-enum { OPS = 32, NODES = 12, MEMBERS = 24 };
+enum { OPS = 24, NODES = 12, MEMBERS = 24 };
 
 static uint32_t home(void)
 {

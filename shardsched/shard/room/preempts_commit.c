@@ -79,13 +79,7 @@ static enum pl_code put_pod(struct sched *sched, struct call *call,
                             const struct sched_plan *plan, struct pl_err *err)
 {
 	struct sched_pod *pod = plan->pod;
-	struct book_decided decided = {
-		.pod = {.partition = pod->key[0],
-	                .space = sched_text(sched, pod->key[1]),
-	                .name = sched_text(sched, pod->key[2])},
-		.spec_rev = pod->rev[FACT_SPEC],
-		.state_rev = pod->rev[FACT_STATE],
-	};
+	struct book_decided decided = call_decided(sched, pod);
 	enum pl_code code = print(sched, call, plan, &decided.state, err);
 
 	if (code != PL_OK)
