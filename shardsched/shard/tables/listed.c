@@ -247,6 +247,7 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 	node->count--;
 	node->used.pods--;
 	pod->listed--;
+	pod->flags &= (uint16_t)~POD_TAINTED; /* it was this node that it had to leave */
 	memmove(listed, listed + 1, (node->count - i) * sizeof *listed);
 	if (pod->node == node && pod->place == POD_IDLE)
 		pod->node = NULL;
