@@ -70,10 +70,14 @@ extern const struct check check_acting, check_fence, check_epoch, check_settle, 
 
 /* Of nodes and pods; without any they have nothing to do. */
 extern const struct check check_room, check_place, check_rules, check_fsck, check_flow,
-	check_ends;
+	check_ends, check_gang, check_budget;
 
 /* Whether everything is placed that has to be; why not, otherwise (check_flow.c). */
 bool flow_is_done(struct world *world, char *why, size_t size);
+
+/* No large gang is under way (check_gang.c); budgets say what is so (check_budget.c). */
+bool gangs_are_done(const struct world *world, char *why, size_t size);
+bool budgets_are_done(const struct world *world, char *why, size_t size);
 
 /* Ends the run. */
 PL_PRINTF(3, 4)

@@ -94,12 +94,27 @@ static bool is_apart(struct world *world)
 	return most > least && most - least >= APART_MS;
 }
 
+static void tell_closed(struct world *world, const struct obs *obs, uint32_t n)
+{
+	const struct stock_node *node = &world->stock->node[n];
+	const struct stock_node *was = &world->stock->was_node[n];
+	bool is_closed = node->has_node && node->what.closed;
+
+	if (is_closed != (was->has_node && was->what.closed))
+		STORY(&world->story, "judge", "@%" PRId64 " n-%u is %s", obs->revision, n,
+		      is_closed ? "closed" : "open");
+}
+
 static void see(struct world *world, void *me, const struct obs *obs)
 {
 	const struct stock *stock = world->stock;
 	struct state *state = me;
 
-	if (obs->what != OBS_STOCK || obs->whose <= 0)
+	if (obs->what != OBS_STOCK)
+		return;
+	for (uint32_t k = 0; k < stock->touched_nodes; k++)
+		tell_closed(world, obs, stock->touched_node[k]);
+	if (obs->whose <= 0)
 		return;
 	state->seen++;
 	if (world->plan.wall_max_ms != 0 && stock->touched_pods > 0 && is_apart(world))

@@ -23,12 +23,16 @@ static bool has_gone(const struct stock_pod *pod)
 /* So many have gone that the rest is no gang any more. */
 static bool is_small_gang(const struct stock *stock, uint32_t i)
 {
-	uint32_t from = i / SCENE_GROUP * SCENE_GROUP, count = 0;
+	uint32_t gang = scene_gang(i), count = 0, pods[SCENE_GANG_PODS];
+	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
 
-	for (uint32_t k = from; k < from + SCENE_GROUP && k < stock->pods; k++)
-		count += stock->pod[k].has_spec && (stock->pod[k].phase == STOCK_BOUND ||
-		                                    stock->pod[k].phase <= STOCK_PENDING);
-	return count < SCENE_GANG_MIN;
+	for (uint32_t k = 0; k < members; k++) {
+		const struct stock_pod *pod = &stock->pod[pods[k]];
+
+		count += pod->has_spec &&
+		         (pod->phase == STOCK_BOUND || pod->phase <= STOCK_PENDING);
+	}
+	return count < scene_gang_min(gang);
 }
 
 /* Whoever owns them: no node takes it, and it has to wait. */
@@ -71,7 +75,7 @@ static bool is_served(const struct world *world, uint32_t i)
 		return false;
 	if (!scene_must_fit(kind))
 		return pod->reason[0] != 0;
-	if (kind == SCENE_GANG && is_small_gang(world->stock, i))
+	if (scene_is_gang(i) && is_small_gang(world->stock, i))
 		return true;
 	return is_out_of_reach(world, i);
 }
@@ -95,6 +99,8 @@ static void unspoil(struct stock *stock)
 		stock->node[i].spoilt = false;
 	for (uint32_t i = 0; i < stock->pods; i++)
 		stock->pod[i].spoilt = false;
+	for (uint32_t i = 0; i < stock->gangs; i++)
+		stock->gang_spoilt[i] = false;
 }
 
 /* Each shard decides about all that it owns. */
@@ -125,6 +131,8 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 	if (!clerk_is_content(world->clerk, why, size) || !all_are_open(world, why, size))
 		return false;
 	unspoil(stock);
+	if (!gangs_are_done(world, why, size) || !budgets_are_done(world, why, size))
+		return false;
 	for (uint32_t i = 0; i < stock->pods; i++) {
 		const struct stock_pod *pod = &stock->pod[i];
 		enum scene_kind kind = scene_kind(i);
@@ -175,7 +183,7 @@ static void check_queue(struct world *world, const struct proc *proc)
 		    world->truth.owner[stock->pod[i].partition].shard != proc->id)
 			continue;
 		waiting++;
-		gangs += scene_kind(i) == SCENE_GANG;
+		gangs += scene_is_gang(i);
 	}
 	if (queued > waiting || queued + gangs < waiting)
 		check_fail(world, "flow", "%s has %u pods in its queue, and %u wait",

@@ -18,6 +18,15 @@ struct state {
 	int64_t revision;
 };
 
+/* What is held for a gang whose record people took away goes a while later. */
+static bool holds_spoilt(const struct stock *stock, const struct stock_node *node)
+{
+	for (uint32_t i = 0; i < node->gang_holds; i++)
+		if (stock->gang_spoilt[node->gang_hold[i].gang])
+			return true;
+	return false;
+}
+
 static bool is_spoilt(const struct world *world, struct pl_span key)
 {
 	const struct stock *stock = world->stock;
@@ -28,9 +37,16 @@ static bool is_spoilt(const struct world *world, struct pl_span key)
 		return true; /* nobody of ours could have written it */
 	if (id.kind == KEYS_OWNER)
 		return true; /* others judge that */
+	if (id.kind == KEYS_GANG) {
+		i = scene_gang_of(id.scope, id.name, stock->pods);
+		return i == STOCK_NONE || stock->gang_spoilt[i];
+	}
+	if (id.kind == KEYS_BUDGET)
+		return scene_budget_of(id.scope, id.name) == STOCK_NONE;
 	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC) {
 		i = scene_node_of(&stock->scene, id.scope, id.name);
-		return i == STOCK_NONE || stock->node[i].spoilt;
+		return i == STOCK_NONE || stock->node[i].spoilt ||
+		       holds_spoilt(stock, &stock->node[i]);
 	}
 	i = scene_pod_of(&stock->scene, id.scope, id.name);
 	return i == STOCK_NONE || stock->pod[i].spoilt;

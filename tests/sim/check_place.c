@@ -93,6 +93,10 @@ static void check_bound(struct world *world, const struct obs *obs, uint32_t i,
 		     node->has_node && node->has_alloc ? "does not list it"
 		                                       : "is not there");
 	check_listed_once(world, obs, i);
+	/* What was held for it was so when the node would have it (check_gang.c). */
+	if (scene_is_gang(i) &&
+	    world->stock->gang[scene_gang(i)].phase == STOCK_GANG_BOUND)
+		return;
 	why = moved ? naive_refuses(world->stock, pod->node, i) : NULL;
 	if (why != NULL)
 		FAIL(world, obs, i, "is bound to n-%u, and %s", pod->node, why);
@@ -108,6 +112,8 @@ static void check_leaves(struct world *world, const struct obs *obs, uint32_t i,
 	if (!stock_is_placed(was) || stock_is_placed(pod))
 		return;
 	world_hit(world, COVER_LEFT);
+	STORY(&world->story, "judge", "@%" PRId64 " p-%u (%s) leaves n-%u", obs->revision,
+	      i, scene_kind_text[scene_kind(i)], was->node);
 	if (!was->ended && was->node != STOCK_NONE &&
 	    world->stock->node[was->node].has_alloc &&
 	    !world->stock->node[was->node].spoilt)

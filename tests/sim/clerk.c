@@ -18,8 +18,8 @@ static void *room(uint32_t count, size_t size)
 static bool is_busy(const struct clerk *clerk)
 {
 	return clerk->submit != NULL || clerk->removal.wishes != NULL ||
-	       clerk->change != NULL || clerk->editing || clerk->fsck != NULL ||
-	       clerk->mend != NULL || clerk->moves.wishes != NULL;
+	       clerk->change != NULL || clerk->editing || clerk->budgeting ||
+	       clerk->fsck != NULL || clerk->mend != NULL || clerk->moves.wishes != NULL;
 }
 
 static void on_closed(void *ctx)

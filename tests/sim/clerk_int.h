@@ -85,6 +85,10 @@ struct clerk {
 	uint32_t edited;
 	struct scene_pod edit;
 
+	bool budgeting; /* a budget is written: which, and what for */
+	uint32_t budget;
+	enum cover_what budget_hit;
+
 	struct clerk_errand removal, members, moves;
 	struct clerk_drain drain;
 	int64_t wall_ms; /* its wall clock is ahead by so much */
@@ -103,6 +107,9 @@ struct clerk {
 
 /* Why it is not content. */
 PL_PRINTF(2, 3) void clerk_note(struct clerk *clerk, const char *fmt, ...);
+
+/* clerk_budget.c: one is made, changed or deleted */
+void clerk_budget(struct clerk *clerk);
 
 /* clerk_drain.c: now and then, while one is emptied; a new one */
 void clerk_drain_step(struct clerk *clerk);

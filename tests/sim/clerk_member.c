@@ -38,6 +38,8 @@ static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcom
 	struct world *world = errand->clerk->world;
 
 	(void)why;
+	if (outcome == WISH_WITHHELD)
+		world_hit(world, COVER_BUDGET_WITHHELD);
 	if (outcome == WISH_GONE)
 		world_hit(world, COVER_REMOVED);
 	if (outcome != WISH_SAID)
@@ -72,6 +74,7 @@ void clerk_errand_go(struct clerk_errand *errand)
 	                         .slots = 1 + (unsigned)world_below(clerk->world, 4),
 	                         .timeout_ms = CLERK_CALL_MS,
 	                         .patience_ms = CLERK_PATIENCE_MS,
+	                         .past_budgets = clerk->calm != CALM_NOT,
 	                         .who = "the clerk",
 	                         .next = on_next,
 	                         .told = on_told,

@@ -84,6 +84,24 @@ void clerk_submit(struct clerk *clerk)
 		PL_UNREACHABLE("no memory");
 }
 
+/* What was removed long ago comes again, as another. */
+static void add_pod(struct clerk *clerk, uint32_t pod)
+{
+	const struct stock *stock = clerk->world->stock;
+	struct clerk_list *list = &clerk->submits;
+
+	if (clerk->pod[pod].removed && clerk->removal.wishes == NULL &&
+	    clerk->members.wishes == NULL && !stock->pod[pod].has_spec &&
+	    !stock->pod[pod].spoilt && clerk->pod[pod].what.life + 1 < SCENE_LIVES) {
+		clerk->pod[pod].removed = false;
+		clerk->pod[pod].what.life++;
+	}
+	if (clerk->pod[pod].removed || list->count == clerk->pods)
+		return;
+	clerk->pod[pod].wanted = true;
+	list->at[list->count++] = pod;
+}
+
 static void wish_pods(struct clerk *clerk)
 {
 	struct world *world = clerk->world;
@@ -92,27 +110,59 @@ static void wish_pods(struct clerk *clerk)
 
 	list->count = list->next = 0;
 	for (; count > 0; count--) {
-		uint32_t pod = clerk->fresh;
-
-		/* Now and then what was submitted before, or was removed long ago. */
-		if (pod == clerk->pods || world_chance(world, 1, 10))
-			pod = (uint32_t)world_below(world, clerk->pods);
+		/* Now and then what was submitted before. */
+		if (clerk->fresh == clerk->pods || world_chance(world, 1, 10))
+			add_pod(clerk, (uint32_t)world_below(world, clerk->pods));
 		else
-			clerk->fresh++;
-		if (clerk->pod[pod].removed && clerk->removal.wishes == NULL &&
-		    clerk->members.wishes == NULL && !world->stock->pod[pod].has_spec &&
-		    !world->stock->pod[pod].spoilt &&
-		    clerk->pod[pod].what.life + 1 < SCENE_LIVES) {
-			clerk->pod[pod].removed = false;
-			clerk->pod[pod].what.life++;
-		}
-		if (clerk->pod[pod].removed || list->count == clerk->pods)
-			continue;
-		clerk->pod[pod].wanted = true;
-		list->at[list->count++] = pod;
+			add_pod(clerk, clerk->fresh++);
 	}
 	if (list->count > 0)
 		clerk_submit(clerk);
+}
+
+/* -- whole gangs: as work that is done, and comes again --------------------------- */
+
+static void remove_gang(struct clerk *clerk, const uint32_t *pod, uint32_t count)
+{
+	struct clerk_errand *errand = &clerk->removal;
+	bool waits = world_chance(clerk->world, 1, 2);
+
+	errand->count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!clerk->pod[pod[i]].wanted || clerk->pod[pod[i]].removed)
+			continue;
+		clerk->pod[pod[i]].removed = true;
+		clerk_errand_add(errand, pod[i], WISH_DELETE,
+		                 waits ? STATE_ENDED_NOT : STATE_ENDED_GONE);
+	}
+	STORY(&clerk->world->story, "clerk", "removes g-%u, %u pods", scene_gang(pod[0]),
+	      errand->count);
+	clerk_errand_go(errand);
+}
+
+/* The larger ones, mostly. */
+static void wish_gang(struct clerk *clerk)
+{
+	struct world *world = clerk->world;
+	uint32_t pods[SCENE_GANG_PODS], count, there = 0;
+	enum scene_kind kind = world_chance(world, 3, 4) ? SCENE_LARGE : SCENE_GANG;
+	uint32_t turns = (clerk->pods / SCENE_GROUP + SCENE_KINDS - 1) / SCENE_KINDS;
+	uint32_t row = (uint32_t)kind + (uint32_t)world_below(world, turns) * SCENE_KINDS;
+
+	if (row * SCENE_GROUP >= clerk->pods)
+		return;
+	count = scene_gang_pods(scene_gang(row * SCENE_GROUP), clerk->pods, pods);
+	for (uint32_t i = 0; i < count; i++)
+		there += clerk->pod[pods[i]].wanted && !clerk->pod[pods[i]].removed;
+	if (there == count && clerk->removal.wishes == NULL) {
+		remove_gang(clerk, pods, count);
+	} else if (clerk->submit == NULL) {
+		clerk->submits.count = clerk->submits.next = 0;
+		for (uint32_t i = 0; i < count; i++)
+			add_pod(clerk, pods[i]);
+		if (clerk->submits.count > 0)
+			clerk_submit(clerk);
+	}
 }
 
 /* -- pods: out of it ----------------------------------------------------------- */
@@ -326,6 +376,26 @@ static void change_one(struct clerk *clerk, uint32_t node)
 	}
 }
 
+/* Often one on which room is held. */
+static uint32_t some_node(struct clerk *clerk)
+{
+	struct world *world = clerk->world;
+	uint32_t nodes = world->plan.scene.nodes;
+	uint32_t from = (uint32_t)world_below(world, nodes);
+
+	if (!world_chance(world, 1, 2))
+		return from;
+	for (uint32_t k = 0; k < nodes; k++) {
+		uint32_t n = (from + k) % nodes;
+
+		if (world->stock->node[n].gang_holds > 0) {
+			world_hit(world, COVER_LARGE_NODE);
+			return n;
+		}
+	}
+	return from;
+}
+
 static void wish_nodes(struct clerk *clerk)
 {
 	static const enum nodes_verb verbs[] = {NODES_APPLY, NODES_APPLY, NODES_CORDON,
@@ -337,7 +407,7 @@ static void wish_nodes(struct clerk *clerk)
 
 	list->count = list->next = 0;
 	for (; count > 0; count--) {
-		uint32_t node = (uint32_t)world_below(world, world->plan.scene.nodes);
+		uint32_t node = some_node(clerk);
 
 		if (verb == NODES_APPLY && clerk->node[node].wanted)
 			change_one(clerk, node);
@@ -373,9 +443,13 @@ void clerk_wish(struct clerk *clerk)
 	if (!clerk->brought && clerk->change == NULL &&
 	    world->agenda.now_ms >= world->plan.nodes_late_ms)
 		first_nodes(clerk);
-	else if (wish < 55 && clerk->submit == NULL)
+	else if (wish < 45 && clerk->submit == NULL)
 		wish_pods(clerk);
-	else if (wish >= 55 && wish < 70 && clerk->change == NULL && clerk->brought)
+	else if (wish >= 45 && wish < 51)
+		wish_gang(clerk);
+	else if (wish >= 51 && wish < 57 && !clerk->budgeting)
+		clerk_budget(clerk);
+	else if (wish >= 57 && wish < 70 && clerk->change == NULL && clerk->brought)
 		wish_nodes(clerk);
 	else if (wish >= 70 && wish < 85 && !clerk->editing)
 		wish_edit(clerk);

@@ -99,6 +99,31 @@
 	X(BOUND_APART_SPREAD, "pods bound: zone spread over controllers", 1)      \
 	X(BOUND_APART_AFFINITY, "pods bound: zone affinity over controllers", 1)  \
 	X(BOUND_APART_ANTI, "pods bound: zone anti-affinity over controllers", 1) \
+	X(BOUND_LARGE, "pods bound: large gangs", 1)                              \
+	X(LARGE_RESERVING, "large gangs for which room is held", 1)               \
+	X(LARGE_BOUND, "large gangs bound", 1)                                    \
+	X(LARGE_PLACED, "of these, all their pods", 1)                            \
+	X(LARGE_ABORTED, "large gangs given up", 1)                               \
+	X(LARGE_RELEASED, "of these, all their room given back", 1)               \
+	X(LARGE_LATE, "large gangs given up after their time", 1)                 \
+	X(LARGE_NODE, "nodes changed while they hold room for a gang", 1)         \
+	X(KILLED_RESERVING, "owners killed while room is held for a gang", 1)     \
+	X(KILLED_BOUND, "owners killed while a gang is bound", 1)                 \
+	X(KILLED_ABORTING, "owners killed while a gang is given up", 1)           \
+	X(HEIR_RESERVING, "reserving gangs that another gave up or bound", 1)     \
+	X(HEIR_BOUND, "bound gangs that another finished", 1)                     \
+	X(HEIR_ABORTING, "aborting gangs that another finished", 1)               \
+	X(SPOIL_GANG, "gangs' records spoilt by hand", 1)                         \
+	X(BUDGET_MADE, "budgets made", 1)                                         \
+	X(BUDGET_CHANGED, "budgets changed", 1)                                   \
+	X(BUDGET_DELETED, "budgets deleted", 1)                                   \
+	X(BUDGET_ASKED, "budgets lowered by evictions", 1)                        \
+	X(BUDGET_WITHHELD, "evictions that a budget did not allow", 1)            \
+	X(BUDGET_PREEMPTED, "budgets lowered by preemption", 1)                   \
+	X(BUDGET_OVERDRAWN, "budgets overdrawn", 1)                               \
+	X(BUDGET_LAST, "budgets of which the last was taken", 1)                  \
+	X(BUDGET_RAISED, "budgets that allow more again", 1)                      \
+	X(BUDGET_STRUCK, "notes of budgets struck out", 1)                        \
 	X(SUBMITTED, "pods submitted", 1)                                         \
 	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)                   \
 	X(EDITED, "waiting pods edited", 1)                                       \

@@ -170,9 +170,10 @@ uint64_t depot_next_ms(const struct depot *depot)
 }
 
 void depot_init(struct depot *depot, struct agenda *agenda, struct story *story,
-                uint64_t seed, uint64_t expiry_delay_ms)
+                uint64_t seed, uint64_t expiry_delay_ms, uint32_t txn_ops)
 {
 	struct memkv_opts opts = {.seed = seed,
+	                          .txn_ops_max = txn_ops,
 	                          .now_ms = agenda->now_ms,
 	                          .room_bytes = SIZE_MAX / 4,
 	                          .expiry_delay_ms = expiry_delay_ms};

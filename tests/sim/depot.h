@@ -53,7 +53,7 @@ struct depot {
 };
 
 void depot_init(struct depot *depot, struct agenda *agenda, struct story *story,
-                uint64_t seed, uint64_t expiry_delay_ms);
+                uint64_t seed, uint64_t expiry_delay_ms, uint32_t txn_ops);
 void depot_done(struct depot *depot); /* nothing may be asked any more */
 
 /* Who made that revision, one of the last. */

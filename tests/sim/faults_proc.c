@@ -194,6 +194,36 @@ static void do_wall(struct nemesis *nemesis, struct proc *proc)
 	proc->wall_ms = ahead;
 }
 
+/* -- who has a gang half-way ---------------------------------------------- */
+
+static void on_murder(void *ctx)
+{
+	struct nemesis *nemesis = ctx;
+	struct proc *proc = proc_of(nemesis->world, nemesis->victim);
+
+	if (proc != NULL)
+		do_crash(nemesis, proc);
+}
+
+/* At once, or while the steps that follow are under way. */
+void nemesis_gang(struct world *world, const struct stock_gang *gang)
+{
+	static const enum cover_what hits[] = {
+		[STOCK_GANG_RESERVING] = COVER_KILLED_RESERVING,
+		[STOCK_GANG_BOUND] = COVER_KILLED_BOUND,
+		[STOCK_GANG_ABORTING] = COVER_KILLED_ABORTING};
+	struct nemesis *nemesis = world->nemesis;
+
+	if (nemesis == NULL || world->calm || world->plan.weight[FAULT_GANG] == 0 ||
+	    gang->phase < STOCK_GANG_RESERVING || gang->phase > STOCK_GANG_ABORTING ||
+	    !world_chance(world, gang->phase == STOCK_GANG_ABORTING ? 4 : 1, 8))
+		return;
+	nemesis->victim = gang->shard;
+	world_hit(world, hits[gang->phase]);
+	agenda_set(&world->agenda, &nemesis->murder,
+	           nemesis_now(nemesis) + 1 + nemesis_below(nemesis, 40));
+}
+
 void fault_of_proc(struct nemesis *nemesis, enum fault fault, struct proc *proc)
 {
 	bool few = proc_active(nemesis->world) < 3;
@@ -220,6 +250,7 @@ void fault_of_proc(struct nemesis *nemesis, enum fault fault, struct proc *proc)
 
 void faults_proc_init(struct nemesis *nemesis)
 {
+	agenda_item_init(&nemesis->murder, on_murder, nemesis);
 	for (unsigned i = 0; i < RETURNS_MAX; i++) {
 		nemesis->ret[i].nemesis = nemesis;
 		agenda_item_init(&nemesis->ret[i].item, on_return, &nemesis->ret[i]);

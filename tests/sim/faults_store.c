@@ -113,6 +113,10 @@ static void do_restore(struct nemesis *nemesis)
 	struct world *world = nemesis->world;
 	uint32_t placed;
 
+	/* Not again before people have told of it, or the same revisions come a third
+	 * time, and nobody can know. */
+	if (nemesis->untold)
+		return;
 	if (nemesis->snapshot == NULL) {
 		faults_snapshot(nemesis);
 		return;

@@ -44,6 +44,8 @@ static void by_hand(struct nemesis *nemesis, enum fault fault)
 		spoil_spec(nemesis->world);
 	if (fault == FAULT_SPOIL_RULES)
 		spoil_rules(nemesis->world);
+	if (fault == FAULT_SPOIL_GANG)
+		spoil_gang(nemesis->world);
 	if (fault == FAULT_STRAY)
 		spoil_stray(nemesis->world);
 	if (fault == FAULT_CLERK)
@@ -105,6 +107,7 @@ void nemesis_calm(struct world *world)
 
 	nemesis_say(nemesis, "lets everything be");
 	agenda_stop(&world->agenda, &nemesis->next);
+	agenda_stop(&world->agenda, &nemesis->murder);
 	faults_store_stop(nemesis);
 	PROC_EACH (proc, world)
 		if (proc_lives(proc))
@@ -138,6 +141,7 @@ void nemesis_close(struct world *world)
 	struct nemesis *nemesis = world->nemesis;
 
 	agenda_stop(&world->agenda, &nemesis->next);
+	agenda_stop(&world->agenda, &nemesis->murder);
 	nemesis->untold = false;
 	faults_store_stop(nemesis);
 	for (unsigned i = 0; i < RETURNS_MAX; i++)

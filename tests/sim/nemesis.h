@@ -16,6 +16,9 @@ void nemesis_close(struct world *world);
 
 /* An owner key has gone: a good moment for a compaction, if one is due. */
 void nemesis_owner_gone(struct world *world);
+/* A large gang's record is another. */
+struct stock_gang;
+void nemesis_gang(struct world *world, const struct stock_gang *gang);
 
 /* A shard with an id that nobody has had; the hosts have two each. */
 struct proc;

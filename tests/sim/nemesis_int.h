@@ -23,6 +23,8 @@ struct nemesis {
 	struct ret ret[RETURNS_MAX];
 	struct agenda_item pounce; /* a compaction, when owners have just gone */
 	bool lurks;                /* for that */
+	struct agenda_item murder; /* of who owns a large gang */
+	unsigned victim;
 	struct memkv_snapshot *snapshot;
 	bool untold; /* of a restore */
 };

@@ -9,7 +9,8 @@ enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32, PODS_A_NODE = 5 };
 /* Of what only a world with nodes and pods has. */
 #define SPOILS                                                                     \
 	(BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) | \
-	 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_STRAY) | BIT(FAULT_CLERK))
+	 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_SPOIL_GANG) | BIT(FAULT_GANG) |        \
+	 BIT(FAULT_STRAY) | BIT(FAULT_CLERK))
 
 struct profile {
 	const char *name;
@@ -27,7 +28,7 @@ static const struct profile profiles[] = {
 	{"tenth", 0, true, 0, false, true},
 	{"crash",
          BIT(FAULT_CRASH) | BIT(FAULT_TWIN) | BIT(FAULT_LEAVE) | BIT(FAULT_JOIN) |
-                 BIT(FAULT_EVICT) | BIT(FAULT_CLERK),
+                 BIT(FAULT_EVICT) | BIT(FAULT_GANG) | BIT(FAULT_CLERK),
          true, NETWORK_BAD, false, false},
 	{"pause",
          BIT(FAULT_PAUSE) | BIT(FAULT_SUSPEND) | BIT(FAULT_DRIFT) | BIT(FAULT_JUMP) |
@@ -44,7 +45,8 @@ static const struct profile profiles[] = {
          BIT(FAULT_EVICT) | BIT(FAULT_DRAIN) | BIT(FAULT_CONFIG) | BIT(FAULT_CONFIG_BAD) |
                  BIT(FAULT_HAND_DELETE) | BIT(FAULT_HAND_GARBLE) | BIT(FAULT_PIN) |
                  BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) |
-                 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_STRAY) | BIT(FAULT_CLERK),
+                 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_SPOIL_GANG) | BIT(FAULT_STRAY) |
+                 BIT(FAULT_CLERK),
          true, NETWORK_BAD, false, false},
 };
 
@@ -80,6 +82,8 @@ const char *const plan_fault_names[FAULT_COUNT] = {
 	[FAULT_SPOIL_RULES] = "spoil rules",
 	[FAULT_STRAY] = "stray keys",
 	[FAULT_WALL] = "wall clock",
+	[FAULT_SPOIL_GANG] = "spoil gangs",
+	[FAULT_GANG] = "gang's owner dies",
 	[FAULT_CLERK] = "client dies",
 };
 
@@ -169,6 +173,8 @@ static void draw_scene(struct plan *plan, const struct plan_wish *wish,
                        struct pl_rng *rng)
 {
 	static const unsigned most[] = {SCENE_NODES_MIN, SCENE_NODES_MIN, 100, 300};
+	/* So few that most gangs do not go into one transaction. */
+	static const uint32_t ops[] = {24, 24, 40, 0};
 	unsigned nodes = (unsigned)pl_rng_between(rng, SCENE_NODES_MIN,
 	                                          most[pl_rng_below(rng, 64) / 20]);
 
@@ -185,6 +191,7 @@ static void draw_scene(struct plan *plan, const struct plan_wish *wish,
 	plan->clerk_ms = pl_rng_between(rng, 30, 400);
 	plan->nodes_late_ms =
 		pl_rng_chance(rng, 1, 4) ? pl_rng_between(rng, 3000, 9000) : 0;
+	plan->txn_ops = ops[pl_rng_below(rng, 4)];
 	plan->batch = pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 32) : 0;
 	plan->turn_pods =
 		pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 16) : 0;

@@ -39,6 +39,8 @@ enum fault {
 	FAULT_SPOIL_RULES, /* registries and locks */
 	FAULT_STRAY,       /* keys that mean nothing */
 	FAULT_WALL,        /* of a machine: set wrong, or right again */
+	FAULT_SPOIL_GANG,  /* large gangs' records */
+	FAULT_GANG,        /* who owns a large gang dies when it is half-way */
 	FAULT_CLERK,       /* the client dies */
 	FAULT_COUNT,
 };
@@ -65,6 +67,7 @@ struct plan {
 	uint64_t clerk_ms;      /* between two things that a client wants, about */
 	uint64_t nodes_late_ms; /* until then there are pods only */
 	uint32_t batch, turn_pods;
+	uint32_t txn_ops;   /* that the store takes at once; 0: as usual */
 	bool lose_tenth;    /* of the shards at once, when all are up, for good */
 	bool one_at_a_time; /* each change is left to settle: moves and gaps count */
 };

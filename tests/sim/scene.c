@@ -7,7 +7,6 @@
 #include "store/base/stamp.h"
 
 enum {
-	SPACES = 3,
 	MORE_SIZE = 900,
 	TAINTS_SIZE = 320,
 	NODE_CPU = 4000,
@@ -39,7 +38,39 @@ uint32_t scene_group(uint32_t pod)
 	enum scene_kind kind = scene_kind(pod);
 	bool threes = kind == SCENE_ANTI_ZONE || kind == SCENE_APART_ANTI;
 
+	if (kind == SCENE_LARGE)
+		return scene_gang(pod);
 	return threes ? 1000000 + pod / 3 : pod / SCENE_GROUP;
+}
+
+uint32_t scene_gang(uint32_t pod)
+{
+	uint32_t row = pod / SCENE_GROUP, turn = row / SCENE_KINDS;
+
+	if (scene_kind(pod) != SCENE_LARGE)
+		return row;
+	return row - turn % SCENE_LARGE_ROWS * SCENE_KINDS;
+}
+
+uint32_t scene_gang_pods(uint32_t gang, uint32_t pods, uint32_t out[SCENE_GANG_PODS])
+{
+	uint32_t first = gang * SCENE_GROUP, count = 0;
+	unsigned rows = scene_kind(first) == SCENE_LARGE ? SCENE_LARGE_ROWS : 1;
+
+	for (unsigned row = 0; row < rows; row++)
+		for (uint32_t i = 0; i < SCENE_GROUP; i++) {
+			uint32_t pod = first + row * SCENE_KINDS * SCENE_GROUP + i;
+
+			if (pod < pods)
+				out[count++] = pod;
+		}
+	return count;
+}
+
+uint32_t scene_gang_min(uint32_t gang)
+{
+	return scene_kind(gang * SCENE_GROUP) == SCENE_LARGE ? SCENE_LARGE_MIN
+	                                                     : SCENE_GANG_MIN;
 }
 
 static bool is_apart(enum scene_kind kind)
@@ -51,6 +82,11 @@ static bool is_apart(enum scene_kind kind)
 bool scene_is_carrier(uint32_t pod)
 {
 	return scene_kind(pod) != SCENE_APART_SPREAD || pod % SCENE_GROUP < CARRIERS;
+}
+
+unsigned scene_half(uint32_t pod)
+{
+	return pod % 2;
 }
 
 unsigned scene_bears_s(uint32_t pod)
@@ -138,7 +174,19 @@ void scene_node_name(uint32_t node, char out[SCENE_NAME_SIZE])
 
 void scene_pod_space(uint32_t pod, char out[SCENE_NAME_SIZE])
 {
-	(void)snprintf(out, SCENE_NAME_SIZE, "ns%u", pod / SCENE_GROUP % SPACES);
+	uint32_t row = scene_is_gang(pod) ? scene_gang(pod) : pod / SCENE_GROUP;
+
+	(void)snprintf(out, SCENE_NAME_SIZE, "ns%u", row % SCENE_SPACES);
+}
+
+void scene_gang_name(uint32_t gang, char out[SCENE_NAME_SIZE])
+{
+	(void)snprintf(out, SCENE_NAME_SIZE, "g-%u", gang);
+}
+
+void scene_gang_space(uint32_t gang, char out[SCENE_NAME_SIZE])
+{
+	scene_pod_space(gang * SCENE_GROUP, out);
 }
 
 void scene_pod_name(uint32_t pod, char out[SCENE_NAME_SIZE])
@@ -183,6 +231,18 @@ uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
 		return pod;
 	scene_pod_space(pod, want);
 	return pl_span_eq(space, pl_span_str(want)) ? pod : UINT32_MAX;
+}
+
+uint32_t scene_gang_of(struct pl_span space, struct pl_span name, uint32_t pods)
+{
+	uint32_t gang = number_of(name, 'g', pods / SCENE_GROUP + 1);
+	char want[SCENE_NAME_SIZE];
+
+	if (gang == UINT32_MAX || !scene_is_gang(gang * SCENE_GROUP) ||
+	    scene_gang(gang * SCENE_GROUP) != gang)
+		return UINT32_MAX;
+	scene_gang_space(gang, want);
+	return pl_span_eq(space, pl_span_str(want)) ? gang : UINT32_MAX;
 }
 
 /* -- JSON -------------------------------------------------------------------- */
@@ -316,6 +376,7 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 	case SCENE_BASIC:
 	case SCENE_PORT:
 	case SCENE_GANG:
+	case SCENE_LARGE:
 	case SCENE_NEVER:
 	case SCENE_KINDS:
 		break;
@@ -330,11 +391,11 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 
 	scene_pod_space(pod, space);
 	kind_json(pod, more);
-	if (kind == SCENE_GANG)
+	if (scene_is_gang(pod))
 		(void)snprintf(
 			gang, sizeof gang,
-			",\"placet.io/gang\":\"g%u\",\"placet.io/gang-min\":\"%d\"",
-			group, SCENE_GANG_MIN);
+			",\"placet.io/gang\":\"g-%u\",\"placet.io/gang-min\":\"%u\"",
+			scene_gang(pod), scene_gang_min(scene_gang(pod)));
 	if (kind == SCENE_PORT)
 		(void)snprintf(port, sizeof port,
 		               "\"ports\":[{\"containerPort\":80,\"hostPort\":%u}],",
@@ -342,20 +403,21 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 	(void)snprintf(
 		out, SCENE_JSON_SIZE,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-%u\","
-		"\"namespace\":\"%s\",\"uid\":\"u-%u-%u\",\"labels\":{\"app\":\"g%u\"},"
+		"\"namespace\":\"%s\",\"uid\":\"u-%u-%u\",\"labels\":{\"app\":\"g%u\",\"kind\":"
+		"\"k%u\",\"half\":\"h%u\"},"
 		"\"annotations\":{\"sim\":\"%u %u %" PRId64 " %" PRId64 "\"%s},"
 		"\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\","
 		"\"name\":\"g%u\",\"uid\":\"o-%u\",\"controller\":true}]},"
 		"\"spec\":{%s\"priority\":%d,\"containers\":[{\"name\":\"main\",\"image\":"
 		"\"i\",%s\"resources\":{\"requests\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
-		pod, space, pod, what->life, group, what->life, what->version,
-		what->cpu_milli, what->memory_mib, gang,
+		pod, space, pod, what->life, group, (unsigned)kind, scene_half(pod),
+		what->life, what->version, what->cpu_milli, what->memory_mib, gang,
 		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", owner, owner, more,
 		scene_priority(kind), port, what->cpu_milli, what->memory_mib);
 }
 
-static bool numbers(struct pl_span json, int64_t *out, unsigned count)
+bool scene_numbers(struct pl_span json, int64_t *out, unsigned count)
 {
 	static const char word[] = "\"sim\":\"";
 	const char *at =
@@ -381,7 +443,7 @@ bool scene_node_read(struct pl_span json, struct scene_node *out)
 	static const char cordon[] = "\"unschedulable\":true";
 	int64_t number[8];
 
-	if (!numbers(json, number, 8))
+	if (!scene_numbers(json, number, 8))
 		return false;
 	*out = (struct scene_node){
 		.version = (uint32_t)number[0],
@@ -400,7 +462,7 @@ bool scene_pod_read(struct pl_span json, struct scene_pod *out)
 {
 	int64_t number[4];
 
-	if (!numbers(json, number, 4))
+	if (!scene_numbers(json, number, 4))
 		return false;
 	*out = (struct scene_pod){.life = (uint32_t)number[0],
 	                          .version = (uint32_t)number[1],

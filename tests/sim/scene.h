@@ -7,7 +7,8 @@
  *	pod p:  p-<p> of namespace ns<k>; six in a row are a group of one kind
  *
  * Those of a group have one controller, so that one shard decides about all of them; but
- * where each has its own: these meet only in what the store holds about their rule.
+ * where each has its own: these meet only in what the store holds about their rule. A
+ * large gang is several such rows.
  */
 #ifndef TESTS_SIM_SCENE_H
 #define TESTS_SIM_SCENE_H
@@ -38,6 +39,7 @@
 	X(APART_SPREAD, "zone spread over controllers")      \
 	X(APART_AFFINITY, "zone affinity over controllers")  \
 	X(APART_ANTI, "zone anti-affinity over controllers") \
+	X(LARGE, "large gang")                               \
 	X(NEVER, "never fitting")
 
 #define SCENE_KIND_ENUM(kind, text) SCENE_##kind,
@@ -46,12 +48,16 @@ enum scene_kind { SCENE_KIND_MAP(SCENE_KIND_ENUM) SCENE_KINDS };
 enum {
 	SCENE_GROUP = 6,
 	SCENE_ZONES = 4,
-	SCENE_ZONES_ALL, /* and one where only is what was moved there */
+	SCENE_ZONES_ALL,      /* and one where only is what was moved there */
+	SCENE_LARGE_ROWS = 3, /* of a large gang */
+	SCENE_GANG_PODS = SCENE_LARGE_ROWS * SCENE_GROUP,
 	SCENE_GANG_MIN = 4,
+	SCENE_LARGE_MIN = 6,
 	SCENE_LIVES = 64, /* of a pod's name */
 	SCENE_FOR_EVER = UINT8_MAX,
 	SCENE_NAME_SIZE = 24,
-	SCENE_JSON_SIZE = 2048,
+	SCENE_JSON_SIZE = 2304,
+	SCENE_SPACES = 3,
 	SCENE_NODES_MIN = 60,
 	SCENE_PODS_MIN = 300,
 	SCENE_CLUSTERS_MIN = 2,
@@ -85,10 +91,26 @@ enum scene_kind scene_kind(uint32_t pod);
 /* Those of one group and kind are judged together. */
 uint32_t scene_group(uint32_t pod);
 int32_t scene_priority(enum scene_kind kind);
+static inline bool scene_is_gang(uint32_t pod)
+{
+	return scene_kind(pod) == SCENE_GANG || scene_kind(pod) == SCENE_LARGE;
+}
+/* Of the gang that it is of: a number as groups have them, less than the number of rows.
+ */
+uint32_t scene_gang(uint32_t pod);
+/* Its members, in order, of those that there are. */
+uint32_t scene_gang_pods(uint32_t gang, uint32_t pods, uint32_t out[SCENE_GANG_PODS]);
+uint32_t scene_gang_min(uint32_t gang);
+/* UINT32_MAX: none of ours. */
+uint32_t scene_gang_of(struct pl_span space, struct pl_span name, uint32_t pods);
+void scene_gang_name(uint32_t gang, char out[SCENE_NAME_SIZE]);
+void scene_gang_space(uint32_t gang, char out[SCENE_NAME_SIZE]);
 /* It must be bound once there is room. */
 bool scene_must_fit(enum scene_kind kind);
 /* Carries the rule of its kind; false: it is only found by those who do. */
 bool scene_is_carrier(uint32_t pod);
+/* Of two halves of everything, by the label of that name. */
+unsigned scene_half(uint32_t pod);
 /* Seconds for which it stays on a node that is closed; or SCENE_FOR_EVER. */
 unsigned scene_bears_s(uint32_t pod);
 
@@ -117,6 +139,7 @@ void scene_node_json(const struct scene *scene, uint32_t node,
 void scene_pod_json(uint32_t pod, const struct scene_pod *what,
                     char out[SCENE_JSON_SIZE]);
 /* What the JSON says of itself; false: it is none of ours. */
+bool scene_numbers(struct pl_span json, int64_t *out, unsigned count);
 bool scene_node_read(struct pl_span json, struct scene_node *out);
 bool scene_pod_read(struct pl_span json, struct scene_pod *out);
 

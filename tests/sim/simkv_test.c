@@ -39,7 +39,7 @@ static void rig_open(struct rig *rig, struct simlink link)
 	*rig = (struct rig){0};
 	agenda_init(&rig->agenda, t_seed());
 	rig->story.now_ms = &rig->agenda.now_ms;
-	depot_init(&rig->depot, &rig->agenda, &rig->story, 7, 0);
+	depot_init(&rig->depot, &rig->agenda, &rig->story, 7, 0, 0);
 	rig->sim = simkv_new(&(struct simkv_opts){.agenda = &rig->agenda,
 	                                          .depot = &rig->depot,
 	                                          .story = &rig->story,

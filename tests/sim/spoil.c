@@ -194,6 +194,34 @@ void spoil_rules(struct world *world)
 	spoil(world, keys_span(&pick.key));
 }
 
+/* One that is under way. */
+void spoil_gang(struct world *world)
+{
+	struct stock *stock = world->stock;
+	uint32_t from = (uint32_t)world_below(world, stock->gangs);
+	struct keys_id id = {.kind = KEYS_GANG};
+	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	struct keys_text key;
+	uint32_t k = 0, gang = from;
+
+	for (; k < stock->gangs; k++) {
+		gang = (from + k) % stock->gangs;
+		if (stock->gang[gang].phase != STOCK_GANG_NONE)
+			break;
+	}
+	if (k == stock->gangs)
+		return;
+	scene_gang_space(gang, space);
+	scene_gang_name(gang, name);
+	id.scope = pl_span_str(space);
+	id.name = pl_span_str(name);
+	if (keys_build(&id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("key");
+	world_hit(world, COVER_SPOIL_GANG);
+	stock->gang_spoilt[gang] = true;
+	spoil(world, keys_span(&key));
+}
+
 static const char *const strays[] = {
 	"/nodes/0000/c0/Not-A-Name",      "/alloc/0000/c0/ghost",
 	"/schedules/0001/ns0/odd/state",  "/schedules/0002/ns0/odd/spec",

@@ -11,6 +11,7 @@ void spoil_spec(struct world *world);
 void spoil_stray(struct world *world);
 /* A registry, the lock of a term, or what nodes there are. */
 void spoil_rules(struct world *world);
+void spoil_gang(struct world *world);
 
 /* What nothing can be derived from is put right by those who know. */
 void spoil_calm(struct world *world);

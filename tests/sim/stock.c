@@ -33,7 +33,12 @@ struct stock *stock_new(struct world *world, const struct scene *scene)
 	stock->was_pod = room(stock->pods, sizeof *stock->pod);
 	stock->touched_pod = room(stock->pods, sizeof *stock->touched_pod);
 	stock->is_touched_pod = room(stock->pods, sizeof *stock->is_touched_pod);
-	stock->gang_is_bound = room(scene->pods / SCENE_GROUP + 1, sizeof(bool));
+	stock->gangs = scene->pods / SCENE_GROUP + 1;
+	stock->gang = room(stock->gangs, sizeof *stock->gang);
+	stock->was_gang = room(stock->gangs, sizeof *stock->gang);
+	stock->touched_gang = room(stock->gangs, sizeof *stock->touched_gang);
+	stock->is_touched_gang = room(stock->gangs, sizeof *stock->is_touched_gang);
+	stock->gang_spoilt = room(stock->gangs, sizeof *stock->gang_spoilt);
 	pl_arena_init(&stock->arena, ARENA_CHUNK, ARENA_MAX);
 	stock_reset(stock);
 	return stock;
@@ -52,7 +57,11 @@ void stock_free(struct stock *stock)
 	free(stock->was_pod);
 	free(stock->touched_pod);
 	free(stock->is_touched_pod);
-	free(stock->gang_is_bound);
+	free(stock->gang);
+	free(stock->was_gang);
+	free(stock->touched_gang);
+	free(stock->is_touched_gang);
+	free(stock->gang_spoilt);
 	free(stock);
 }
 
@@ -64,8 +73,7 @@ void stock_reset(struct stock *stock)
 	for (uint32_t i = 0; i < stock->pods; i++)
 		stock->pod[i] = (struct stock_pod){.node = STOCK_NONE,
 		                                   .spoilt = stock->pod[i].spoilt};
-	for (uint32_t i = 0; i <= stock->pods / SCENE_GROUP; i++)
-		stock->gang_is_bound[i] = false;
+	stock_gangs_reset(stock);
 	stock_end(stock);
 }
 
@@ -128,6 +136,8 @@ static void see_node(struct stock *stock, const struct keys_id *id,
 		return;
 	}
 	node->has_alloc = !event->is_delete;
+	if (event->is_delete)
+		node->gang_holds = node->holds = 0;
 	node->alloc_rev = event->is_delete ? 0 : event->record.mod_revision;
 	node->bad_alloc =
 		node->has_alloc && !stock_read_alloc(stock, event->record.value, node);
@@ -171,6 +181,8 @@ static void see_state(struct stock *stock, const struct keys_id *id,
 {
 	struct stock_pod *pod = touch_pod(stock, i);
 
+	if (stock_is_placed(pod))
+		pod->left_ms = stock->world->agenda.now_ms;
 	if (event->is_delete) {
 		pod->phase = STOCK_NO_STATE;
 		pod->node = STOCK_NONE;
@@ -208,25 +220,6 @@ void stock_event(struct stock *stock, const struct keys_id *id,
 		see_state(stock, id, event, i);
 }
 
-/* "g12" is the group of pod 72; the record names it in words. */
-void stock_gang(struct stock *stock, const struct keys_id *id,
-                const struct kv_event *event)
-{
-	static const char bound[] = "\"phase\":\"bound\"";
-	const struct kv_record *record = &event->record;
-	uint32_t group = 0;
-
-	if (id->name.len < 2 || id->name.len > 8 || id->name.at[0] != 'g')
-		return;
-	for (size_t i = 1; i < id->name.len; i++)
-		group = group * 10 + (uint32_t)(id->name.at[i] - '0');
-	if (group > stock->pods / SCENE_GROUP)
-		return;
-	stock->gang_is_bound[group] =
-		!event->is_delete && memmem(record->value.at, record->value.len, bound,
-	                                    sizeof bound - 1) != NULL;
-}
-
 void stock_end(struct stock *stock)
 {
 	for (uint32_t i = 0; i < stock->touched_nodes; i++)
@@ -234,6 +227,7 @@ void stock_end(struct stock *stock)
 	for (uint32_t i = 0; i < stock->touched_pods; i++)
 		stock->is_touched_pod[stock->touched_pod[i]] = false;
 	stock->touched_nodes = stock->touched_pods = 0;
+	stock_gangs_end(stock);
 }
 
 bool stock_lists(const struct stock_node *node, uint32_t pod)
@@ -242,4 +236,12 @@ bool stock_lists(const struct stock_node *node, uint32_t pod)
 		if (node->list[i].pod == pod)
 			return true;
 	return false;
+}
+
+const struct stock_hold *stock_hold_of(const struct stock_node *node, uint32_t gang)
+{
+	for (uint32_t i = 0; i < node->gang_holds; i++)
+		if (node->gang_hold[i].gang == gang)
+			return &node->gang_hold[i];
+	return NULL;
 }

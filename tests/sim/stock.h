@@ -1,6 +1,7 @@
 /*
- * Nodes, allocs and pods as the store really holds them, revision by revision, for the
- * judges: read from the values by code of its own (stock_read.c), not by the product's.
+ * Nodes, allocs, pods, gangs' records and budgets as the store really holds them,
+ * revision by revision, for the judges: read from the values by code of its own
+ * (stock_read.c), not by the product's.
  *
  * After each revision that changed something the judges are told what was touched
  * (OBS_STOCK), how it was before, and whose transaction it was.
@@ -11,13 +12,19 @@
 #include "store/base/arena.h"
 #include "store/keys/keys.h"
 #include "store/kv/kv.h"
-#include "tests/sim/scene.h"
+#include "tests/sim/scene_budget.h"
 
 struct world;
 
 #define STOCK_NONE UINT32_MAX
 
-enum { STOCK_LISTED_MAX = 256, STOCK_WORD = 48, STOCK_NO_PRIORITY = INT32_MIN };
+enum {
+	STOCK_LISTED_MAX = 256,
+	STOCK_WORD = 48,
+	STOCK_NO_PRIORITY = INT32_MIN,
+	STOCK_GANG_HOLDS = 8, /* on a node */
+	STOCK_NOTES = 256,    /* of a budget: pods that were disturbed */
+};
 
 struct stock_sum {
 	int64_t cpu_milli, memory_bytes, pods;
@@ -27,6 +34,12 @@ struct stock_listed {
 	uint32_t pod; /* STOCK_NONE: none of ours */
 	uint32_t partition;
 	bool leaving;
+};
+
+/* What a node holds for a gang. */
+struct stock_hold {
+	uint32_t gang;
+	struct stock_sum sum;
 };
 
 struct stock_node {
@@ -39,6 +52,8 @@ struct stock_node {
 	struct stock_sum used, held; /* as the alloc says; by holds */
 	struct stock_sum nominated;  /* of these, by holds of pods whose victims end */
 	uint32_t holds;
+	uint32_t gang_holds; /* of these */
+	struct stock_hold gang_hold[STOCK_GANG_HOLDS];
 	int32_t hold_priority;  /* of the most important pod that is nominated there */
 	uint64_t closed_ms;     /* it is closed since */
 	int64_t closed_said_ms; /* likewise, as it says, or as everybody could see */
@@ -72,8 +87,52 @@ struct stock_pod {
 	uint16_t shard;
 	char reason[STOCK_WORD];
 	uint64_t since_ms; /* that it was bound, or came to be there */
+	uint64_t left_ms;  /* when it had a place for the last time; 0: never */
 	int64_t said_ms;   /* likewise, as its state says, by somebody's wall clock */
 	bool spoilt;
+};
+
+enum stock_gang_phase {
+	STOCK_GANG_NONE, /* there is no record */
+	STOCK_GANG_RESERVING,
+	STOCK_GANG_BOUND,
+	STOCK_GANG_ABORTING,
+	STOCK_GANG_BAD,
+};
+
+/* Of a large gang's plan: who goes where. */
+struct stock_planned {
+	uint32_t pod, node;
+	int64_t spec_rev;
+	struct stock_sum sum; /* that it asked for then */
+	bool over; /* at some moment since it did not wait there as it was planned */
+	bool lost; /* at some moment since the node was not there, or was spoilt */
+};
+
+struct stock_gang {
+	enum stock_gang_phase phase;
+	uint16_t shard; /* who wrote it */
+	int64_t rev, until_ms;
+	uint32_t partition; /* of its pods */
+	uint32_t count;
+	struct stock_planned plan[SCENE_GANG_PODS];
+	bool blurred; /* a restored store shows it: nobody knows what happened since it
+	               * began */
+};
+
+struct stock_note {
+	uint32_t pod;
+	int64_t state_rev;
+};
+
+struct stock_budget {
+	bool exists, bad;
+	struct scene_budget what;
+	int64_t rev, create_rev;
+	bool counted;
+	uint32_t expected, desired, healthy, allowed;
+	uint32_t notes;
+	struct stock_note note[STOCK_NOTES];
 };
 
 struct stock {
@@ -90,9 +149,14 @@ struct stock {
 	struct stock_node *was_node;
 	struct stock_pod *was_pod;
 	bool *is_touched_node, *is_touched_pod;
-	/* By group: a large gang's record says that it is bound, and its members become
-	 * so one after the other. */
-	bool *gang_is_bound;
+	uint32_t gangs; /* of the array, by number */
+	struct stock_gang *gang, *was_gang;
+	uint32_t touched_gangs, *touched_gang;
+	bool *is_touched_gang;
+	bool *gang_spoilt; /* somebody wrote its record by hand */
+	struct stock_budget budget[SCENE_BUDGETS], was_budget[SCENE_BUDGETS];
+	bool touched_budget[SCENE_BUDGETS];
+	uint32_t touched_budgets;
 	bool rules_spoilt; /* a registry is not what shards made it, by hand */
 	uint64_t strays;   /* keys that are none of ours */
 };
@@ -103,9 +167,14 @@ void stock_free(struct stock *stock);
 /* An event of a key of nodes and pods. */
 void stock_event(struct stock *stock, const struct keys_id *id,
                  const struct kv_event *event);
-/* An event of a large gang's record. */
-void stock_gang(struct stock *stock, const struct keys_id *id,
-                const struct kv_event *event);
+/* stock_gang.c: an event of a large gang's record, of a budget */
+void stock_gang_event(struct stock *stock, const struct keys_id *id,
+                      const struct kv_event *event);
+void stock_budget_event(struct stock *stock, const struct keys_id *id,
+                        const struct kv_event *event);
+void stock_gangs_reset(struct stock *stock);
+/* What was judged is what was. */
+void stock_gangs_end(struct stock *stock);
 /* That was the whole revision: judges are told. */
 void stock_end(struct stock *stock);
 void stock_reset(struct stock *stock);
@@ -117,6 +186,17 @@ static inline bool stock_is_placed(const struct stock_pod *pod)
 }
 
 bool stock_lists(const struct stock_node *node, uint32_t pod);
+/* NULL: nothing is held there for it. */
+const struct stock_hold *stock_hold_of(const struct stock_node *node, uint32_t gang);
+/* It is in the plan of its gang's record; NULL: it is not, or there is none. */
+const struct stock_planned *stock_planned_of(const struct stock_gang *gang, uint32_t pod);
+
+/* A budget's pod, as its state says. */
+static inline bool stock_is_healthy(const struct stock_pod *pod)
+{
+	return pod->has_spec && !pod->bad_spec && pod->phase == STOCK_BOUND &&
+	       !pod->asked && !pod->ended;
+}
 
 /* stock_read.c: false, it makes no sense. */
 bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_node *out);

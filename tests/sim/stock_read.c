@@ -64,7 +64,25 @@ static int32_t priority_of(const struct stock *stock, struct pl_json hold)
 	return pod == STOCK_NONE ? STOCK_NO_PRIORITY : scene_priority(scene_kind(pod));
 }
 
-static void read_holds(const struct stock *stock, struct pl_json holds,
+/* False: there are too many. */
+static bool read_gang_hold(const struct stock *stock, struct pl_json hold,
+                           const struct stock_sum *sum, struct stock_node *out)
+{
+	const char *space = "", *name = "";
+	struct stock_hold *to = &out->gang_hold[out->gang_holds];
+
+	if (out->gang_holds == STOCK_GANG_HOLDS ||
+	    pl_json_string(hold, "namespace", PL_JSON_REQUIRED, &space, NULL) != PL_OK ||
+	    pl_json_string(hold, "name", PL_JSON_REQUIRED, &name, NULL) != PL_OK)
+		return false;
+	out->gang_holds++;
+	*to = (struct stock_hold){
+		.gang = scene_gang_of(pl_span_str(space), pl_span_str(name), stock->pods),
+		.sum = *sum};
+	return to->gang != STOCK_NONE;
+}
+
+static bool read_holds(const struct stock *stock, struct pl_json holds,
                        struct stock_node *out)
 {
 	PL_JSON_EACH (hold, holds) {
@@ -74,14 +92,18 @@ static void read_holds(const struct stock *stock, struct pl_json holds,
 
 		out->holds++;
 		sum_add(&out->held, &sum);
-		if (pl_json_string(hold, "kind", PL_JSON_OPTIONAL, &kind, NULL) !=
+		if (pl_json_string(hold, "kind", PL_JSON_REQUIRED, &kind, NULL) !=
 		            PL_OK ||
-		    strcmp(kind, "nominated") != 0)
+		    (strcmp(kind, "gang") == 0 &&
+		     !read_gang_hold(stock, hold, &sum, out)))
+			return false;
+		if (strcmp(kind, "nominated") != 0)
 			continue;
 		sum_add(&out->nominated, &sum);
 		if (priority > out->hold_priority)
 			out->hold_priority = priority;
 	}
+	return true;
 }
 
 /* False: one that is not listed. */
@@ -123,7 +145,7 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 	int64_t v = 0, generation = 0;
 
 	pl_arena_reset(&stock->arena);
-	out->listed = out->holds = 0;
+	out->listed = out->holds = out->gang_holds = 0;
 	out->hold_priority = STOCK_NO_PRIORITY;
 	out->held = out->nominated = (struct stock_sum){0};
 	if (pl_json_parse(&stock->arena, value, NULL, &root, NULL) != PL_OK ||
@@ -140,8 +162,8 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 				    out))
 				return false;
 	}
-	read_holds(stock, pl_json_member(root, "holds"), out);
-	return read_leaving(stock, pl_json_member(root, "leaving"), out);
+	return read_holds(stock, pl_json_member(root, "holds"), out) &&
+	       read_leaving(stock, pl_json_member(root, "leaving"), out);
 }
 
 static enum stock_phase phase_of(const char *word)

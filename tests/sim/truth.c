@@ -230,6 +230,10 @@ static void see_event(struct truth *truth, const struct kv_event *event)
 	         (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC || id.kind == KEYS_SPEC ||
 	          id.kind == KEYS_STATE))
 		stock_event(truth->world->stock, &id, event);
+	else if (truth->world->stock != NULL && id.kind == KEYS_GANG)
+		stock_gang_event(truth->world->stock, &id, event);
+	else if (truth->world->stock != NULL && id.kind == KEYS_BUDGET)
+		stock_budget_event(truth->world->stock, &id, event);
 	else if ((id.kind == KEYS_STATE || id.kind == KEYS_SPEC) && !event->is_delete)
 		tell(truth, &(struct obs){.what = OBS_WRITE,
 		                          .partition = id.partition,
@@ -242,7 +246,10 @@ static void end_revision(struct truth *truth)
 {
 	struct stock *stock = truth->world->stock;
 
-	if (stock == NULL || stock->touched_nodes + stock->touched_pods == 0)
+	if (stock == NULL || stock->touched_nodes + stock->touched_pods +
+	                                     stock->touched_gangs +
+	                                     stock->touched_budgets ==
+	                             0)
 		return;
 	tell(truth,
 	     &(struct obs){.what = OBS_STOCK,

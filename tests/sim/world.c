@@ -12,9 +12,10 @@
 enum { TICK_MS = 100, TEXT_SIZE = 512 };
 
 static const struct check *const checks[WORLD_CHECKS] = {
-	&check_acting, &check_fence, &check_epoch, &check_settle, &check_gap,
-	&check_moves,  &check_lease, &check_pin,   &check_stuck,  &check_room,
-	&check_place,  &check_rules, &check_fsck,  &check_flow,   &check_ends,
+	&check_acting, &check_fence,  &check_epoch, &check_settle, &check_gap,
+	&check_moves,  &check_lease,  &check_pin,   &check_stuck,  &check_room,
+	&check_place,  &check_rules,  &check_fsck,  &check_flow,   &check_ends,
+	&check_gang,   &check_budget,
 };
 
 void check_fail(struct world *world, const char *check, const char *fmt, ...)
@@ -106,7 +107,7 @@ void world_open(struct world *world, const struct plan *plan, uint64_t seed,
 	pl_list_init(&world->procs);
 	agenda_init(&world->agenda, pl_rng_next(&world->rng));
 	depot_init(&world->depot, &world->agenda, &world->story, pl_rng_next(&world->rng),
-	           plan->expiry_delay_ms);
+	           plan->expiry_delay_ms, plan->txn_ops);
 	world->depot.compacted = on_compacted;
 	world->depot.ctx = world;
 	for (unsigned i = 0; i < WORLD_CHECKS; i++) {

@@ -12,7 +12,7 @@
 #include "tests/sim/stock.h"
 #include "tests/sim/truth.h"
 
-enum { WORLD_CHECKS = 15, WORLD_SPARE_IDS = 64 };
+enum { WORLD_CHECKS = 17, WORLD_SPARE_IDS = 64 };
 
 struct clerk;
 struct nemesis;

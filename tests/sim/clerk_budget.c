@@ -1,0 +1,128 @@
+/*
+ * Disruption budgets that people make, change and delete, as placet submit and placet
+ * delete do it: what was counted stays, and what follows from it is put right; everything
+ * compares what it was made from.
+ */
+#include <inttypes.h>
+
+#include "store/kv/calls.h"
+#include "tests/sim/clerk_int.h"
+
+enum { EDIT_MS = 2000, VALUE_SIZE = 16384, NOTE_SIZE = 64 };
+
+static void on_edited(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct clerk *clerk = ctx;
+
+	clerk->budgeting = false;
+	if (err != NULL || !result->txn.succeeded)
+		return;
+	world_hit(clerk->world, clerk->budget_hit);
+	STORY(&clerk->world->story, "clerk", "b-%u %s", clerk->budget,
+	      clerk->budget_hit == COVER_BUDGET_MADE      ? "is made"
+	      : clerk->budget_hit == COVER_BUDGET_CHANGED ? "is changed"
+	                                                  : "is deleted");
+}
+
+static void start(struct clerk *clerk, const struct kv_compare *compare,
+                  const struct kv_req *then)
+{
+	const struct kv_req req = {.op = KV_TXN,
+	                           .txn = {.compares = compare,
+	                                   .compare_count = 1,
+	                                   .then = then,
+	                                   .then_count = 1}};
+
+	clerk->budgeting =
+		kv_start(clerk->kv, &req, EDIT_MS, on_edited, clerk, NULL, NULL) == PL_OK;
+}
+
+static struct scene_budget draw(struct clerk *clerk, uint32_t version)
+{
+	struct world *world = clerk->world;
+	struct scene_budget what = {.version = version};
+
+	what.is_max = world_chance(world, 1, 2);
+	what.percent = world_chance(world, 1, 3);
+	what.amount = what.percent ? 20 * (uint32_t)world_below(world, 6)
+	                           : (uint32_t)world_below(world, 9);
+	return what;
+}
+
+/* With what was counted, by its own rule. */
+static size_t print_count(const struct stock_budget *seen,
+                          const struct scene_budget *what, char *out, size_t size)
+{
+	uint32_t desired = scene_budget_desired(what, seen->expected);
+	uint32_t allowed = seen->expected > 0 && seen->healthy > desired
+	                           ? seen->healthy - desired
+	                           : 0;
+	int len = 0;
+
+	if (seen->counted)
+		len = snprintf(out, size,
+		               ",\"status\":{\"expected\":%u,\"desired\":%u,\"healthy\":"
+		               "%u,\"allowed\":%u}",
+		               seen->expected, desired, seen->healthy, allowed);
+	return (size_t)len;
+}
+
+static size_t print_notes(const struct stock_budget *seen, char *out, size_t size)
+{
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < seen->notes && len + NOTE_SIZE < size; i++)
+		len += (size_t)snprintf(out + len, size - len,
+		                        "%s\"p-%u\":\"%" PRId64 "\"",
+		                        i == 0 ? ",\"disrupted\":{" : ",",
+		                        seen->note[i].pod, seen->note[i].state_rev);
+	if (len > 0)
+		len += (size_t)snprintf(out + len, size - len, "}");
+	return len;
+}
+
+static void put(struct clerk *clerk, struct pl_span key, const struct stock_budget *seen)
+{
+	const struct scene_budget what = draw(clerk, seen->what.version + 1);
+	struct kv_compare compare = kv_if_mod_rev(key, KV_EQ, seen->rev);
+	char json[SCENE_JSON_SIZE], value[VALUE_SIZE];
+	struct kv_req then;
+	size_t len;
+
+	scene_budget_json(clerk->budget, &what, json);
+	len = (size_t)snprintf(value, sizeof value, "{\"v\":1,\"budget\":%s", json);
+	len += print_count(seen, &what, value + len, sizeof value - len);
+	len += print_notes(seen, value + len, sizeof value - len);
+	(void)snprintf(value + len, sizeof value - len, "}");
+	clerk->budget_hit = seen->exists ? COVER_BUDGET_CHANGED : COVER_BUDGET_MADE;
+	then = kv_op_put(key, pl_span_str(value));
+	start(clerk, &compare, &then);
+}
+
+void clerk_budget(struct clerk *clerk)
+{
+	struct world *world = clerk->world;
+	const struct stock_budget *seen;
+	struct keys_id id = {.kind = KEYS_BUDGET};
+	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	struct kv_compare compare;
+	struct kv_req then;
+	struct keys_text key;
+
+	clerk->budget = (uint32_t)world_below(world, SCENE_BUDGETS);
+	seen = &world->stock->budget[clerk->budget];
+	scene_budget_space(clerk->budget, space);
+	scene_budget_name(clerk->budget, name);
+	id.scope = pl_span_str(space);
+	id.name = pl_span_str(name);
+	if (keys_build(&id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("key");
+	if (!seen->exists || world_chance(world, 2, 3)) {
+		put(clerk, keys_span(&key), seen);
+		return;
+	}
+	clerk->budget_hit = COVER_BUDGET_DELETED;
+	compare = kv_if_mod_rev(keys_span(&key), KV_EQ, seen->rev);
+	then = kv_op_delete(kv_key(keys_span(&key)));
+	start(clerk, &compare, &then);
+}
