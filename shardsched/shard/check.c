@@ -1,4 +1,5 @@
 /* What must hold between tables, snapshot and queue. */
+#include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
@@ -97,7 +98,8 @@ static void check_ending(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT(pod->linked == LINKED_ENDING && pod->node == node);
 		PL_ASSERT(pod->listed == 1 && listed_find(node, pod) != UINT32_MAX);
 		PL_ASSERT(node->call != 0 || !pl_list_empty(&node->ready) ||
-		          node->bundled > 0 || !node_may_write(sched, node));
+		          !turn_is_here(node) || node->bundled > 0 ||
+		          !node_may_write(sched, node));
 	}
 }
 

@@ -99,6 +99,9 @@ struct sched_node {
 	struct pl_list holding; /* has holds */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	struct pl_list ending;  /* pods that are to leave, by link */
+	struct pl_list turn;    /* ... when those of others have left: ends_turn.c */
+	uint64_t turn_ms;       /* until then; 0: to be worked out */
+	int64_t turn_rev;       /* by that alloc */
 	struct pl_list tainted; /* it has NoExecute among its taints */
 	int64_t tainted_ms;     /* since when, on the wall's clock; 0: to be looked at */
 	int64_t tainted_said;   /* what its taints said of that */
@@ -361,6 +364,8 @@ struct sched {
 	struct pl_list wanted;
 	struct pl_list lacking, holding; /* nodes */
 	uint64_t holds_ms;               /* when their deadlines are looked at */
+	struct pl_list turns;            /* nodes that pods are to leave in turn */
+	uint64_t turns_ms;               /* when the first of these is over */
 	uint64_t specs_ms; /* when what they lack is looked for again; 0: nothing does */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];

@@ -124,6 +124,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->astray);
 	pl_list_init(&sched->tainted);
 	pl_list_init(&sched->holding);
+	pl_list_init(&sched->turns);
 	for (unsigned i = 0; i < 2; i++) {
 		pl_list_init(&sched->doubts[i]);
 		pl_list_init(&sched->odd[i]);
@@ -433,6 +434,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 			sched->call[i].state = CALL_NEW;
 	doubts_run(sched);
 	holds_run(sched);
+	turns_run(sched);
 	configure_run(sched);
 	if (!is_moving(sched))
 		place_run(sched, work);
@@ -461,6 +463,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 		return 0;
 	at_ms = earlier(at_ms, taints_deadline_ms(sched));
 	at_ms = earlier(at_ms, holds_deadline_ms(sched));
+	at_ms = earlier(at_ms, turns_deadline_ms(sched));
 	at_ms = earlier(at_ms, ends_deadline_ms(sched));
 	at_ms = earlier(at_ms, specs_deadline_ms(sched));
 	at_ms = earlier(at_ms, unsched_deadline_ms(sched));

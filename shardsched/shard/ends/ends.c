@@ -150,8 +150,10 @@ void ends_settle(struct sched *sched, struct sched_pod *pod)
 	}
 	pod->node = node;
 	link_to(sched, pod, node == NULL ? &sched->ends : &node->ending);
-	if (node != NULL)
-		node_ready(sched, node);
+	if (node == NULL)
+		return;
+	turn_take(sched, node);
+	node_ready(sched, node);
 }
 
 uint64_t ends_again_ms(const struct sched *sched)

@@ -22,6 +22,17 @@ uint64_t taints_deadline_ms(const struct sched *sched);
 /* Those that could not for a while. */
 void ends_again(struct sched *sched);
 uint64_t ends_again_ms(const struct sched *sched);
+/* -- ends_turn.c --------------------------------------------------------- */
+
+/* Somebody is to end there: not before those of others, who leave it, too. */
+void turn_take(struct sched *sched, struct sched_node *node);
+static inline bool turn_is_here(const struct sched_node *node)
+{
+	return pl_list_empty(&node->turn);
+}
+void turns_run(struct sched *sched);
+uint64_t turns_deadline_ms(const struct sched *sched);
+
 /* Those that end without a node. */
 void ends_run(struct sched *sched);
 uint64_t ends_deadline_ms(const struct sched *sched);

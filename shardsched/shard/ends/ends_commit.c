@@ -181,6 +181,8 @@ void ends_seal(struct sched *sched, struct call *call, const struct call_item *i
 	pod_unlink(sched, item->pod);
 	item->pod->call = call_number(sched, call);
 	call->placements++;
+	if (item->node != NULL)
+		item->node->turn_ms = 0;
 }
 
 /* -- without a node ------------------------------------------------------ */

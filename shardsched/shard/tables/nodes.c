@@ -57,6 +57,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->holding);
 	pl_list_init(&node->bundle);
 	pl_list_init(&node->ending);
+	pl_list_init(&node->turn);
 	pl_list_init(&node->tainted);
 	pl_list_init(&node->of_partition);
 	(void)!pl_map_add(&sched->nodes, &node->by_name, key_of(node->key));
@@ -93,6 +94,7 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	sched->astray_due = true;
 	pl_list_del(&node->tainted);
 	pl_list_del(&node->of_partition);
+	pl_list_del(&node->turn);
 	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
 	pl_list_del(&node->lacking);
@@ -288,6 +290,7 @@ void node_settle(struct sched *sched, struct sched_node *node)
 {
 	settle(sched, node);
 	taints_settle(sched, node);
+	turn_take(sched, node);
 	node_ready(sched, node);
 }
 
@@ -328,8 +331,8 @@ bool node_may_write(const struct sched *sched, const struct sched_node *node)
 
 void node_ready(struct sched *sched, struct sched_node *node)
 {
-	bool alone = (!pl_list_empty(&node->ending) || holds_go(sched, node) ||
-	              preempts_go(sched, node)) &&
+	bool ends = !pl_list_empty(&node->ending) && turn_is_here(node);
+	bool alone = (ends || holds_go(sched, node) || preempts_go(sched, node)) &&
 	             node_may_write(sched, node);
 
 	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !alone))
@@ -349,6 +352,7 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	listed_clear(sched, node);
 	holds_clear(sched, node);
 	pl_list_del(&node->ready);
+	pl_list_del(&node->turn);
 	pl_list_del(&node->odd);
 	pl_list_del(&node->of_partition);
 	node_drop(&sched->model, &node->node);
