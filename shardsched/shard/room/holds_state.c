@@ -135,13 +135,7 @@ static enum pl_code tell(struct sched *sched, struct call *call,
                          const struct sched_node *node, struct sched_pod *pod,
                          struct pl_err *err)
 {
-	struct book_decided decided = {
-		.pod = {.partition = pod->key[0],
-	                .space = sched_text(sched, pod->key[1]),
-	                .name = sched_text(sched, pod->key[2])},
-		.spec_rev = pod->rev[FACT_SPEC],
-		.state_rev = pod->rev[FACT_STATE],
-	};
+	struct book_decided decided = call_decided(sched, pod);
 	enum pl_code code = print(sched, call, node, pod, &decided.state, err);
 
 	if (code != PL_OK)
