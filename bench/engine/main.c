@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		{"nodes", BENCH_COUNT, &opts.nodes, NULL,
 	         "of decide and preempt: 1000, 5000, 100000 or 1000000 (all)", .low = 0},
 		{"profile", BENCH_TEXT, &opts.profile, "NAME",
-	         "of decide: basic, nodeaffinity, spread, softspread,\nantiaffinity, affinity or mixed; of preempt: full, small,\nbudgets, guarded, alike or restless (all)",
+	         "of decide: basic, nodeaffinity, spread, softspread,\nantiaffinity, affinity or mixed; of preempt: full, small,\nbudgets, guarded, alike, restless or renewed (all)",
 	         .low = 0},
 		{"pods", BENCH_COUNT, &opts.pods, NULL, "of queue: pending pods",
 	         .low = 1000},

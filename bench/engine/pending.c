@@ -4,9 +4,9 @@
  *
  *	deployment    replicas that share a class
  *	statefulset   they differ in labels that stand beside the class
- *	claims        and each has a claim that is named after it, so a class of its own
- *in the queue apart         each names a claim by a name of its own, and so has a class
- *of its own
+ *	claims        and each has a claim that is named after it: its own class in the
+ *	              queue
+ *	apart         each names a claim by a name of its own: its own class in all
  */
 #include <stdio.h>
 #include <stdlib.h>

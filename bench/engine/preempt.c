@@ -8,6 +8,7 @@
  *	guarded  of few such apps, so that every node overdraws some and all are tried
  *	alike    100 of several sizes, of which only the name tells who goes first
  *	restless as small, but that every node changed since the last decision
+ *	renewed  as guarded, but that every budget changed since the last decision
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,15 +37,17 @@ struct load {
 	unsigned starts;     /* seconds in which they started; 0: it is not said */
 	unsigned budgets;    /* kinds of pods, each with a budget; 0: none */
 	bool restless;       /* a pod of each node goes and comes between decisions */
+	bool renewed;        /* each budget allows others than before */
 };
 
 static const struct load loads[] = {
-	{"full", 10, 1, 1, 0, 0, false},
-	{"small", 100, 16, 5, 100000, 0, false},
-	{"budgets", 100, 16, 5, 100000, 100, false},
-	{"guarded", 100, 16, 5, 100000, 10, false},
-	{"alike", 100, 16, 1, 1, 0, false},
-	{"restless", 100, 16, 5, 100000, 0, true},
+	{"full", 10, 1, 1, 0, 0, false, false},
+	{"small", 100, 16, 5, 100000, 0, false, false},
+	{"budgets", 100, 16, 5, 100000, 100, false, false},
+	{"guarded", 100, 16, 5, 100000, 10, false, false},
+	{"alike", 100, 16, 1, 1, 0, false, false},
+	{"restless", 100, 16, 5, 100000, 0, true, false},
+	{"renewed", 100, 16, 5, 100000, 10, false, true},
 };
 
 static const struct spec *low_spec(struct scene *scene, const struct load *load,
@@ -97,7 +100,7 @@ static void fill(struct scene *scene, const struct load *load, uint64_t seed)
 	free(spec);
 }
 
-static void put_budgets(struct scene *scene, const struct load *load)
+static void put_budgets(struct scene *scene, const struct load *load, unsigned round)
 {
 	char json[256];
 
@@ -106,7 +109,7 @@ static void put_budgets(struct scene *scene, const struct load *load)
 		               "{\"metadata\":{\"name\":\"b%u\",\"namespace\":\"bench\"},"
 		               "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":"
 		               "\"app-%u\"}}},\"status\":{\"disruptionsAllowed\":%u}}",
-		               i, i, i % 4);
+		               i, i, (i + round) % load->budgets % 4);
 		scene_budget(scene, json);
 	}
 }
@@ -164,7 +167,7 @@ static void run(const struct load *load, unsigned nodes, bool all, bool cache)
 	(void)fprintf(stderr, "# preemption, %u nodes, %s\n", nodes, load->name);
 	scene_init(&scene, nodes, cache);
 	fill(&scene, load, 1);
-	put_budgets(&scene, load);
+	put_budgets(&scene, load, 0);
 	spec = scene_spec(&scene, high);
 	class = scene_class(&scene, spec);
 	while (done < DECISIONS) {
@@ -174,6 +177,8 @@ static void run(const struct load *load, unsigned nodes, bool all, bool cache)
 
 		if (load->restless)
 			stir(&scene);
+		if (load->renewed)
+			put_budgets(&scene, load, done);
 		from = pl_clock_ns();
 		cpu_from = pl_clock_cpu_ns();
 		opts.draw = done * UINT64_C(0x9e3779b97f4a7c15);

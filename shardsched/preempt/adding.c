@@ -46,9 +46,15 @@ static inline uint32_t nth_of(const uint32_t *index, uint32_t i)
 	return index == NULL ? i : index[i];
 }
 
+/* Storage is a column that most runs need not read. */
+static inline int64_t storage_of(const struct lineup_part *part, uint32_t at, bool stores)
+{
+	return stores ? part->storage[at] : 0;
+}
+
 /* How many at the front fit together, whole blocks of them. */
 static inline uint32_t take_blocks(const struct lineup_part *part, const uint32_t *index,
-                                   uint32_t count, struct slack *slack)
+                                   uint32_t count, bool stores, struct slack *slack)
 {
 	uint32_t done = 0;
 
@@ -60,7 +66,7 @@ static inline uint32_t take_blocks(const struct lineup_part *part, const uint32_
 
 			sum.cpu_milli += part->cpu_milli[at];
 			sum.memory += part->memory[at];
-			sum.storage += part->storage[at];
+			sum.storage += storage_of(part, at, stores);
 		}
 		if (!has(slack, &sum))
 			break;
@@ -72,16 +78,16 @@ static inline uint32_t take_blocks(const struct lineup_part *part, const uint32_
 /* Without a branch on what fits, which is as good as chance. Indexes of those that stay
  * away go to out, which has room for all. */
 static inline uint32_t take_each(const struct lineup_part *part, const struct turn *turn,
-                                 const uint32_t *index, struct slack *slack,
+                                 const uint32_t *index, bool stores, struct slack *slack,
                                  uint32_t *out)
 {
 	uint32_t away = 0;
 
-	for (uint32_t i = take_blocks(part, index, turn->count, slack); i < turn->count;
-	     i++) {
+	for (uint32_t i = take_blocks(part, index, turn->count, stores, slack);
+	     i < turn->count; i++) {
 		uint32_t at = nth_of(index, i);
 		struct slack pod = {part->cpu_milli[at], part->memory[at],
-		                    part->storage[at], 1};
+		                    storage_of(part, at, stores), 1};
 		bool back = has(slack, &pod);
 		int64_t mask = -(int64_t)back;
 
@@ -95,13 +101,17 @@ static inline uint32_t take_each(const struct lineup_part *part, const struct tu
 	return away;
 }
 
-/* Twice the same, but that the compiler knows which. */
+/* Four times the same, but that the compiler knows which. */
 static uint32_t come_back(const struct lineup_part *part, const struct turn *turn,
                           struct slack *slack, uint32_t *out)
 {
+	bool stores = slack->storage != INT64_MAX; /* it is asked for */
+
 	if (turn->index == NULL)
-		return take_each(part, turn, NULL, slack, out);
-	return take_each(part, turn, turn->index, slack, out);
+		return stores ? take_each(part, turn, NULL, true, slack, out)
+		              : take_each(part, turn, NULL, false, slack, out);
+	return stores ? take_each(part, turn, turn->index, true, slack, out)
+	              : take_each(part, turn, turn->index, false, slack, out);
 }
 
 static int64_t started(const struct preempt *preempt, uint32_t placed)

@@ -139,12 +139,13 @@ static bool was_granted(const struct budget *budget, uint32_t name)
 	return false;
 }
 
-static inline bool take_one(struct budget_use *use, uint64_t node)
+/* Nodes are counted up, so what was taken on those before is less than begin. */
+static inline bool take_one(struct budget_use *use, uint64_t begin)
 {
-	uint64_t taken = use->taken >> 32 == node ? use->taken : node << 32;
+	uint64_t taken = use->taken < begin ? begin : use->taken;
 
 	use->taken = ++taken;
-	return (int64_t)(taken & UINT32_MAX) > use->allowed;
+	return (int64_t)(taken - begin) > use->allowed;
 }
 
 static bool take_list(const struct budgets *budgets, uint32_t at, uint32_t name)
@@ -156,23 +157,34 @@ static bool take_list(const struct budgets *budgets, uint32_t at, uint32_t name)
 		struct budget_use *use = &uses_of(budgets)[list[i]];
 
 		if (!was_granted(use->budget, name))
-			overdrawn |= take_one(use, budgets->node);
+			overdrawn |= take_one(use, budgets->node << 32);
 	}
 	return overdrawn;
 }
 
-/* The list of its class, as it was found in this run, or is found now. NULL: no memory.
- */
-static const struct spec_list *list_of(struct budgets *budgets, uint32_t spec,
-                                       uint32_t placed)
-{
-	const struct spec_list *list = budgets->by_spec.at;
+/* What is read for each pod; in a place that nothing written can be. */
+struct split {
+	const struct spec_list *list;
+	struct budget_use *use;
+	size_t cap; /* of list */
+	uint64_t run, begin;
+};
 
-	if (spec < budgets->by_spec.cap && list[spec].run == budgets->run)
-		return &list[spec];
-	if (!find_spec(budgets, budgets->snapshot->placed[placed].view->spec))
-		return NULL;
-	return (const struct spec_list *)budgets->by_spec.at + spec;
+static struct split split_of(const struct budgets *budgets)
+{
+	return (struct split){budgets->by_spec.at, uses_of(budgets), budgets->by_spec.cap,
+	                      budgets->run, budgets->node << 32};
+}
+
+static inline bool is_found(const struct split *split, uint32_t spec)
+{
+	return spec < split->cap && split->list[spec].run == split->run;
+}
+
+static bool take_several(const struct budgets *budgets, const struct spec_list *list,
+                         uint32_t placed)
+{
+	return take_list(budgets, list->at, budgets->snapshot->placed[placed].name);
 }
 
 static bool split(struct budgets *budgets, const struct budget_pods *pods,
@@ -180,24 +192,29 @@ static bool split(struct budgets *budgets, const struct budget_pods *pods,
 {
 	/* The others stand behind, until it is known how many wards there are. */
 	uint32_t *others = order + pods->count;
+	const uint32_t *spec = pods->spec, all = pods->count;
+	struct split at = split_of(budgets);
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < pods->count; i++) {
-		uint32_t placed = pods->placed[i];
-		const struct spec_list *list = list_of(budgets, pods->spec[i], placed);
+	for (uint32_t i = 0; i < all; i++) {
+		const struct spec_list *list;
 		bool ward;
 
-		if (list == NULL)
-			return false;
+		if (!is_found(&at, spec[i])) {
+			if (!find_spec(budgets, budgets->snapshot->placed[pods->placed[i]]
+			                                .view->spec))
+				return false;
+			at = split_of(budgets);
+		}
+		list = &at.list[spec[i]];
 		ward = list->one != SEVERAL
-		               ? take_one(&uses_of(budgets)[list->one], budgets->node)
-		               : take_list(budgets, list->at,
-		                           budgets->snapshot->placed[placed].name);
+		               ? take_one(&at.use[list->one], at.begin)
+		               : take_several(budgets, list, pods->placed[i]);
 		order[count] = i;
 		others[i - count] = i;
 		count += ward;
 	}
-	memmove(order + count, others, (pods->count - count) * sizeof *order);
+	memmove(order + count, others, (all - count) * sizeof *order);
 	*wards = count;
 	return true;
 }

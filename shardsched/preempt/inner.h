@@ -182,7 +182,9 @@ PL_NODISCARD bool lineups_place(struct preempt *preempt);
 /* In order, as many as the node has. */
 void lineup_fill(struct lineups *lineups, uint32_t slot, const struct victim *pod,
                  uint32_t count);
-/* Of one that is known. */
+/* Of one that is known: it is going to be read. */
+void lineup_fetch(const struct lineups *lineups, uint32_t slot);
+/* Likewise. */
 struct lineup_part lineup_below(const struct lineups *lineups, uint32_t slot,
                                 int32_t below);
 
@@ -241,6 +243,8 @@ PL_NODISCARD bool merits_ready(struct preempt *preempt);
  * than it will be found to be. */
 void merit_keep(struct preempt *preempt, uint32_t slot,
                 const struct candidate_rank *rank);
+/* Something is known of the node. */
+bool merit_known(const struct preempt *preempt, uint32_t slot);
 /* The node is a candidate and not better than another one: it need not be tried. */
 bool merit_loses(struct preempt *preempt, uint32_t slot);
 

@@ -6,7 +6,7 @@
  */
 #include "shardsched/preempt/inner.h"
 
-enum { LINEUP_SPARE = 8 };
+enum { LINEUP_SPARE = 8, LINE_BYTES = 64 /* of a cache */ };
 
 void lineups_done(struct lineups *lineups)
 {
@@ -133,6 +133,25 @@ void lineup_fill(struct lineups *lineups, uint32_t slot, const struct victim *po
 		((uint32_t *)lineups->spec.at)[at] = pod[i].spec->item.id;
 	}
 	known[slot / 64] |= UINT64_C(1) << slot % 64;
+}
+
+static void fetch(const void *column, size_t from, size_t size)
+{
+	const char *at = (const char *)column + from;
+
+	for (size_t i = 0; i < size; i += LINE_BYTES)
+		__builtin_prefetch(at + i);
+}
+
+void lineup_fetch(const struct lineups *lineups, uint32_t slot)
+{
+	const struct lineup *lineup = lineup_at(lineups, slot);
+	size_t first = lineup->first, count = lineup->count;
+
+	fetch(lineups->priority.at, first * sizeof(int32_t), count * sizeof(int32_t));
+	fetch(lineups->spec.at, first * sizeof(uint32_t), count * sizeof(uint32_t));
+	fetch(lineups->cpu_milli.at, first * sizeof(int64_t), count * sizeof(int64_t));
+	fetch(lineups->memory.at, first * sizeof(int64_t), count * sizeof(int64_t));
 }
 
 struct lineup_part lineup_below(const struct lineups *lineups, uint32_t slot,

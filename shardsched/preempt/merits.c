@@ -65,13 +65,19 @@ void merit_keep(struct preempt *preempt, uint32_t slot, const struct candidate_r
 	known[slot / 64] |= UINT64_C(1) << slot % 64;
 }
 
-bool merit_loses(struct preempt *preempt, uint32_t slot)
+bool merit_known(const struct preempt *preempt, uint32_t slot)
 {
 	const uint64_t *known = preempt->merits.known.at;
+
+	return (known[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+bool merit_loses(struct preempt *preempt, uint32_t slot)
+{
 	const struct candidate_rank *rank =
 		(const struct candidate_rank *)preempt->merits.rank.at + slot;
 
-	if ((known[slot / 64] >> slot % 64 & 1) == 0 || !victims_add(preempt, slot) ||
+	if (!merit_known(preempt, slot) || !victims_add(preempt, slot) ||
 	    !candidate_loses(preempt, rank))
 		return false;
 	candidate_found(preempt, rank->violations);

@@ -146,6 +146,15 @@ static size_t nth(struct pl_bitset set, uint32_t n)
 	return bit;
 }
 
+/* Its pods are far away, and asked for while the one before it is looked at. */
+static void fetch(const struct preempt *preempt, uint32_t i)
+{
+	const struct look *look = &preempt->look[i];
+
+	if (i < preempt->looks && !look->hopeless && !merit_known(preempt, look->slot))
+		lineup_fetch(&preempt->lineups, look->slot);
+}
+
 /* From some node on, and round; until there are enough candidates, one of which
  * overdraws no budget. */
 static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
@@ -159,6 +168,7 @@ static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
 		slot = look_ahead(preempt, slot, potential - tried);
 		for (uint32_t i = 0; i < preempt->looks && !preempt->no_memory; i++) {
 			tried++;
+			fetch(preempt, i + 1);
 			if (preempt->look[i].hopeless)
 				refused_by_fit(preempt);
 			else if (!merit_loses(preempt, preempt->look[i].slot))
