@@ -124,11 +124,11 @@ static void unready(struct pool *pool, struct pool_ready *ready)
 /* But for one that is to stay anyhow. */
 static void trim(struct pool *pool, const struct pool_ready *stays)
 {
-	while (pool->holds == 0 && pool->ready_count > pool->opts.ready_max) {
-		struct pool_ready *first =
-			PL_LIST_ITEM(pool->ready.next, struct pool_ready, order);
+	PL_LIST_EACH (link, &pool->ready) {
+		struct pool_ready *first = PL_LIST_ITEM(link, struct pool_ready, order);
 
-		if (first == stays)
+		if (pool->holds > 0 || pool->ready_count <= pool->opts.ready_max ||
+		    first == stays)
 			return;
 		unready(pool, first);
 	}
@@ -233,6 +233,7 @@ enum pl_code pool_get(struct pool *pool, const struct spec *spec, struct pool_cl
 
 	if (code != PL_OK)
 		return code;
+	PL_ASSERT(open != NULL);
 	open->users++;
 	if (open->users == 1 && open->ready != NULL)
 		refresh(pool, open->ready);
@@ -250,14 +251,13 @@ void pool_put(struct pool *pool, struct pool_class *open)
 		return;
 	}
 	refresh(pool, open->ready);
-	trim(pool, NULL);
 }
 
 void pool_done(struct pool *pool)
 {
 	PL_ASSERT(pool->holds == 0);
-	while (!pl_list_empty(&pool->ready))
-		unready(pool, PL_LIST_ITEM(pool->ready.next, struct pool_ready, order));
+	PL_LIST_EACH (link, &pool->ready)
+		unready(pool, PL_LIST_ITEM(link, struct pool_ready, order));
 	PL_ASSERT(pool->count == 0);
 	free(pool->by_spec);
 }
