@@ -44,6 +44,11 @@ struct relist {
 	relist_fn *fn;
 	void *ctx;
 	struct pl_buf next; /* the key at which the next page begins */
+	/* Where what is listed now ends; empty: with the keys. */
+	uint8_t until[RELIST_PIECE_MAX];
+	size_t until_len;
+	bool more;    /* there is a next page */
+	bool nothing; /* nothing is of interest; all that counts is the revision */
 	/* What the core's event brought, for the notes that it leads to. */
 	const struct kv_record *records;
 	const struct kv_event *events;
@@ -163,20 +168,44 @@ static struct relist_event event_from(enum relist_event_type type,
 	                             .revision = header->revision};
 }
 
+/* What is to be listed next. There is room for it since the beginning. */
+static bool piece_take(struct relist *r, bool first)
+{
+	struct pl_span prefix;
+
+	if (!r->opts.piece(r->opts.piece_ctx, first, &prefix))
+		return false;
+	PL_ASSERT(prefix.len > 0 && prefix.len <= RELIST_PIECE_MAX);
+	pl_buf_clear(&r->next, SIZE_MAX);
+	if (pl_buf_add(&r->next, prefix) != PL_OK)
+		PL_UNREACHABLE("room that was there");
+	r->until_len = kv_prefix_end(prefix, r->until).len;
+	return true;
+}
+
 /* A page says where the next one begins; false: it makes no sense. */
+static bool next_after(struct relist *r, struct pl_span key)
+{
+	if (pl_buf_reserve(&r->next, key.len + 1) != PL_OK)
+		return false; /* and the page is read once more */
+	pl_buf_clear(&r->next, SIZE_MAX);
+	return pl_buf_add(&r->next, key) == PL_OK &&
+	       pl_buf_add(&r->next, pl_span("", 1)) == PL_OK;
+}
+
 static bool page_take(struct relist *r, const struct kv_result *result)
 {
 	const struct kv_get_result *get = &result->get;
 
 	r->records = get->records;
-	r->count = get->count;
+	r->count = r->nothing ? 0 : get->count;
+	r->more = get->more && !r->nothing;
 	if (result->header.revision <= 0 || (get->more && get->count == 0))
 		return false;
-	if (!get->more)
-		return true;
-	pl_buf_clear(&r->next, SIZE_MAX);
-	return pl_buf_add(&r->next, get->records[get->count - 1].key) == PL_OK &&
-	       pl_buf_add(&r->next, pl_span("", 1)) == PL_OK;
+	if (r->more)
+		return next_after(r, get->records[get->count - 1].key);
+	r->more = r->opts.piece != NULL && !r->nothing && piece_take(r, false);
+	return true;
 }
 
 static void on_page(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -190,7 +219,7 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 		return;
 	if (result != NULL && page_take(r, result)) {
 		event = event_from(RELIST_EV_PAGE, &result->header);
-		event.more = result->get.more;
+		event.more = r->more;
 	} else if (result != NULL) {
 		pl_err_set(&senseless, PL_PROTO, "page of %zu keys at revision %lld",
 		           result->get.count, (long long)result->header.revision);
@@ -260,6 +289,8 @@ static struct kv_keys keys_from(const struct relist *r, struct pl_span from)
 {
 	struct kv_keys keys = r->opts.keys;
 
+	if (r->until_len > 0)
+		return kv_range(from, pl_span(r->until, r->until_len));
 	if (keys.kind == KV_PREFIX && r->end_len == 0)
 		keys.kind = KV_FROM;
 	if (keys.kind == KV_PREFIX)
@@ -268,15 +299,31 @@ static struct kv_keys keys_from(const struct relist *r, struct pl_span from)
 	return keys;
 }
 
+/* Of all keys, or the first of those that are of interest. */
+static struct kv_get first_page(struct relist *r)
+{
+	struct kv_get get = {.keys = r->opts.keys, .limit = r->opts.page_keys};
+
+	if (r->opts.piece == NULL)
+		return get;
+	r->nothing = !piece_take(r, true);
+	get.keys_only = r->nothing;
+	get.limit = r->nothing ? 1 : get.limit;
+	if (!r->nothing)
+		get.keys = keys_from(r, pl_buf_span(&r->next));
+	return get;
+}
+
 static void do_fetch(struct relist *r, int64_t revision)
 {
-	struct kv_get get = {
-		.keys = r->opts.keys, .limit = r->opts.page_keys, .revision = revision};
+	struct kv_get get = {.limit = r->opts.page_keys, .revision = revision};
 	struct task *task = task_new(r, TASK_FETCH);
 	struct pl_err err = {.code = PL_NOMEM, .msg = "page"};
 
 	if (revision != 0)
 		get.keys = keys_from(r, pl_buf_span(&r->next));
+	else
+		get = first_page(r);
 	if (task == NULL || kv_get(r->kv, &get, r->opts.call_timeout_ms, on_page, task,
 	                           &task->call, &err) != PL_OK)
 		task_failed(r, TASK_FETCH, task, &err);
@@ -468,7 +515,11 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 	r = pl_calloc(1, sizeof *r + 2 * opts->keys.from.len + to_len);
 	if (r == NULL)
 		return pl_err_set(err, PL_NOMEM, "list and watch");
-	if (pl_timer_init(&r->timer, kv_timers(kv), on_timer, r) != PL_OK) {
+	pl_buf_init(&r->next, (size_t)KEY_MAX * 2);
+	if (pl_timer_init(&r->timer, kv_timers(kv), on_timer, r) != PL_OK ||
+	    pl_buf_reserve(&r->next, RELIST_PIECE_MAX) != PL_OK) {
+		pl_timer_done(&r->timer);
+		pl_buf_done(&r->next);
 		free(r);
 		return pl_err_set(err, PL_NOMEM, "list and watch");
 	}
@@ -481,7 +532,6 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 	relist_core_init(&r->core, opts->check_ms, opts->stall_ms,
 	                 opts->seed != 0 ? opts->seed : pl_rng_seed_random());
 	pl_list_init(&r->tasks);
-	pl_buf_init(&r->next, (size_t)KEY_MAX * 2);
 	r->kv = kv;
 	r->fn = fn;
 	r->ctx = ctx;

@@ -47,8 +47,21 @@ struct relist_note {
 
 typedef void relist_fn(void *ctx, const struct relist_note *note);
 
+/*
+ * Where only some of the keys are of interest: they are listed prefix by prefix, in
+ * order, all at the list's revision; the watch is over all keys all the same. Called for
+ * the first prefix of each list (first; again, if that could not be read), and then for
+ * the next one. Gives a prefix of at most RELIST_PIECE_MAX bytes that lies within keys,
+ * borrowed until the next call; false: that was all.
+ */
+enum { RELIST_PIECE_MAX = 512 };
+
+typedef bool relist_piece_fn(void *ctx, bool first, struct pl_span *prefix);
+
 struct relist_opts {
-	struct kv_keys keys; /* copied */
+	struct kv_keys keys;    /* copied */
+	relist_piece_fn *piece; /* NULL: all keys are listed */
+	void *piece_ctx;
 	bool want_prev;
 	uint32_t page_keys;       /* 0: 10,000 */
 	uint32_t call_timeout_ms; /* 0: 10 s */

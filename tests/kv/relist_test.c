@@ -178,6 +178,35 @@ static void follow(struct kv_keys keys, uint32_t page_keys)
 	T_EQ(relist_open(kit.kv, &opts, on_note, NULL, &m.relist, NULL), PL_OK);
 }
 
+/* Of these prefixes only. */
+static const char *const *pieces;
+
+static bool on_piece(void *ctx, bool first, struct pl_span *prefix)
+{
+	static unsigned at;
+
+	(void)ctx;
+	at = first ? 0 : at + 1;
+	if (pieces[at] == NULL)
+		return false;
+	*prefix = pl_span_str(pieces[at]);
+	return true;
+}
+
+static void follow_pieces(const char *const *prefixes, uint32_t page_keys)
+{
+	struct relist_opts opts = {.keys = kv_prefix(kit_key("p/")),
+	                           .piece = on_piece,
+	                           .page_keys = page_keys,
+	                           .call_timeout_ms = 1000,
+	                           .check_ms = 2000,
+	                           .stall_ms = 1000,
+	                           .seed = 3};
+
+	pieces = prefixes;
+	T_EQ(relist_open(kit.kv, &opts, on_note, NULL, &m.relist, NULL), PL_OK);
+}
+
 static void close_all(void)
 {
 	if (!m.stopped && m.relist != NULL) {
@@ -293,6 +322,74 @@ T_CASE(all_kinds_of_keys)
 	run(20);
 	T_STR(m.story, "begin@3 page@3 end@3 events@5 ");
 	close_all();
+}
+
+/* Whether of all keys just these were listed: two and three of forty, and what follows
+ * them. */
+static void pieces_were_listed(void)
+{
+	for (int i = 0; i < 40; i++)
+		T_EQ(m.slot[i].revision != 0,
+		     i == 2 || i / 10 == 2 || i == 3 || i / 10 == 3);
+}
+
+static const char *const two_and_three[] = {"p/2", "p/3", "p/9/", NULL};
+
+T_CASE(of_some_keys_only_these_are_listed)
+{
+	static const char *const none[] = {NULL};
+
+	open_with(1, NULL, 0);
+	for (unsigned i = 0; i < 40; i++)
+		(void)set(i, i);
+	follow_pieces(two_and_three, 4);
+	run(10);
+	T_STR(m.story, "begin@41 page@41 page@41 page@41 page@41 page@41 page@41 page@41 "
+	               "end@41 ");
+	pieces_were_listed();
+	(void)set(5, 55);
+	(void)set(25, 56);
+	run(20);
+	T_EQ(m.slot[5].value, 55);
+	T_EQ(m.slot[25].value, 56);
+	run(60000);
+	T_EQ(m.losts, 0);
+	close_all();
+	open_with(1, NULL, 0);
+	(void)set(1, 1);
+	follow_pieces(none, 4);
+	run(10);
+	T_STR(m.story, "begin@2 page@2 end@2 ");
+	(void)set(1, 2);
+	run(20);
+	T_EQ(m.slot[1].value, 2);
+	close_all();
+}
+
+T_CASE(pieces_are_listed_whole_whatever_fails)
+{
+	static const struct faulty_rule bad[] = {
+		{FAULTY_REFUSE, 1u << KV_GET, {0}, 300, PL_UNAVAIL, 0, 0, 0},
+		{FAULTY_LOSE_ANSWER, 1u << KV_GET, {0}, 100, PL_OK, 0, 1, 50},
+		{FAULTY_SLOW_REQUEST, 1u << KV_GET, {0}, 1000, PL_OK, 0, 50, 100},
+	};
+	unsigned losts = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		open_with(seed, bad, 3);
+		for (unsigned i = 0; i < 40; i++)
+			(void)set(i, i);
+		follow_pieces(two_and_three, 3);
+		run(200);
+		compact(set(35, 5));
+		run(120000);
+		T_TRUE(m.complete);
+		if (m.lists > 0)
+			pieces_were_listed();
+		losts += m.losts;
+		close_all();
+	}
+	T_TRUE(losts > 5);
 }
 
 /* Compacted between two pages: the list is void and begins again. */
