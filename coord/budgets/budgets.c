@@ -70,17 +70,17 @@ static void on_timer(void *ctx)
 		                                             .err = &err});
 }
 
-enum pl_code budgets_open(struct kv *kv, const struct elect *elect, uint64_t seed,
-                          budgets_fn *fn, void *ctx, struct budgets **out,
-                          struct pl_err *err)
+enum pl_code budgets_open(struct kv *kv, const struct budgets_opts *opts, budgets_fn *fn,
+                          void *ctx, struct budgets **out, struct pl_err *err)
 {
 	struct budgets *budgets = pl_calloc(1, sizeof *budgets);
 
 	if (budgets == NULL)
 		return pl_err_set(err, PL_NOMEM, "count for budgets");
 	budgets->kv = kv;
-	budgets->elect = elect;
-	budgets->seed = seed;
+	budgets->elect = opts->elect;
+	budgets->partitions = opts->partitions;
+	budgets->seed = opts->seed;
 	budgets->fn = fn;
 	budgets->ctx = ctx;
 	pl_list_init(&budgets->feeds);

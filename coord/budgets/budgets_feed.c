@@ -162,7 +162,67 @@ static void on_note(void *ctx, const struct relist_note *note)
 	budgets_kick(budgets);
 }
 
-/* -- which there are ---------------------------------------------------------------- */
+/* -- which pods are listed ------------------------------------------------------------
+ */
+
+static struct pl_span space_of(const struct feed *feed)
+{
+	const char *end = feed->prefix.at + feed->prefix.len;
+
+	return feed->space_len == 0 ? (struct pl_span){0}
+	                            : pl_span(end - 1 - feed->space_len, feed->space_len);
+}
+
+static bool piece_at(struct feed *feed, unsigned levels, struct pl_span space)
+{
+	const struct keys_id id = {
+		.kind = KEYS_SPEC, .partition = feed->partition, .scope = space};
+
+	if (keys_prefix(&id, levels, &feed->prefix, NULL) != PL_OK)
+		PL_UNREACHABLE("a namespace that has a budget, and no key");
+	feed->space_len = space.len;
+	return true;
+}
+
+/* The next namespace in the partition, or the first one in the next. */
+static bool next_space(struct feed *feed)
+{
+	const struct counter *counter = feed->owner->counter;
+	struct pl_span space;
+
+	if (counter_pods_picked(counter, space_of(feed), &space))
+		return piece_at(feed, 3, space);
+	feed->space_len = 0;
+	feed->partition++;
+	return feed->partition < feed->owner->partitions &&
+	       counter_pods_picked(counter, space_of(feed), &space) &&
+	       piece_at(feed, 3, space);
+}
+
+static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
+{
+	struct feed *feed = ctx;
+	bool more;
+
+	if (!feed->heard)
+		return false;
+	if (first) {
+		feed->apart =
+			counter_pods_pick(feed->owner->counter) <= BUDGETS_SPACES_APART;
+		feed->partition = 0;
+		feed->space_len = 0;
+	}
+	if (feed->apart)
+		more = next_space(feed);
+	else
+		more = (first || ++feed->partition < feed->owner->partitions) &&
+		       piece_at(feed, 2, (struct pl_span){0});
+	*prefix = keys_span(&feed->prefix);
+	return more;
+}
+
+/* -- which feeds there are ------------------------------------------------------------
+ */
 
 static enum pl_code open_one(struct budgets *budgets, enum budgets_feed what,
                              struct pl_err *err)
@@ -173,6 +233,10 @@ static enum pl_code open_one(struct budgets *budgets, enum budgets_feed what,
 
 	if (feed == NULL)
 		return pl_err_set(err, PL_NOMEM, "count for budgets");
+	if (what == FEED_PODS) {
+		opts.piece = next_piece;
+		opts.piece_ctx = feed;
+	}
 	opts.seed = budgets->seed == 0 ? 0 : budgets->seed + what;
 	feed->owner = budgets;
 	feed->what = what;

@@ -13,6 +13,8 @@ enum {
 	BUDGETS_RETRY_MS = 1000,
 	BUDGETS_FULL_MS = 60000, /* there were more pods than can be counted */
 	BUDGETS_CALL_MS = 5000,
+	/* With so many namespaces partitions are listed whole. */
+	BUDGETS_SPACES_APART = 32,
 };
 
 enum budgets_feed { FEED_BUDGETS, FEED_PODS, FEEDS };
@@ -26,6 +28,11 @@ struct feed {
 	bool heard; /* else nobody listens any more */
 	bool whole; /* its list has ended */
 	bool anew;  /* something of it could not be kept: it is to be made anew */
+	/* Of pods: what is being listed. */
+	bool apart; /* only namespaces that have budgets */
+	uint32_t partition;
+	struct keys_text prefix;
+	size_t space_len; /* at the end of the prefix, before its slash; 0: none yet */
 };
 
 struct put {
@@ -38,6 +45,7 @@ struct put {
 struct budgets {
 	struct kv *kv;
 	const struct elect *elect;
+	uint32_t partitions;
 	uint64_t seed;
 	budgets_fn *fn;
 	void *ctx;

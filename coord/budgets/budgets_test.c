@@ -1,13 +1,13 @@
 #include <stdio.h>
 
-#include "coord/budgets/budgets.h"
+#include "coord/budgets/budgets_int.h"
 #include "shardsched/ledger/budget.h"
 #include "store/base/rng.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
 
-enum { LEASE = 500 };
+enum { LEASE = 500, PARTITIONS = 8 };
 
 static struct kit kit;
 static struct kv *faulty; /* the counter's */
@@ -69,7 +69,11 @@ static void begin(const struct faulty_rule *rules, size_t count, uint64_t seed)
 	T_OK(memkv_session(kit.mem, &faulty, NULL), NULL);
 	T_OK(faulty_open(faulty, seed, rules, count, &faulty, NULL), NULL);
 	T_OK(elect_open(faulty, &opts, on_elect, NULL, &elect, NULL), NULL);
-	T_OK(budgets_open(faulty, elect, 3, on_note, NULL, &budgets, NULL), NULL);
+	T_OK(budgets_open(faulty,
+	                  &(struct budgets_opts){
+				  .elect = elect, .partitions = PARTITIONS, .seed = 3},
+	                  on_note, NULL, &budgets, NULL),
+	     NULL);
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, LEASE, 1 << 20), PL_OK);
 	(void)kit_put_leased(&kit, "/shards/me", "{}", LEASE);
 	elect_session(elect, LEASE, UINT64_MAX);
@@ -92,21 +96,20 @@ static void end(void)
 
 /* -- what stands there -------------------------------------------------------------- */
 
-static void pod(unsigned number, const char *phase)
+static void pod_of(const char *space, unsigned number, const char *phase)
 {
 	bool placed = strcmp(phase, "Bound") == 0;
 	char key[128], value[512];
 
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u/spec", number % 8,
-	               number);
-	(void)snprintf(
-		value, sizeof value,
-		"{\"metadata\":{\"name\":\"p-%u\",\"namespace\":\"web\",\"labels\":"
-		"{\"app\":\"a\"}},\"spec\":{}}",
-		number);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/%s/p-%u/spec",
+	               number % PARTITIONS, space, number);
+	(void)snprintf(value, sizeof value,
+	               "{\"metadata\":{\"name\":\"p-%u\",\"namespace\":\"%s\",\"labels\":"
+	               "{\"app\":\"a\"}},\"spec\":{}}",
+	               number, space);
 	(void)kit_put(&kit, key, value);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u/state", number % 8,
-	               number);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/%s/p-%u/state",
+	               number % PARTITIONS, space, number);
 	(void)snprintf(value, sizeof value,
 	               "{\"v\":1,\"phase\":\"%s\",%s\"since\":"
 	               "\"2026-11-21T09:00:00.000Z\"}",
@@ -114,25 +117,35 @@ static void pod(unsigned number, const char *phase)
 	(void)kit_put(&kit, key, value);
 }
 
-static void budget(const char *name, const char *rule)
+static void pod(unsigned number, const char *phase)
+{
+	pod_of("web", number, phase);
+}
+
+static void budget_of(const char *space, const char *name, const char *rule)
 {
 	char key[128], value[512];
 
-	(void)snprintf(key, sizeof key, "/budgets/web/%s", name);
+	(void)snprintf(key, sizeof key, "/budgets/%s/%s", space, name);
 	(void)snprintf(value, sizeof value,
 	               "{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"%s\",\"namespace\":"
-	               "\"web\"},\"spec\":{%s,\"selector\":{\"matchLabels\":{\"app\":"
+	               "\"%s\"},\"spec\":{%s,\"selector\":{\"matchLabels\":{\"app\":"
 	               "\"a\"}}}}}",
-	               name, rule);
+	               name, space, rule);
 	(void)kit_put(&kit, key, value);
 }
 
-static struct budget_record record_of(const char *name)
+static void budget(const char *name, const char *rule)
+{
+	budget_of("web", name, rule);
+}
+
+static struct budget_record record_in(const char *space, const char *name)
 {
 	struct budget_record record = {0};
 	char key[128];
 
-	(void)snprintf(key, sizeof key, "/budgets/web/%s", name);
+	(void)snprintf(key, sizeof key, "/budgets/%s/%s", space, name);
 	T_EQ(kit_get_at(&kit, kv_key(kit_key(key)), 0), PL_OK);
 	T_EQ(kit.result.get.count, 1);
 	T_OK(budget_record_parse(kit.result.get.records[0].value, &arena, &record,
@@ -141,14 +154,25 @@ static struct budget_record record_of(const char *name)
 	return record;
 }
 
-static void says(const char *name, uint32_t expected, uint32_t healthy, uint32_t allowed)
+static struct budget_record record_of(const char *name)
 {
-	struct budget_record record = record_of(name);
+	return record_in("web", name);
+}
+
+static void says_in(const char *space, const char *name, uint32_t expected,
+                    uint32_t healthy, uint32_t allowed)
+{
+	struct budget_record record = record_in(space, name);
 
 	T_TRUE(record.counted);
 	T_EQ(record.status.expected, expected);
 	T_EQ(record.status.healthy, healthy);
 	T_EQ(record.status.allowed, allowed);
+}
+
+static void says(const char *name, uint32_t expected, uint32_t healthy, uint32_t allowed)
+{
+	says_in("web", name, expected, healthy, allowed);
 }
 
 T_CASE(budgets_are_counted_by_who_leads)
@@ -174,6 +198,55 @@ T_CASE(budgets_are_counted_by_who_leads)
 	says("a", 5, 5, 2);
 	T_EQ(troubles, 0);
 	end();
+}
+
+enum { MANY = BUDGETS_SPACES_APART + 8, EACH = 2 * PARTITIONS + 3 };
+
+static void space_name(unsigned i, char out[16])
+{
+	(void)snprintf(out, 16, "ns-%u", i);
+}
+
+/* Some of all namespaces that there are, and pods in all of their partitions. */
+static void count_in_spaces(unsigned spaces)
+{
+	char space[16];
+
+	begin(NULL, 0, 7);
+	for (unsigned i = 0; i < MANY; i++) {
+		space_name(i, space);
+		for (unsigned k = 0; k < EACH; k++)
+			pod_of(space, k, k % 3 == 0 ? "Pending" : "Bound");
+	}
+	budget_of("ns-empty", "a", "\"maxUnavailable\":1");
+	for (unsigned i = 0; i < spaces; i++) {
+		space_name(i * (MANY / spaces), space);
+		budget_of(space, "a", "\"minAvailable\":1");
+		if (i % 5 == 0)
+			run(3);
+	}
+	run(10000);
+	for (unsigned i = 0; i < spaces; i++) {
+		space_name(i * (MANY / spaces), space);
+		says_in(space, "a", EACH, EACH - (EACH + 2) / 3,
+		        EACH - (EACH + 2) / 3 - 1);
+		pod_of(space, 0, "Bound");
+	}
+	run(5000);
+	for (unsigned i = 0; i < spaces; i++) {
+		space_name(i * (MANY / spaces), space);
+		says_in(space, "a", EACH, EACH - (EACH + 2) / 3 + 1,
+		        EACH - (EACH + 2) / 3);
+	}
+	says_in("ns-empty", "a", 0, 0, 0);
+	T_EQ(troubles, 0);
+	end();
+}
+
+T_CASE(pods_are_counted_by_namespace_or_all_together)
+{
+	count_in_spaces(3);
+	count_in_spaces(MANY);
 }
 
 T_CASE(one_who_was_put_out_writes_nothing)

@@ -141,9 +141,11 @@ static enum pl_code open_janitor(struct shard *shard, struct pl_err *err)
 static enum pl_code open_budgets(struct shard *shard, struct pl_err *err)
 {
 	const struct shard_elect *elect = &shard->elect[ROLE_BUDGETS];
-	enum pl_code code =
-		budgets_open(shard->kv, elect->elect, pl_rng_next(&shard->rng),
-	                     shard_on_budgets, shard, &shard->budgets, err);
+	const struct budgets_opts opts = {.elect = elect->elect,
+	                                  .partitions = shard->partitions,
+	                                  .seed = pl_rng_next(&shard->rng)};
+	enum pl_code code = budgets_open(shard->kv, &opts, shard_on_budgets, shard,
+	                                 &shard->budgets, err);
 
 	if (code == PL_OK)
 		budgets_lead(shard->budgets, elect->leading);

@@ -17,7 +17,8 @@
  *
  * Pods of namespaces without budgets are passed over; of the others so much is kept as is
  * needed to count again, at most pods_max of them. When a namespace has its first budget
- * its pods are not known, and everything has to be listed anew (counter_stale).
+ * its pods are not known, and those of all such namespaces have to be listed anew
+ * (counter_stale).
  *
  * Pure. Not more than one put of a budget is under way, nor more than one begun in
  * COUNTER_PACE_MS of all, nor of one budget in COUNTER_EACH_MS.
@@ -62,6 +63,12 @@ bool counter_wants_pods(const struct counter *counter);
  * be asked after counter_next. */
 bool counter_stale(const struct counter *counter);
 
+/* A list is to be made: of these namespaces, as they are now, its end will say that their
+ * pods are known. How many. */
+uint32_t counter_pods_pick(struct counter *counter);
+/* One of them after the other, by name (empty: the first one). False: that was all. */
+bool counter_pods_picked(const struct counter *counter, struct pl_span after,
+                         struct pl_span *out);
 void counter_pods_begin(struct counter *counter);
 /* Spec or state. A value that makes no sense is as if it were not there. PL_NOMEM,
  * PL_LIMIT: nothing is counted any more before all pods are listed anew. */

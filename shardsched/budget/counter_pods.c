@@ -9,6 +9,11 @@
 #include "shardsched/ledger/state.h"
 #include "store/base/alloc.h"
 
+static struct space_of_budgets *space_at(struct pl_map_node *at)
+{
+	return PL_CONTAINER_OF(at, struct space_of_budgets, by_name);
+}
+
 static struct counter_pod *pod_at(struct pl_map_node *at)
 {
 	return PL_CONTAINER_OF(at, struct counter_pod, by_name);
@@ -322,9 +327,7 @@ static void take_gone(struct counter *counter, const struct space_of_budgets *sp
 static void unknow(struct counter *counter)
 {
 	PL_MAP_EACH (at, &counter->spaces)
-		PL_CONTAINER_OF(at, struct space_of_budgets, by_name)->known =
-			PL_CONTAINER_OF(at, struct space_of_budgets, by_name)->listing =
-				false;
+		space_at(at)->known = space_at(at)->listing = false;
 	counter->listing = false;
 }
 
@@ -370,9 +373,33 @@ bool counter_stale(const struct counter *counter)
 	if (counter->listing)
 		return false;
 	PL_MAP_EACH (at, &counter->spaces)
-		if (!PL_CONTAINER_OF(at, struct space_of_budgets, by_name)->known)
+		if (!space_at(at)->known)
 			return true;
 	return false;
+}
+
+uint32_t counter_pods_pick(struct counter *counter)
+{
+	PL_MAP_EACH (at, &counter->spaces)
+		space_at(at)->picked = true;
+	return (uint32_t)counter->spaces.count;
+}
+
+bool counter_pods_picked(const struct counter *counter, struct pl_span after,
+                         struct pl_span *out)
+{
+	bool found = false;
+
+	PL_MAP_EACH (at, &counter->spaces) {
+		struct pl_span name = model_text(&counter->model, space_at(at)->name);
+
+		if (!space_at(at)->picked || pl_span_cmp(name, after) <= 0 ||
+		    (found && pl_span_cmp(name, *out) > 0))
+			continue;
+		*out = name;
+		found = true;
+	}
+	return found;
 }
 
 void counter_pods_begin(struct counter *counter)
@@ -380,14 +407,14 @@ void counter_pods_begin(struct counter *counter)
 	counter->pods_seen++;
 	counter->listing = true;
 	PL_MAP_EACH (at, &counter->spaces)
-		PL_CONTAINER_OF(at, struct space_of_budgets, by_name)->listing = true;
+		space_at(at)->listing = space_at(at)->picked;
 }
 
 void counter_pods_lost(struct counter *counter)
 {
 	counter->listing = false;
 	PL_MAP_EACH (at, &counter->spaces)
-		PL_CONTAINER_OF(at, struct space_of_budgets, by_name)->listing = false;
+		space_at(at)->listing = false;
 }
 
 /* What the list did not have is gone. */
@@ -408,8 +435,7 @@ void counter_pods_end(struct counter *counter, int64_t revision)
 	PL_MAP_EACH (at, &counter->pods)
 		sweep(counter, pod_at(at));
 	PL_MAP_EACH (at, &counter->spaces) {
-		struct space_of_budgets *space =
-			PL_CONTAINER_OF(at, struct space_of_budgets, by_name);
+		struct space_of_budgets *space = space_at(at);
 
 		if (!space->listing)
 			continue;

@@ -124,8 +124,10 @@ static inline void rig_list(struct rig *rig, enum rig_feed feed)
 {
 	if (feed == RIG_BUDGETS)
 		counter_budgets_begin(rig->counter);
-	else
+	else {
+		(void)counter_pods_pick(rig->counter);
 		counter_pods_begin(rig->counter);
+	}
 	for (unsigned i = 0; i < rig->keys; i++) {
 		struct rig_key *at = &rig->key[i];
 

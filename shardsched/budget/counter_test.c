@@ -215,6 +215,7 @@ T_CASE(a_namespace_is_counted_once_all_of_its_pods_are_known)
 		;
 	T_TRUE(counter_stale(rig.counter));
 	T_TRUE(!counter_next(rig.counter, rig.now_ms + 10000, &put));
+	(void)counter_pods_pick(rig.counter);
 	counter_pods_begin(rig.counter);
 	T_TRUE(!counter_stale(rig.counter));
 	counter_pods_lost(rig.counter);
@@ -222,6 +223,39 @@ T_CASE(a_namespace_is_counted_once_all_of_its_pods_are_known)
 	(void)rig_settle(&rig);
 	says("/budgets/shop/a", 2, 1, 0, 0);
 	says("/budgets/web/a", 4, 3, 4, 1);
+	down();
+}
+
+/* What is to be listed is chosen before the list begins. */
+T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
+{
+	struct pl_span space;
+
+	up();
+	four_bound();
+	rig_budget(&rig, "web", "a", "\"maxUnavailable\":1", "a");
+	rig_budget(&rig, "shop", "a", "\"maxUnavailable\":1", "a");
+	while (rig_feed_one(&rig, RIG_BUDGETS))
+		;
+	rig_list(&rig, RIG_BUDGETS);
+	T_EQ(counter_pods_pick(rig.counter), 2);
+	T_TRUE(counter_pods_picked(rig.counter, (struct pl_span){0}, &space));
+	T_SPAN(space, PL_SPAN_LIT("shop"));
+	T_TRUE(counter_pods_picked(rig.counter, space, &space));
+	T_SPAN(space, PL_SPAN_LIT("web"));
+	T_TRUE(!counter_pods_picked(rig.counter, space, &space));
+	rig_budget(&rig, "bank", "a", "\"maxUnavailable\":1", "a");
+	while (rig_feed_one(&rig, RIG_BUDGETS))
+		;
+	T_TRUE(counter_pods_picked(rig.counter, (struct pl_span){0}, &space));
+	T_SPAN(space, PL_SPAN_LIT("shop"));
+	counter_pods_begin(rig.counter);
+	counter_pods_end(rig.counter, rig.rev);
+	T_TRUE(counter_stale(rig.counter));
+	(void)rig_settle(&rig);
+	says("/budgets/web/a", 4, 3, 4, 1);
+	says("/budgets/bank/a", 0, 0, 0, 0);
+	T_TRUE(!counter_stale(rig.counter));
 	down();
 }
 
@@ -284,6 +318,7 @@ T_CASE(too_many_pods_are_not_counted)
 	record.value = pl_span_str(rig_at(&rig, "/budgets/web/a")->value);
 	T_EQ(keys_parse(PL_SPAN_LIT("/budgets/web/a"), &id, NULL), PL_OK);
 	T_OK(counter_budget(counter, &id, &record, &rig.err), &rig.err);
+	(void)counter_pods_pick(counter);
 	counter_pods_begin(counter);
 	four_bound();
 	for (unsigned i = 0; i < rig.keys && code == PL_OK; i++) {
@@ -313,6 +348,7 @@ static enum pl_code once(void)
 		T_EQ(keys_parse(pl_span_str(rig.key[i].key), &id, NULL), PL_OK);
 		if (id.kind == KEYS_BUDGET) {
 			code = counter_budget(counter, &id, &record, &rig.err);
+			(void)counter_pods_pick(counter);
 			counter_pods_begin(counter);
 		} else {
 			code = counter_pod(counter, &id, &record, &rig.err);

@@ -17,6 +17,7 @@ struct space_of_budgets {
 	struct pl_map_node by_name;
 	uint32_t name; /* held */
 	struct pl_list budgets, kins;
+	bool picked;  /* for the next list */
 	bool listing; /* the list that is under way will bring all of its pods */
 	bool known;   /* they are */
 };
