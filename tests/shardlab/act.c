@@ -9,7 +9,10 @@ enum {
 	REST_MAX_MS = 1200,
 	PEOPLE_MIN_MS = 50,
 	PEOPLE_MAX_MS = 400,
-	SUBMITS = 5, /* in the deck of people */
+	/* in the deck of people */
+	SUBMITS = 6,
+	BUDGETS = 2,
+	EVICTS = 3,
 };
 
 #define ACT_NAME(name, group, text, what) [ACT_##name] = (text),
@@ -150,6 +153,12 @@ static void shuffle(struct campaign *c, struct act_deck *deck)
 	deck->dealt = 0;
 }
 
+static void add(struct act_deck *deck, enum act_what what, unsigned count)
+{
+	while (count-- > 0)
+		deck->card[deck->count++] = what;
+}
+
 void act_open(struct campaign *c)
 {
 	struct act_deck *faults = &c->deck[0], *people = &c->deck[1];
@@ -160,8 +169,9 @@ void act_open(struct campaign *c)
 		else if (c->only == ACT_COUNT || c->only == what)
 			faults->card[faults->count++] = (enum act_what)what;
 	}
-	for (unsigned i = 0; i < SUBMITS; i++)
-		people->card[people->count++] = ACT_SUBMIT;
+	add(people, ACT_SUBMIT, SUBMITS - 1);
+	add(people, ACT_BUDGET, BUDGETS - 1);
+	add(people, ACT_EVICT, EVICTS - 1);
 	if (faults->count > 0)
 		shuffle(c, faults);
 	shuffle(c, people);

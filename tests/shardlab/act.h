@@ -26,6 +26,8 @@
 	X(CUT_ONE_WAY, DAEMON, "cut-one-way", "requests are lost, or answers are")      \
 	X(BREAK, DAEMON, "break",                                                       \
 	  "again and again answers are lost, then all connections reset")               \
+	X(KILL_COUNTER, DAEMON, "kill-counter",                                         \
+	  "kill -9 of the placetd that counts for disruption budgets")                  \
 	X(CLOCK, MOMENT, "clock",                                                       \
 	  "the wall's clock of a placetd jumps; the others run too fast or slow")       \
 	X(KILL_MEMBER, MOMENT, "kill-member",                                           \
@@ -47,7 +49,11 @@
 	  "placet submit: new pods, some that are there, some again")                   \
 	X(REMOVE, PEOPLE, "delete", "placet delete pod")                                \
 	X(FORCE, PEOPLE, "delete-force", "placet delete pod --force")                   \
-	X(EVICT, PEOPLE, "evict", "placet evict pod")                                   \
+	X(EVICT, PEOPLE, "evict",                                                       \
+	  "placet evict pod; some wait for budgets, some ignore them")                  \
+	X(BUDGET, PEOPLE, "budget",                                                     \
+	  "placet submit: disruption budgets that are new, or have another rule")       \
+	X(UNBUDGET, PEOPLE, "delete-budget", "placet delete budget")                    \
 	X(CHANGE, PEOPLE, "shrink",                                                     \
 	  "a node smaller, tainted, closed (NoExecute); then as before")                \
 	X(CORDON, PEOPLE, "cordon", "placet nodes cordon, then uncordon")               \

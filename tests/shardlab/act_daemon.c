@@ -12,6 +12,17 @@ static uint64_t between(struct campaign *c, uint64_t low, uint64_t high)
 	return pl_rng_between(&c->rng, low, high);
 }
 
+static bool is_hit(const struct campaign *c, unsigned i)
+{
+	bool hit = c->site.daemon[i].job.pid == 0;
+
+	for (unsigned n = 0; n < CAMPAIGN_SLOTS; n++)
+		hit = hit ||
+		      (c->act[n].busy && act_group(c->act[n].what) == ACT_OF_DAEMON &&
+		       (c->act[n].target == i || c->act[n].what == ACT_KILL_ALL));
+	return hit;
+}
+
 /* One to which nothing is happening; false: there is none. */
 static bool pick_daemon(struct campaign *c, unsigned *out)
 {
@@ -19,18 +30,24 @@ static bool pick_daemon(struct campaign *c, unsigned *out)
 	unsigned first = (unsigned)campaign_below(c, count);
 
 	for (unsigned k = 0; k < count; k++) {
-		unsigned i = (first + k) % count;
-		bool hit = c->site.daemon[i].job.pid == 0;
-
-		for (unsigned n = 0; n < CAMPAIGN_SLOTS; n++)
-			hit = hit ||
-			      (c->act[n].busy &&
-			       act_group(c->act[n].what) == ACT_OF_DAEMON &&
-			       (c->act[n].target == i || c->act[n].what == ACT_KILL_ALL));
-		if (!hit) {
-			*out = i;
+		*out = (first + k) % count;
+		if (!is_hit(c, *out))
 			return true;
-		}
+	}
+	return false;
+}
+
+/* Whose shard counts for budgets. */
+static bool pick_counter(const struct campaign *c, unsigned *out)
+{
+	for (unsigned i = 0; i < c->site.opts.daemons; i++) {
+		const char *name = c->site.daemon[i].name;
+		size_t len = strlen(name);
+
+		*out = i;
+		if (strncmp(c->witness.counter, name, len) == 0 &&
+		    c->witness.counter[len] == '-')
+			return !is_hit(c, i);
 	}
 	return false;
 }
@@ -72,6 +89,8 @@ static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
 	act->until_ms = now_ms + between(c, 1000, 5000);
 	if (act->what == ACT_KILL) {
 		kill_daemon(c, act->target);
+	} else if (act->what == ACT_KILL_COUNTER) {
+		kill_daemon(c, act->target);
 	} else if (act->what == ACT_KILL_AGAIN) {
 		kill_daemon(c, act->target);
 		site_daemon_start(&c->site, act->target);
@@ -97,7 +116,8 @@ bool act_begin_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
 		act->until_ms = now_ms + between(c, 300, 3000);
 		return kill_all(c);
 	}
-	if (!pick_daemon(c, &act->target))
+	if (act->what == ACT_KILL_COUNTER ? !pick_counter(c, &act->target)
+	                                  : !pick_daemon(c, &act->target))
 		return false;
 	hit(c, act, now_ms);
 	return true;
@@ -155,13 +175,14 @@ bool act_end_daemon(struct campaign *c, const struct act *act, uint64_t now_ms)
 	}
 	if (act->what == ACT_LEAVE && !has_left(c, act, now_ms))
 		return false;
-	if (act->what == ACT_KILL || act->what == ACT_LEAVE)
+	if (act->what == ACT_KILL || act->what == ACT_KILL_COUNTER ||
+	    act->what == ACT_LEAVE)
 		site_daemon_start(&c->site, act->target);
 	if (act->what == ACT_STOP)
 		job_signal(&c->site.daemon[act->target].job, SIGCONT);
 	if (act->what == ACT_BREAK)
 		cutter_break(c->site.daemon[act->target].wire);
-	if (act->what >= ACT_CUT)
+	if (act->what >= ACT_CUT && act->what <= ACT_BREAK)
 		cutter_set(c->site.daemon[act->target].wire, CUTTER_PASS);
 	return true;
 }

@@ -60,13 +60,18 @@ static bool configure(struct campaign *c, struct act *act, bool back)
 	return site_command(&c->site, &act->job, args, COMMAND_MS);
 }
 
-/* Of pods. */
+/* Of pods and their budgets. */
 static bool begin_pods(struct campaign *c, struct act *act)
 {
 	if (act->what == ACT_SUBMIT)
 		return wants_submit(c, &act->job);
 	if (act->what == ACT_EVICT)
-		return wants_evict(c, &act->job, campaign_below(c, 4) == 0);
+		return wants_evict(c, &act->job, campaign_below(c, 4) == 0,
+		                   campaign_below(c, 5) == 0);
+	if (act->what == ACT_BUDGET)
+		return wants_budgets(c, &act->job, 3);
+	if (act->what == ACT_UNBUDGET)
+		return wants_no_budget(c, &act->job);
 	return wants_remove(c, &act->job, act->what == ACT_FORCE);
 }
 
@@ -83,6 +88,8 @@ bool act_begin_people(struct campaign *c, struct act *act, uint64_t now_ms)
 		return wants_change(c, &act->job, act->node);
 	if (act->what == ACT_CORDON)
 		return ON_NODE(c, act, "cordon");
+	if (act->what == ACT_DELETE_NODE)
+		wants_past_on(c, act->node);
 	if (act->what == ACT_DELETE_NODE)
 		return ON_NODE(c, act, "delete", "--yes", "--force", "--timeout=8s");
 	return ON_NODE(c, act, "drain", "--timeout=8s",

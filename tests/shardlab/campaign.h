@@ -47,7 +47,15 @@ bool wants_first(struct campaign *c);
 /* Starts the command; false: there is nothing to be done. */
 bool wants_submit(struct campaign *c, struct job *job);
 bool wants_remove(struct campaign *c, struct job *job, bool force);
-bool wants_evict(struct campaign *c, struct job *job, bool force);
+/* past: whatever budgets allow. */
+bool wants_evict(struct campaign *c, struct job *job, bool force, bool past);
+/* Disruption budgets: some at most that are new, or get another rule; one goes. */
+bool wants_budgets(struct campaign *c, struct job *job, unsigned most);
+bool wants_no_budget(struct campaign *c, struct job *job);
+/* Who is on the node may be evicted past all budgets. */
+void wants_past_on(struct campaign *c, uint32_t node);
+/* Some pods are covered from the beginning. */
+bool wants_first_budgets(struct campaign *c);
 /* The node is made smaller, tainted, or closed for maintenance; or as it was. */
 bool wants_change(struct campaign *c, struct job *job, uint32_t node);
 bool wants_node_back(struct campaign *c, struct job *job, uint32_t node);

@@ -119,6 +119,26 @@ static bool run(const struct round_opts *round, struct round_totals *totals)
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* What never came up; but for what may well not. */
+static unsigned print_budgets(const struct round_totals *totals)
+{
+	unsigned missing = 0;
+
+	(void)printf("budgets:");
+	for (unsigned i = 0; i < PDB_TALLIES; i++) {
+		(void)printf(" %s %" PRIu64 ",", pdb_tally_text[i], totals->budgets[i]);
+		missing +=
+			i != PDB_MIXED && i != PDB_OVERDRAWN && totals->budgets[i] == 0;
+	}
+	(void)printf(" who counts elected %" PRIu64 " times\n", totals->counters);
+	(void)printf("gangs: %" PRIu64 " in one transaction, %" PRIu64 " larger, %" PRIu64
+	             " given up\n",
+	             totals->gangs[WITNESS_SMALL], totals->gangs[WITNESS_LARGE],
+	             totals->gangs[WITNESS_ABORTED]);
+	return missing + (totals->gangs[WITNESS_SMALL] == 0) +
+	       (totals->gangs[WITNESS_LARGE] == 0);
+}
+
 static unsigned print_totals(const struct round_totals *totals)
 {
 	unsigned missing = 0;
@@ -140,6 +160,7 @@ static unsigned print_totals(const struct round_totals *totals)
 	}
 	missing += totals->preempted == 0;
 	(void)printf(" preempted %" PRIu64 "\n", totals->preempted);
+	missing += print_budgets(totals);
 	(void)printf("judged: %" PRIu64 " of %" PRIu64 " revisions, %" PRIu64
 	             " bindings; %" PRIu64 " times a partition lost its owner; read "
 	             "anew %" PRIu64 " times; well %.1f s after the last fault at the "

@@ -17,7 +17,7 @@ enum {
 	EXTRA_NODES = 24,
 	UP_MAX_MS = 60000,
 	USUAL_OPS = 1024,
-	FEW_OPS = 24, /* so that gangs are too large for one transaction */
+	FEW_OPS = 36, /* so that most gangs are too large for one transaction */
 };
 
 struct round {
@@ -87,6 +87,11 @@ static void add_up(struct round *r)
 	}
 	for (unsigned i = 0; i < SCENE_NEVER; i++)
 		totals->kind[i] += c->witness.world.cover.count[COVER_BOUND_BASIC + i];
+	for (unsigned i = 0; i < PDB_TALLIES; i++)
+		totals->budgets[i] += pdb_judge_tally(c->witness.budgets)[i];
+	for (unsigned i = 0; i < WITNESS_GANGS; i++)
+		totals->gangs[i] += c->witness.gangs[i];
+	totals->counters += c->witness.counters;
 	totals->revisions += c->witness.revisions;
 	totals->judged += c->witness.judged;
 	totals->bound += c->witness.bound;
@@ -146,7 +151,7 @@ static void open_all(struct round *r)
 	struct campaign *c = &r->c;
 	struct site_opts site = {.seed = r->opts.seed,
 	                         .daemons = 2 + (unsigned)(r->opts.seed % 2),
-	                         .txn_ops = r->opts.seed % 3 == 0 ? FEW_OPS : USUAL_OPS,
+	                         .txn_ops = r->opts.seed % 4 == 0 ? USUAL_OPS : FEW_OPS,
 	                         .placet = r->opts.placet,
 	                         .placetd = r->opts.placetd,
 	                         .skew = r->opts.skew,
@@ -179,6 +184,8 @@ static void open_all(struct round *r)
 	until_owned(r);
 	if (!wants_all_nodes(c, false))
 		failed(r, "start", "the nodes could not be applied");
+	if (!wants_first_budgets(c))
+		failed(r, "start", "the first budgets could not be submitted");
 	if (!wants_first(c))
 		failed(r, "start", "the first pods could not be submitted");
 	act_open(c);

@@ -3,7 +3,7 @@
 #define TESTS_SHARDLAB_ROUND_H
 
 #include "tests/shardlab/act.h"
-#include "tests/sim/scene.h"
+#include "tests/shardlab/witness.h"
 
 struct round_opts {
 	uint64_t seed, faults_ms;
@@ -17,6 +17,8 @@ struct round_opts {
 struct round_totals {
 	unsigned act[ACT_COUNT], done[ACT_COUNT];
 	uint64_t kind[SCENE_KINDS]; /* pods bound */
+	uint64_t budgets[PDB_TALLIES], counters;
+	uint64_t gangs[WITNESS_GANGS];
 	uint64_t revisions, judged, bound, preempted, owners_lost, blind;
 	uint64_t place_ms_max;
 	uint32_t rounds;

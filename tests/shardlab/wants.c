@@ -10,7 +10,8 @@ enum {
 	COMMAND_MS = 15000,
 	LONG_MS = 30000,
 	ALL_NODES = 4096,
-	FIRST_MAX = 10000
+	FIRST_MAX = 10000,
+	PAST_MS = 30000, /* so long an eviction past budgets may come late */
 };
 
 static const char *const by_line = "%s/%s-%04u.jsonl";
@@ -250,12 +251,15 @@ static unsigned pick(struct campaign *c, uint32_t pods[FEW])
 	return count;
 }
 
-static bool ask(struct campaign *c, struct job *job, const char *verb,
-                const uint32_t *pods, unsigned count, bool force)
+static bool ask(struct campaign *c, struct job *job, const char *const words[],
+                const uint32_t *pods, unsigned count)
 {
 	char name[FEW][2 * SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
-	const char *args[FEW + 8] = {verb, "pod"};
-	unsigned n = 2;
+	const char *args[FEW + 10];
+	unsigned n = 0;
+
+	for (; *words != NULL; words++)
+		args[n++] = *words;
 
 	for (unsigned k = 0; k < count; k++) {
 		scene_pod_space(pods[k], space);
@@ -264,10 +268,7 @@ static bool ask(struct campaign *c, struct job *job, const char *verb,
 	}
 	args[n++] = "--yes";
 	args[n++] = "--ignore-not-found";
-	if (strcmp(verb, "delete") == 0)
-		args[n++] = "--wait=false";
-	if (force)
-		args[n++] = "--force";
+	args[n] = NULL;
 	return count > 0 && site_command(&c->site, job, args, COMMAND_MS);
 }
 
@@ -278,13 +279,121 @@ bool wants_remove(struct campaign *c, struct job *job, bool force)
 
 	for (unsigned k = 0; k < count; k++)
 		c->witness.removed[pods[k]] = true;
-	return ask(c, job, "delete", pods, count, force);
+	return ask(c, job,
+	           (const char *const[]){"delete", "pod", "--wait=false",
+	                                 force ? "--force" : NULL, NULL},
+	           pods, count);
 }
 
-bool wants_evict(struct campaign *c, struct job *job, bool force)
+/* -- who is moved, and budgets ---------------------------------------------------- */
+
+static uint64_t past_until(const struct campaign *c)
 {
-	uint32_t pods[FEW];
+	return c->witness.world.agenda.now_ms + PAST_MS;
+}
+
+static bool is_covered(const struct campaign *c, uint32_t pod)
+{
+	for (unsigned b = 0; b < PDB_COUNT; b++)
+		if (pdb_judge_stands(c->witness.budgets, b) && pdb_covers(b, pod))
+			return true;
+	return false;
+}
+
+/* Some, most of them running under a budget. */
+static unsigned pick_covered(struct campaign *c, uint32_t pods[FEW])
+{
+	const struct stock *stock = c->witness.world.stock;
 	unsigned count = pick(c, pods);
 
-	return ask(c, job, "evict", pods, count, force);
+	for (unsigned k = 0; k < count && campaign_below(c, 4) != 0; k++) {
+		uint32_t first = (uint32_t)campaign_below(c, stock->pods), i = first;
+
+		do {
+			i = (i + 1) % stock->pods;
+		} while (i != first && (stock->pod[i].phase != STOCK_BOUND ||
+		                        stock->pod[i].asked || !is_covered(c, i)));
+		for (unsigned n = 0; n < count && i != first; n++)
+			if (pods[n] == i)
+				i = first;
+		if (i != first)
+			pods[k] = i;
+	}
+	return count;
+}
+
+bool wants_evict(struct campaign *c, struct job *job, bool force, bool past)
+{
+	const char *words[8] = {"evict", "pod", "--timeout=4s"};
+	unsigned n = 3, count;
+	uint32_t pods[FEW];
+
+	count = pick_covered(c, pods);
+	for (unsigned k = 0; past && k < count; k++)
+		pdb_judge_past(c->witness.budgets, pods[k], past_until(c));
+	if (past)
+		words[n++] = "--ignore-budgets";
+	if (force)
+		words[n] = "--force";
+	return ask(c, job, words, pods, count);
+}
+
+void wants_past_on(struct campaign *c, uint32_t node)
+{
+	const struct stock *stock = c->witness.world.stock;
+
+	for (uint32_t i = 0; i < stock->pods; i++)
+		if (stock->pod[i].node == node)
+			pdb_judge_past(c->witness.budgets, i, past_until(c));
+}
+
+static bool submit_budgets(struct campaign *c, struct job *job, const unsigned *budgets,
+                           unsigned count)
+{
+	char path[JOB_PATH_SIZE], json[PDB_JSON_SIZE];
+	const char *const args[] = {"submit", "-f", path, NULL};
+	FILE *file = new_file(c, "budgets", path);
+
+	for (unsigned i = 0; i < count; i++) {
+		pdb_json(budgets[i], (unsigned)campaign_below(c, PDB_RULES), json);
+		(void)fprintf(file, "%s\n", json);
+	}
+	(void)fclose(file);
+	return site_command(&c->site, job, args, COMMAND_MS);
+}
+
+bool wants_budgets(struct campaign *c, struct job *job, unsigned most)
+{
+	unsigned budgets[PDB_COUNT], count = 1 + (unsigned)campaign_below(c, most);
+	unsigned first = (unsigned)campaign_below(c, PDB_COUNT);
+
+	for (unsigned i = 0; i < count; i++)
+		budgets[i] = (first + i * 5) % PDB_COUNT;
+	return submit_budgets(c, job, budgets, count);
+}
+
+bool wants_first_budgets(struct campaign *c)
+{
+	unsigned budgets[PDB_COUNT], count = 0;
+	struct job job = {0};
+
+	for (unsigned i = 0; i < PDB_COUNT; i += 2)
+		budgets[count++] = i;
+	return submit_budgets(c, &job, budgets, count) && site_wait(&c->site, &job) == 0;
+}
+
+bool wants_no_budget(struct campaign *c, struct job *job)
+{
+	unsigned budget = (unsigned)campaign_below(c, PDB_COUNT);
+	char full[2 * SCENE_NAME_SIZE], name[SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
+	const char *const args[] = {
+		"delete", "budget", full, "--yes", "--ignore-not-found", NULL};
+
+	for (unsigned tries = 0;
+	     tries < TRIES && !pdb_judge_stands(c->witness.budgets, budget); tries++)
+		budget = (unsigned)campaign_below(c, PDB_COUNT);
+	pdb_name(budget, name);
+	pdb_space(budget, space);
+	(void)snprintf(full, sizeof full, "%s/%s", space, name);
+	return site_command(&c->site, job, args, COMMAND_MS);
 }

@@ -95,6 +95,43 @@ static void see_owner(struct witness *witness, const struct keys_id *id,
 	owner->lease = event->record.lease;
 }
 
+static void see_leader(struct witness *witness, const struct keys_id *id,
+                       const struct kv_event *event)
+{
+	static const char word[] = "\"shard\":\"";
+	struct pl_span value = event->record.value;
+	const char *at;
+
+	if (!pl_span_eq(id->name, PL_SPAN_LIT("budgets")))
+		return;
+	witness->counter[0] = 0;
+	at = event->is_delete || value.len == 0
+	             ? NULL
+	             : memmem(value.at, value.len, word, sizeof word - 1);
+	if (at == NULL)
+		return;
+	at += sizeof word - 1;
+	(void)snprintf(witness->counter, sizeof witness->counter, "%.*s",
+	               (int)((const char *)value.at + value.len - at), at);
+	witness->counter[strcspn(witness->counter, "\"")] = 0;
+	witness->counters++;
+}
+
+static void see_gang(struct witness *witness, const struct keys_id *id,
+                     const struct kv_event *event)
+{
+	static const char *const phases[WITNESS_GANGS] = {
+		[WITNESS_LARGE] = "\"phase\":\"bound\"",
+		[WITNESS_ABORTED] = "\"phase\":\"aborting\""};
+	struct pl_span value = event->record.value;
+
+	for (unsigned i = WITNESS_LARGE; i < WITNESS_GANGS; i++)
+		witness->gangs[i] +=
+			!event->is_delete &&
+			memmem(value.at, value.len, phases[i], strlen(phases[i])) != NULL;
+	stock_gang(witness->world.stock, id, event);
+}
+
 static void see_event(struct witness *witness, const struct kv_event *event)
 {
 	struct keys_id id;
@@ -107,7 +144,11 @@ static void see_event(struct witness *witness, const struct kv_event *event)
 	         id.kind == KEYS_STATE)
 		stock_event(witness->world.stock, &id, event);
 	else if (id.kind == KEYS_GANG)
-		stock_gang(witness->world.stock, &id, event);
+		see_gang(witness, &id, event);
+	else if (id.kind == KEYS_BUDGET)
+		pdb_judge_event(witness->budgets, &id, event);
+	else if (id.kind == KEYS_LEADER)
+		see_leader(witness, &id, event);
 }
 
 /* No pod that was accepted is lost. */
@@ -143,12 +184,32 @@ static void count_bound(struct witness *witness)
 	}
 }
 
+/* One that has come whole, in one transaction. */
+static void count_gangs(struct witness *witness)
+{
+	const struct stock *stock = witness->world.stock;
+	uint32_t last = UINT32_MAX, count = 0;
+
+	for (uint32_t k = 0; k < stock->touched_pods; k++) {
+		uint32_t i = stock->touched_pod[k], group = i / SCENE_GROUP;
+
+		if (scene_kind(i) != SCENE_GANG || stock->gang_is_bound[group] ||
+		    stock->pod[i].phase != STOCK_BOUND ||
+		    stock->was_pod[i].phase == STOCK_BOUND)
+			continue;
+		count = group == last ? count + 1 : 1;
+		last = group;
+		witness->gangs[WITNESS_SMALL] += count == SCENE_GANG_MIN;
+	}
+}
+
 static void judge(struct witness *witness, unsigned has)
 {
 	struct world *world = &witness->world;
 	struct stock *stock = world->stock;
 	struct obs obs = {.what = OBS_STOCK, .revision = stock->revision};
 
+	pdb_judge_see(witness->budgets, witness->revision);
 	if (stock->touched_nodes + stock->touched_pods == 0)
 		return;
 	obs.whose = whose(stock, has);
@@ -158,6 +219,7 @@ static void judge(struct witness *witness, unsigned has)
 	if (obs.whose != DEPOT_NOBODY)
 		check_lost(witness);
 	count_bound(witness);
+	count_gangs(witness);
 	stock_end(stock);
 }
 
@@ -227,12 +289,15 @@ static void on_list(void *ctx, const struct kv_result *result, const struct pl_e
 	memset(witness->world.truth.owner, 0,
 	       witness->opts.partitions * sizeof *witness->world.truth.owner);
 	stock_reset(stock);
+	pdb_judge_reset(witness->budgets);
+	witness->counter[0] = 0;
 	witness->world.truth.listing = true;
 	for (size_t i = 0; i < result->get.count; i++)
 		see_event(witness, &(struct kv_event){.record = result->get.records[i]});
 	witness->world.truth.listing = false;
 	stock_end(stock);
 	witness->revision = result->header.revision;
+	pdb_judge_listed(witness->budgets, witness->revision);
 	witness->listed = true;
 	req.from_revision = witness->revision + 1;
 	code = kv_watch(witness->opts.kv, &req, on_note, witness, &witness->watch, NULL);
@@ -273,6 +338,7 @@ void witness_open(struct witness *witness, const struct witness_opts *opts)
 	world->truth.owner = room(opts->partitions, sizeof *world->truth.owner);
 	world->handmade = room(opts->partitions, sizeof *world->handmade);
 	witness->removed = room(opts->scene->pods, sizeof *witness->removed);
+	witness->budgets = pdb_judge_new(world, opts->scene->pods);
 	for (unsigned i = 0; i < CHECKS; i++)
 		witness->state[i] = room(1, checks[i]->size);
 	follow(witness);
@@ -301,6 +367,7 @@ void witness_free(struct witness *witness)
 {
 	for (unsigned i = 0; i < CHECKS; i++)
 		free(witness->state[i]);
+	pdb_judge_free(witness->budgets);
 	stock_free(witness->world.stock);
 	free(witness->world.truth.owner);
 	free(witness->world.handmade);

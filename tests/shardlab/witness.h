@@ -1,9 +1,10 @@
 /*
  * Who sees every revision of the store and judges it: by the judges of the simulator
  * (tests/sim/check_place.c, check_room.c, check_rules.c, check_ends.c), which read values
- * with code of their own. Whose a transaction was is told from what it writes: a hand of
- * ours marks its own (WITNESS_HAND), whoever brings nodes and pods is known by what he
- * brings, the rest is the shards'.
+ * with code of their own, and one for disruption budgets (pdb_judge.h). Whose a
+ * transaction was is told from what it writes: a hand of ours marks its own
+ * (WITNESS_HAND), whoever brings nodes and pods is known by what he brings, the rest is
+ * the shards'.
  *
  * What a hand spoils is marked, and nothing is expected of it until witness_unspoil. When
  * the watch loses its place (a restored store, a compaction) everything is read anew and
@@ -12,7 +13,7 @@
 #ifndef TESTS_SHARDLAB_WITNESS_H
 #define TESTS_SHARDLAB_WITNESS_H
 
-#include "tests/sim/world.h"
+#include "tests/shardlab/pdb_judge.h"
 
 /* Put in each transaction of a hand. */
 #define WITNESS_HAND "/hand"
@@ -29,6 +30,9 @@ struct witness_opts {
 	FILE *story; /* what the judges see; NULL: nowhere */
 };
 
+/* Of gangs: bound at once, or by a record; of these, those that were given up. */
+enum witness_gangs { WITNESS_SMALL, WITNESS_LARGE, WITNESS_ABORTED, WITNESS_GANGS };
+
 struct witness {
 	struct witness_opts opts;
 	struct world world; /* as far as the judges need one */
@@ -36,6 +40,10 @@ struct witness {
 	struct kv_call *call;
 	bool *removed; /* by pod: somebody was told to take it away */
 	void *state[4];
+	struct pdb_judge *budgets;
+	char counter[STOCK_WORD]; /* the shard that counts for budgets; "": none */
+	uint64_t counters;        /* how many have come to do so */
+	uint64_t gangs[WITNESS_GANGS];
 	uint64_t start_ms;
 	int64_t revision;
 	uint64_t revisions, judged, blind;

@@ -91,5 +91,7 @@ uint32_t witness_unserved(const struct witness *witness, char *why, size_t size)
 			               witness->removed[i] ? ", and was removed" : "",
 			               pod->reason);
 	}
+	if (count == 0 && !pdb_judge_settled(witness->budgets, why, size))
+		count = 1;
 	return count;
 }
