@@ -440,20 +440,106 @@ T_CASE(a_partition_is_lost_and_a_shard_ends_on_the_way)
 	rig_close(&rig);
 }
 
+static uint32_t weight_now(struct pl_span space)
+{
+	return regime_weight(&rig.sched->reign->regime,
+	                     strings_find(&rig.sched->model.strings, space));
+}
+
 T_CASE(namespaces_take_turns_by_their_weights)
 {
-	const struct settings_weight weight[] = {
-		{PL_SPAN_LIT("a"), 2}, {PL_SPAN_LIT("web"), 7}, {PL_SPAN_LIT("zoo"), 3}};
+	/* web is known already, so by number it is the first. */
+	struct settings_weight weight[] = {
+		{PL_SPAN_LIT("a"), 2}, {PL_SPAN_LIT("b"), 3}, {PL_SPAN_LIT("web"), 7}};
 
 	up(0, 0);
 	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
 	rig_pod(&rig, 1, "a", "100", "");
 	rig_settle(&rig);
-	T_EQ(regime_weight(&rig.sched->reign->regime,
-	                   strings_find(&rig.sched->model.strings, PL_SPAN_LIT("web"))),
-	     7);
+	for (unsigned i = 0; i < 3; i++)
+		T_EQ(weight_now(weight[i].space), weight[i].weight);
+	weight[1].weight = 8;
+	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
+	T_EQ(weight_now(PL_SPAN_LIT("b")), 8);
+	weight[1].space = PL_SPAN_LIT("c");
+	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
+	T_EQ(weight_now(PL_SPAN_LIT("b")), 0);
+	T_EQ(weight_now(PL_SPAN_LIT("c")), 8);
 	configure((struct sched_settings){.fair = false});
 	T_EQ(rig.sched->reign->regime.weights, 0);
+	rig_close(&rig);
+}
+
+static void next_is(const char *name)
+{
+	T_SPAN(sched_text(rig.sched, pod_of_queue(queue_peek(rig.sched->queue))->key[2]),
+	       pl_span_str(name));
+}
+
+/* Whoever came last, of a namespace of his own, is the next but one. */
+T_CASE(whether_namespaces_take_turns_may_change)
+{
+	for (unsigned fair = 0; fair < 2; fair++) {
+		up(1, 1);
+		rig_pod(&rig, 1, "x", "1", "");
+		rig_deliver_all(&rig);
+		rig_run(&rig); /* in the call */
+		for (int i = 0; i < 4; i++) {
+			rig_pod(&rig, 1, many(i), "1", "");
+			rig_deliver_all(&rig);
+			rig.now_ms++;
+		}
+		rig_put(&rig, "/schedules/0001/shop/s/spec",
+		        "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"s\","
+		        "\"uid\":\"u-s\"},"
+		        "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
+		rig_deliver_all(&rig);
+		configure((struct sched_settings){
+			.fair = fair == 1, .batch = 1, .inflight = 1});
+		next_is("p-0");
+		T_TRUE(rig_answer(&rig, 0));
+		rig_run(&rig);
+		next_is(fair == 1 ? "p-1" : "p-2"); /* two are popped */
+		rig_close(&rig);
+	}
+}
+
+/* After its first attempt, and an event that might help. */
+static void waits_for(uint64_t backoff_ms)
+{
+	rig_pod(&rig, 1, "a", "100", "");
+	rig_settle(&rig);
+	T_EQ(queued(QUEUE_WAITING), 1);
+	rig_node(&rig, 0, "n-9", "200");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig.now_ms += backoff_ms / 2;
+	rig_settle(&rig);
+	T_EQ(queued(QUEUE_BACKOFF), 1);
+	rig.now_ms += backoff_ms;
+	rig_settle(&rig);
+	T_STR(where("a"), "n-9");
+}
+
+T_CASE(a_backoff_may_change_alone)
+{
+	up(0, 0);
+	waits_for(1000);
+	rig_close(&rig);
+	up(0, 0);
+	configure((struct sched_settings){.backoff_first_ms = 3000,
+	                                  .backoff_max_ms = 20000});
+	configure((struct sched_settings){.backoff_first_ms = 4000,
+	                                  .backoff_max_ms = 20000});
+	waits_for(4000);
+	rig_close(&rig);
+	up(0, 0);
+	configure(
+		(struct sched_settings){.backoff_first_ms = 500, .backoff_max_ms = 500});
+	configure(
+		(struct sched_settings){.backoff_first_ms = 500, .backoff_max_ms = 900});
+	T_EQ(rig.sched->reign->regime.backoff_max_ms, 900);
+	waits_for(500);
 	rig_close(&rig);
 }
 

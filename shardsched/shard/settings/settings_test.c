@@ -49,9 +49,17 @@ T_CASE(nothing_is_the_default)
 	accept("{}");
 	T_EQ(settings.sort, QUEUE_BY_PRIORITY);
 	T_TRUE(!settings.fair && settings.batch == 0 && settings.cache_bytes == 0);
+	T_TRUE(!settings.sort_given && settings.profiles.len == 0);
 	prints("{\"profiles\":[{\"schedulerName\":\"default-scheduler\"}],"
 	       "\"queue\":{\"sort\":\"priority\",\"fair\":false,"
 	       "\"backoff_first_ms\":1000,\"backoff_max_ms\":10000},\"shard\":{}}");
+	/* However it is written. */
+	accept("{\"kind\":\"KubeSchedulerConfiguration\",\"profiles\":[],"
+	       "\"queue\":{\"backoff_max_ms\":500}}");
+	T_EQ(settings.profiles.len, 0);
+	prints("{\"profiles\":[{\"schedulerName\":\"default-scheduler\"}],"
+	       "\"queue\":{\"sort\":\"priority\",\"fair\":false,"
+	       "\"backoff_first_ms\":500,\"backoff_max_ms\":500},\"shard\":{}}");
 	pl_arena_done(&arena);
 }
 
@@ -65,6 +73,7 @@ T_CASE(everything_is_read_and_printed)
 	       "\"backoff_max_ms\":20},"
 	       "\"shard\":{\"batch\":64,\"inflight\":2,\"cache_bytes\":1048576}}");
 	T_EQ(settings.sort, QUEUE_BY_SLA);
+	T_TRUE(settings.sort_given);
 	T_EQ(settings.weights, 2);
 	T_SPAN(settings.weight[0].space, PL_SPAN_LIT("shop"));
 	T_EQ(settings.weight[1].weight, 3);
@@ -106,6 +115,15 @@ T_CASE(what_is_wrong_is_told_with_its_path)
 	       "queue.weights: namespace 'Shop': want only a-z, 0-9 and -");
 	refuse("{\"queue\":{\"backoff_first_ms\":20000}}",
 	       "queue.backoff_first_ms: is over backoff_max_ms, 10000");
+	refuse("{\"queue\":{\"backoff_first_ms\":30,\"backoff_max_ms\":20}}",
+	       "queue.backoff_first_ms: is over backoff_max_ms, 20");
+	refuse("{\"queue\":{\"backoff_first_ms\":0}}",
+	       "queue.backoff_first_ms: want 1 to 3600000, got 0");
+	refuse("{\"queue\":{\"backoff_max_ms\":3600001}}",
+	       "queue.backoff_max_ms: want 1 to 3600000, got 3600001");
+	refuse("{\"queue\":{\"weight\":{}}}", "queue.weight: unknown field");
+	refuse("{\"shard\":{\"cache_bytes\":1048575}}",
+	       "shard.cache_bytes: want 1048576 to 1099511627776, got 1048575");
 	refuse("{\"shard\":{\"batch\":513}}", "shard.batch: want 1 to 512, got 513");
 	refuse("{\"shard\":{\"inflight\":0}}", "shard.inflight: want 1 to 16, got 0");
 	refuse("{\"shard\":{\"threads\":3}}", "shard.threads: unknown field");
@@ -114,6 +132,26 @@ T_CASE(what_is_wrong_is_told_with_its_path)
 	       "profiles[0].plugins.score.enabled[0].name: there is no such plugin");
 	refuse("{\"profiles\":{}}", "profiles: want an array, got an object");
 	refuse("{\"kind\":\"Pod\"}", "kind: must be KubeSchedulerConfiguration");
+	pl_arena_done(&arena);
+}
+
+T_CASE(so_many_namespaces_have_weights_and_no_more)
+{
+	struct pl_buf buf;
+
+	for (unsigned more = 0; more < 2; more++) {
+		pl_buf_init(&buf, 1 << 20);
+		T_EQ(pl_buf_add_str(&buf, "{\"queue\":{\"fair\":true,\"weights\":{"),
+		     PL_OK);
+		for (unsigned i = 0; i < SETTINGS_WEIGHTS_MAX + more; i++)
+			T_EQ(pl_buf_printf(&buf, "%s\"n-%u\":1", i == 0 ? "" : ",", i),
+			     PL_OK);
+		T_EQ(pl_buf_add(&buf, pl_span("}}}", 4)), PL_OK);
+		T_EQ(read_it((const char *)pl_buf_span(&buf).at),
+		     more == 0 ? PL_OK : PL_LIMIT);
+		pl_buf_done(&buf);
+	}
+	T_STR(err.msg, "queue.weights: more than 4096 namespaces");
 	pl_arena_done(&arena);
 }
 
