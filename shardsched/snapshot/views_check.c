@@ -56,10 +56,14 @@ static uint32_t carried_on(const struct snapshot *snapshot, uint32_t slot,
 typedef uint32_t count_on_fn(const struct snapshot *snapshot, uint32_t slot,
                              const void *who);
 
+/* Where it is kept up by node that was counted before. */
 static uint32_t on_matcher(const struct snapshot *snapshot, uint32_t slot,
                            const void *who)
 {
-	return matched_on(snapshot, slot, who);
+	const struct matcher_inner *matcher = who;
+
+	return matcher->spread ? matcher->matcher.on_node[slot]
+	                       : matched_on(snapshot, slot, matcher);
 }
 
 static uint32_t on_carrier(const struct snapshot *snapshot, uint32_t slot,

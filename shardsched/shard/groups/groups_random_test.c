@@ -709,6 +709,7 @@ static void move(uint32_t p)
 static void step(void)
 {
 	struct shard *shard = &shards[below(SHARDS)];
+	bool checked = false;
 
 	if (below(4) == 0)
 		others_step();
@@ -723,11 +724,16 @@ static void step(void)
 	if (below(2) == 0) {
 		now_ms += below(100);
 		run(shard);
+		checked = true; /* as it is now */
 	}
-	for (unsigned i = 0; i < OUT_MAX; i++)
-		if (shard->out[i].used && below(3) == 0)
-			end_call(shard, &shard->out[i], below(100));
-	sched_check(shard->sched);
+	for (unsigned i = 0; i < OUT_MAX; i++) {
+		if (!shard->out[i].used || below(3) != 0)
+			continue;
+		end_call(shard, &shard->out[i], below(100));
+		checked = false;
+	}
+	if (!checked)
+		sched_check(shard->sched);
 }
 
 static bool calm_shard(struct shard *shard)
