@@ -1,33 +1,5 @@
-/* A state that is accepted is printed in one way only, and read again as the same. */
+/* What has become of a pod. */
 #include "shardsched/ledger/state.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/value.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	struct pod_state state = {.attempts = 99};
-	struct pl_arena arena;
-	struct pl_buf one, two;
-	struct pl_err err = {0};
-	enum pl_code code;
-
-	pl_arena_init(&arena, 0, 0);
-	pl_buf_init(&one, STATE_BYTES_MAX);
-	pl_buf_init(&two, STATE_BYTES_MAX);
-	code = state_parse(pl_span(data, size), &arena, &state, &err);
-	PL_ASSERT(code == err.code && code != PL_NOMEM);
-	if (code == PL_OK) {
-		code = state_print(&state, &one, &err);
-		PL_ASSERT(code == PL_OK);
-		code = state_parse(pl_buf_span(&one), &arena, &state, &err);
-		PL_ASSERT(code == PL_OK);
-		code = state_print(&state, &two, &err);
-		PL_ASSERT(code == PL_OK);
-		PL_ASSERT(pl_span_eq(pl_buf_span(&one), pl_buf_span(&two)));
-	} else {
-		PL_ASSERT(state.attempts == 99);
-	}
-	pl_buf_done(&two);
-	pl_buf_done(&one);
-	pl_arena_done(&arena);
-	return 0;
-}
+FUZZ_VALUE(struct pod_state, state, STATE_BYTES_MAX, false)
