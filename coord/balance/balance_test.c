@@ -36,14 +36,7 @@ static const char *const ids[MEMBERS] = {"s-0", "s-1", "s-2", "s-3"};
 
 static void run(uint64_t ms)
 {
-	uint64_t until = kit.now_ms + ms;
-
-	while (memkv_next_ms(kit.mem) <= until) {
-		if (memkv_next_ms(kit.mem) > kit.now_ms)
-			kit.now_ms = memkv_next_ms(kit.mem);
-		kit_run(&kit, kit.now_ms);
-	}
-	kit_run(&kit, until);
+	kit_until(&kit, kit.now_ms + ms);
 }
 
 static void direct_put_leased(const char *key, struct pl_span value, int64_t lease)

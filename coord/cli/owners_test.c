@@ -60,12 +60,7 @@ static void on_note(void *ctx, const struct owners_note *note)
 
 static void run(uint64_t ms)
 {
-	uint64_t until_ms = kit.now_ms + ms;
-
-	while (memkv_next_ms(kit.mem) <= until_ms)
-		kit_run(&kit, memkv_next_ms(kit.mem) > kit.now_ms ? memkv_next_ms(kit.mem)
-		                                                  : kit.now_ms);
-	kit_run(&kit, until_ms);
+	kit_until(&kit, kit.now_ms + ms);
 }
 
 static void begin(void)

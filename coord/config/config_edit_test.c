@@ -28,12 +28,7 @@ static void begin(void)
 
 static void run(uint64_t now_ms)
 {
-	while (memkv_next_ms(kit.mem) <= now_ms) {
-		if (memkv_next_ms(kit.mem) > kit.now_ms)
-			kit.now_ms = memkv_next_ms(kit.mem);
-		kit_run(&kit, kit.now_ms);
-	}
-	kit_run(&kit, now_ms);
+	kit_until(&kit, now_ms);
 }
 
 static void end(void)

@@ -65,14 +65,7 @@ static void on_elect(void *ctx, const struct elect_note *note)
 
 static void run(uint64_t ms)
 {
-	uint64_t until = kit.now_ms + ms;
-
-	while (memkv_next_ms(kit.mem) <= until) {
-		if (memkv_next_ms(kit.mem) > kit.now_ms)
-			kit.now_ms = memkv_next_ms(kit.mem);
-		kit_run(&kit, kit.now_ms);
-	}
-	kit_run(&kit, until);
+	kit_until(&kit, kit.now_ms + ms);
 }
 
 static void tune(void)

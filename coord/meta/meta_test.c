@@ -81,10 +81,7 @@ static void on_note(void *ctx, const struct meta_note *note)
 
 static void run(uint64_t now_ms)
 {
-	while (memkv_next_ms(kit.mem) <= now_ms)
-		kit_run(&kit, memkv_next_ms(kit.mem) > kit.now_ms ? memkv_next_ms(kit.mem)
-		                                                  : kit.now_ms);
-	kit_run(&kit, now_ms);
+	kit_until(&kit, now_ms);
 }
 
 static void begin(uint64_t seed, const struct faulty_rule *rules, size_t count)

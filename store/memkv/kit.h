@@ -69,6 +69,17 @@ static inline void kit_run(struct kit *kit, uint64_t now_ms)
 	memkv_run(kit->mem, now_ms);
 }
 
+/* Whatever is due until then, each at its time. */
+static inline void kit_until(struct kit *kit, uint64_t now_ms)
+{
+	while (memkv_next_ms(kit->mem) <= now_ms) {
+		uint64_t next_ms = memkv_next_ms(kit->mem);
+
+		kit_run(kit, next_ms > kit->now_ms ? next_ms : kit->now_ms);
+	}
+	kit_run(kit, now_ms);
+}
+
 static inline void kit_on_done(void *ctx, const struct kv_result *result,
                                const struct pl_err *err)
 {

@@ -47,10 +47,7 @@ static const char *stored(const char *key)
 
 static void run(uint64_t now_ms)
 {
-	while (memkv_next_ms(kit.mem) <= now_ms)
-		kit_run(&kit, memkv_next_ms(kit.mem) > kit.now_ms ? memkv_next_ms(kit.mem)
-		                                                  : kit.now_ms);
-	kit_run(&kit, now_ms);
+	kit_until(&kit, now_ms);
 }
 
 T_CASE(slow_request_and_answer)
