@@ -429,6 +429,97 @@ T_CASE(answers_of_an_old_lease)
 	T_EQ(owned[0], 14);
 }
 
+/* A session that took another lease, without a word that it was down between. */
+T_CASE(another_lease_is_another_session)
+{
+	begin_owned();
+	EV(SESSION, .lease = US + 1, .safe_until_ms = 70000);
+	T_EQ(owned[0], 0);
+	EV(GONE, .partition = 0, .revision = 12);
+	EV(CLAIMED, .partition = 0, .revision = 13);
+	T_EQ(owned[0], 13);
+}
+
+/* Of an epoch that is over: the work of this one has not ended. */
+T_CASE(quiet_of_another_epoch_says_nothing)
+{
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	EV(QUIET, .partition = 0, .epoch = 10);
+	T_EQ(owned[0], 11);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
+	EV(QUIET, .partition = 0, .epoch = 11);
+	T_EQ(owned[0], 0);
+}
+
+/* The user has heard LOST; the release was not even sent when it is to be ours again. */
+T_CASE(what_was_handed_over_is_not_taken_up_again)
+{
+	struct claims_actions one = {.max = 1};
+	struct claims_event quiet = {
+		.type = CLAIMS_EV_QUIET, .partition = 0, .epoch = 11};
+
+	begin_owned();
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	due();
+	quiet.now_ms = now;
+	claims_step(&core, &quiet, &one);
+	T_EQ(one.item[0].type, CLAIMS_TELL_LOST);
+	owned[0] = 0;
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_RELEASING);
+	EV(RELEASED, .partition = 0, .revision = 20);
+	EV(CLAIMED, .partition = 0, .revision = 21);
+	T_EQ(owned[0], 21);
+}
+
+/* However often it failed before: now it is free. */
+T_CASE(a_key_that_goes_is_claimed_at_once)
+{
+	begin();
+	for (unsigned i = 0; i < 6; i++) {
+		EV(FAILED, .partition = 0);
+		due();
+	}
+	EV(FAILED, .partition = 0);
+	EV(SEEN, .partition = 0, .revision = 12, .epoch = 12, .lease = THEM);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_OTHER);
+	EV(GONE, .partition = 0, .revision = 13);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_CLAIMING);
+}
+
+/* What it knows of who is there may be old. */
+T_CASE(nothing_is_handed_over_or_claimed_out_of_sync)
+{
+	begin_owned();
+	EV(UNSYNCED, .on = false);
+	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
+	at(now + 1000);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_OWNED);
+	EV(GONE, .partition = 1, .revision = 12);
+	EV(TARGET, .partition = 1, .target = CLAIMS_MINE);
+	T_EQ(claims_core_state(&core, 1), CLAIMS_STATE_ABSENT);
+	EV(SYNCED, .on = true);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
+	T_EQ(claims_core_state(&core, 1), CLAIMS_STATE_CLAIMING);
+}
+
+/* A claim that the store says was done long before what is known of the key. */
+T_CASE(a_claim_from_the_past_is_no_hurry)
+{
+	uint32_t first;
+
+	begin();
+	EV(GONE, .partition = 0, .revision = 1000);
+	first = asked[0];
+	EV(CLAIMED, .partition = 0, .revision = 11);
+	T_EQ(owned[0], 0);
+	T_EQ(asked[0], first);
+	due();
+	T_TRUE(asked[0] != first);
+}
+
 T_CASE(leaving_waits_for_nothing_to_settle)
 {
 	begin_owned();
