@@ -17,7 +17,7 @@ enum {
 	EXTRA_NODES = 24,
 	UP_MAX_MS = 60000,
 	USUAL_OPS = 1024,
-	FEW_OPS = 36, /* so that most gangs are too large for one transaction */
+	FEW_OPS = 39, /* so that most gangs are too large for one transaction */
 };
 
 struct round {
