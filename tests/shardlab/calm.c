@@ -155,6 +155,31 @@ static void wish_all(struct campaign *c)
 
 /* -- and comes true --------------------------------------------------------------- */
 
+/* What the commands say of it, and all that stands in the store, into their logs. */
+static void keep_state(struct campaign *c)
+{
+	char why[WHY_SIZE], name[2 * SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
+	char text[JOB_TEXT_SIZE];
+	const char *const explain[] = {"explain", "pod", name, NULL};
+	const char *const dump[] = {"etcdctl", "--endpoints", site_url(&c->site),
+	                            "get",     "--prefix",    "/",
+	                            NULL};
+	uint32_t pod = c->scene.pods;
+	struct job job = {0};
+
+	(void)witness_unserved(&c->witness, why, sizeof why);
+	if (sscanf(why, "p-%u ", &pod) == 1 && pod < c->scene.pods) {
+		scene_pod_space(pod, space);
+		(void)snprintf(name, sizeof name, "%s/p-%u", space, pod);
+		(void)command(c, explain, &job);
+		campaign_say(c, "%s says of it: %s", job.log, job_tail(&job, text));
+	}
+	job = (struct job){0};
+	if (site_program(&c->site, &job, dump, COMMAND_MS))
+		(void)site_wait(&c->site, &job);
+	campaign_say(c, "%s has what stands in the store", job.log);
+}
+
 static void until_served(struct campaign *c, uint64_t since_ms)
 {
 	char why[WHY_SIZE];
@@ -166,11 +191,13 @@ static void until_served(struct campaign *c, uint64_t since_ms)
 		now_ms = pl_clock_ms();
 		if (left == 0)
 			return;
-		if (now_ms > since_ms + SITE_TTL_MS + BOUND_MS)
+		if (now_ms > since_ms + SITE_TTL_MS + BOUND_MS) {
+			keep_state(c);
 			fail(c, "flow",
 			     "%u pods are not as they should be %" PRIu64
 			     " s after the last fault; the first: %s",
 			     left, (now_ms - since_ms) / 1000, why);
+		}
 		if (now_ms > said_ms + SAY_MS) {
 			said_ms = now_ms;
 			campaign_say(c, "%u pods to go: %s", left, why);

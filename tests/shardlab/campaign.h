@@ -52,7 +52,7 @@ bool wants_evict(struct campaign *c, struct job *job, bool force, bool past);
 /* Disruption budgets: some at most that are new, or get another rule; one goes. */
 bool wants_budgets(struct campaign *c, struct job *job, unsigned most);
 bool wants_no_budget(struct campaign *c, struct job *job);
-/* Who is on the node may be evicted past all budgets. */
+/* Who is on the node, or comes there, may be evicted past all budgets. */
 void wants_past_on(struct campaign *c, uint32_t node);
 /* Some pods are covered from the beginning. */
 bool wants_first_budgets(struct campaign *c);

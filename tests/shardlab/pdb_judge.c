@@ -56,6 +56,7 @@ struct pdb_judge {
 	struct pl_arena arena;
 	uint32_t pods;
 	struct pod *pod;
+	uint64_t *node_past_ms;
 	struct budget budget[PDB_COUNT];
 	bool *disturbed;
 	int64_t revision;
@@ -94,6 +95,7 @@ struct pdb_judge *pdb_judge_new(struct world *world, uint32_t pods)
 	judge->pods = pods;
 	judge->pod = room(pods, sizeof *judge->pod);
 	judge->disturbed = room(pods, sizeof *judge->disturbed);
+	judge->node_past_ms = room(world->stock->nodes, sizeof *judge->node_past_ms);
 	pl_arena_init(&judge->arena, 0, 0);
 	return judge;
 }
@@ -104,6 +106,7 @@ void pdb_judge_free(struct pdb_judge *judge)
 		free(judge->pod[i].at);
 	free(judge->pod);
 	free(judge->disturbed);
+	free(judge->node_past_ms);
 	pl_arena_done(&judge->arena);
 	free(judge);
 }
@@ -116,6 +119,19 @@ const uint64_t *pdb_judge_tally(const struct pdb_judge *judge)
 void pdb_judge_past(struct pdb_judge *judge, uint32_t pod, uint64_t until_ms)
 {
 	judge->pod[pod].past_ms = until_ms;
+}
+
+void pdb_judge_past_node(struct pdb_judge *judge, uint32_t node, uint64_t until_ms)
+{
+	judge->node_past_ms[node] = until_ms;
+}
+
+static bool may_be_past(const struct pdb_judge *judge, uint32_t i)
+{
+	uint32_t node = judge->world->stock->was_pod[i].node;
+
+	return now_ms(judge) < judge->pod[i].past_ms ||
+	       (node != STOCK_NONE && now_ms(judge) < judge->node_past_ms[node]);
 }
 
 /* -- values ----------------------------------------------------------------------- */
@@ -444,7 +460,7 @@ static void check_noted(struct pdb_judge *judge, struct budget *budget, uint32_t
 	const struct stock_pod *was = &judge->world->stock->was_pod[i];
 	const struct note *note = note_of(&budget->is, i);
 	bool preempted = judge->world->stock->pod[i].phase == STOCK_TERMINATING;
-	bool past = now_ms(judge) < judge->pod[i].past_ms;
+	bool past = may_be_past(judge, i);
 	bool may = budget->was.counted && budget->was.allowed > 0;
 
 	if (note == NULL || note->state_rev != was->state_rev)
@@ -476,8 +492,7 @@ static void check_disturbed(struct pdb_judge *judge, struct budget *budget)
 			continue;
 		check_noted(judge, budget, i);
 		count++;
-		evicted += stock->pod[i].phase == STOCK_BOUND &&
-		           now_ms(judge) >= judge->pod[i].past_ms;
+		evicted += stock->pod[i].phase == STOCK_BOUND && !may_be_past(judge, i);
 		fresh += note_of(was, i) == NULL;
 	}
 	healthy = was->healthy > count ? was->healthy - count : 0;

@@ -53,8 +53,9 @@ void pdb_judge_event(struct pdb_judge *judge, const struct keys_id *id,
 /* The revision is over, and what it touched is still marked (stock.h). */
 void pdb_judge_see(struct pdb_judge *judge, int64_t revision);
 
-/* Somebody was told to evict it whatever budgets allow. */
+/* Somebody was told to evict it whatever budgets allow; or whoever is on the node. */
 void pdb_judge_past(struct pdb_judge *judge, uint32_t pod, uint64_t until_ms);
+void pdb_judge_past_node(struct pdb_judge *judge, uint32_t node, uint64_t until_ms);
 
 /* Every budget says what its pods are. */
 bool pdb_judge_settled(const struct pdb_judge *judge, char *why, size_t size);

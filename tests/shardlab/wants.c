@@ -340,11 +340,7 @@ bool wants_evict(struct campaign *c, struct job *job, bool force, bool past)
 
 void wants_past_on(struct campaign *c, uint32_t node)
 {
-	const struct stock *stock = c->witness.world.stock;
-
-	for (uint32_t i = 0; i < stock->pods; i++)
-		if (stock->pod[i].node == node)
-			pdb_judge_past(c->witness.budgets, i, past_until(c));
+	pdb_judge_past_node(c->witness.budgets, node, past_until(c));
 }
 
 static bool submit_budgets(struct campaign *c, struct job *job, const unsigned *budgets,
