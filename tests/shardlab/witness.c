@@ -129,7 +129,7 @@ static void see_gang(struct witness *witness, const struct keys_id *id,
 		witness->gangs[i] +=
 			!event->is_delete &&
 			memmem(value.at, value.len, phases[i], strlen(phases[i])) != NULL;
-	stock_gang(witness->world.stock, id, event);
+	stock_gang_event(witness->world.stock, id, event);
 }
 
 static void see_event(struct witness *witness, const struct kv_event *event)
@@ -191,15 +191,17 @@ static void count_gangs(struct witness *witness)
 	uint32_t last = UINT32_MAX, count = 0;
 
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {
-		uint32_t i = stock->touched_pod[k], group = i / SCENE_GROUP;
+		uint32_t i = stock->touched_pod[k], gang;
 
-		if (scene_kind(i) != SCENE_GANG || stock->gang_is_bound[group] ||
-		    stock->pod[i].phase != STOCK_BOUND ||
+		if (!scene_is_gang(i) || stock->pod[i].phase != STOCK_BOUND ||
 		    stock->was_pod[i].phase == STOCK_BOUND)
 			continue;
-		count = group == last ? count + 1 : 1;
-		last = group;
-		witness->gangs[WITNESS_SMALL] += count == SCENE_GANG_MIN;
+		gang = scene_gang(i);
+		if (stock->gang[gang].phase != STOCK_GANG_NONE)
+			continue;
+		count = gang == last ? count + 1 : 1;
+		last = gang;
+		witness->gangs[WITNESS_SMALL] += count == scene_gang_min(gang);
 	}
 }
 
@@ -210,7 +212,7 @@ static void judge(struct witness *witness, unsigned has)
 	struct obs obs = {.what = OBS_STOCK, .revision = stock->revision};
 
 	pdb_judge_see(witness->budgets, witness->revision);
-	if (stock->touched_nodes + stock->touched_pods == 0)
+	if (stock->touched_nodes + stock->touched_pods + stock->touched_gangs == 0)
 		return;
 	obs.whose = whose(stock, has);
 	witness->judged++;

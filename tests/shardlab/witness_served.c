@@ -5,12 +5,16 @@
 /* So many have gone that the rest is no gang any more. */
 static bool is_small_gang(const struct stock *stock, uint32_t i)
 {
-	uint32_t from = i / SCENE_GROUP * SCENE_GROUP, count = 0;
+	uint32_t gang = scene_gang(i), count = 0, pods[SCENE_GANG_PODS];
+	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
 
-	for (uint32_t k = from; k < from + SCENE_GROUP && k < stock->pods; k++)
-		count += stock->pod[k].has_spec && (stock->pod[k].phase == STOCK_BOUND ||
-		                                    stock->pod[k].phase <= STOCK_PENDING);
-	return count < SCENE_GANG_MIN;
+	for (uint32_t k = 0; k < members; k++) {
+		const struct stock_pod *pod = &stock->pod[pods[k]];
+
+		count += pod->has_spec &&
+		         (pod->phase == STOCK_BOUND || pod->phase <= STOCK_PENDING);
+	}
+	return count < scene_gang_min(gang);
 }
 
 /* It is where it may not be any more. */
@@ -47,7 +51,7 @@ static bool is_served(const struct witness *witness, uint32_t i)
 	case STOCK_PENDING:
 		if (!scene_must_fit(kind))
 			return pod->reason[0] != 0;
-		return kind == SCENE_GANG && is_small_gang(stock, i);
+		return scene_is_gang(i) && is_small_gang(stock, i);
 	case STOCK_NO_STATE:
 	case STOCK_TERMINATING:
 	case STOCK_BAD_STATE:
