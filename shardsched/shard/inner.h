@@ -174,6 +174,7 @@ enum {
 /* Without a phase: no state is there. */
 enum { PHASE_NONE = STATE_PHASES };
 
+/* A million of them wait: 328 bytes, so that 336 of the heap are enough. */
 struct sched_pod {
 	struct pl_map_node by_name;
 	uint32_t key[3];         /* partition, namespace, name; held */
@@ -204,18 +205,18 @@ struct sched_pod {
 	uint16_t listed; /* by so many nodes */
 	uint16_t held;   /* for by so many */
 	uint16_t flags;
-	uint8_t place;  /* enum pod_place */
-	uint8_t linked; /* enum pod_linked */
-	uint8_t phase;  /* enum state_phase, or PHASE_NONE */
+	unsigned char place : 3;  /* enum pod_place */
+	unsigned char linked : 5; /* enum pod_linked */
+	uint8_t phase;            /* enum state_phase, or PHASE_NONE */
 	uint8_t call;
 	uint8_t seen[2];
 	uint8_t conflicts;  /* in a row */
 	uint8_t beside;     /* which labels stand beside the class: identity.h */
 	uint8_t ask, ended; /* enum state_ask, enum state_ended */
-	bool next_pending;
-	bool asks_state; /* its state is to be read with its spec */
-	bool gated;      /* of a gang */
-	bool pinned;     /* an alloc that lists it is being taken */
+	bool next_pending : 1;
+	bool asks_state : 1; /* its state is to be read with its spec */
+	bool gated : 1;      /* of a gang */
+	bool pinned : 1;     /* an alloc that lists it is being taken */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */
