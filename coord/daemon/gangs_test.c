@@ -10,9 +10,15 @@
 
 enum { PARTITIONS = 8, LARGE = 240, SMALL = 6, TEXT_MAX = 1 << 18 };
 
-static const char profile[] =
-	"prefix: m\nregion: r\nzones: [{name: a}]\n"
-	"shapes: [{name: s, weight: 1, cpu: 4, memory: 64Gi, storage: 10Gi}]\n";
+#define SHAPES "shapes: [{name: s, weight: 1, cpu: 4, memory: 64Gi, storage: 10Gi}]\n"
+
+static const char profile[] = "prefix: m\nregion: r\nzones: [{name: a}]\n" SHAPES;
+static const char three_zones[] =
+	"prefix: m\nregion: r\nzones: [{name: a}, {name: b}, {name: c}]\n" SHAPES;
+static const char spread[] =
+	"\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"
+	"\"topology.kubernetes.io/zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
+	"\"labelSelector\":{\"matchLabels\":{\"gang\":\"large\"}}}],";
 
 static struct placet_running shards;
 static char text[TEXT_MAX];
@@ -36,11 +42,11 @@ static void start_shards(const char *name)
 	T_EQ(setenv("PLACET", kept, 1), 0);
 }
 
-static void up(const char *nodes)
+static void up(const char *nodes, const char *of)
 {
 	placet_up(PARTITIONS);
-	T_EQ(RUN(profile, "sim-cluster", "--cluster", "east", "--nodes", nodes,
-	         "--profile", "-"),
+	T_EQ(RUN(of, "sim-cluster", "--cluster", "east", "--nodes", nodes, "--profile",
+	         "-"),
 	     0);
 }
 
@@ -99,16 +105,17 @@ static const char *record(void)
 	return value == NULL ? "" : value;
 }
 
-/* Killed when the record is put for the nth time, and begun anew by others. */
-static void killed_at(unsigned nth)
+/* Killed when the record is put for the nth time, and begun anew by others. more: of the
+ * members' spec. */
+static void killed_at(unsigned nth, const char *more)
 {
 	struct rig_watch watch = {0};
 	unsigned before;
 
-	up("80");
+	up("120", three_zones);
 	start_shards("east");
 	rig_watch(&placet_rig.rig, &watch, "/gangs/", 0);
-	T_EQ(RUN(gang("large", LARGE, ""), "submit", "-f", "-"), 0);
+	T_EQ(RUN(gang("large", LARGE, more), "submit", "-f", "-"), 0);
 	rig_wait_events(&placet_rig.rig, &watch, nth);
 	placet_kill(&shards);
 	rig_unwatch(&placet_rig.rig, &watch);
@@ -116,24 +123,32 @@ static void killed_at(unsigned nth)
 	T_TRUE(before == 0 || before == LARGE ||
 	       strstr(record(), "\"phase\":\"bound\"") != NULL);
 	start_shards("west");
-	T_EQ(RUN(gang("large", LARGE, ""), "wait", "--for=bound", "-f", "-",
+	T_EQ(RUN(gang("large", LARGE, more), "wait", "--for=bound", "-f", "-",
 	         "--timeout=90s"),
 	     0);
 	for (unsigned i = 0; i < 200 && record()[0] != 0; i++)
 		rig_run_ms(&placet_rig.rig, 50);
 	T_STR(record(), "");
 	T_EQ(bound("large"), LARGE);
+	T_EQ(PLACET("fsck"), 0);
+	placet_says("0 violations, 0 conditions");
 	down();
 }
 
 T_CASE_SECONDS(killed_while_room_is_held, 180)
 {
-	killed_at(1);
+	killed_at(1, "");
 }
 
 T_CASE_SECONDS(killed_when_it_has_just_been_bound, 180)
 {
-	killed_at(2);
+	killed_at(2, "");
+}
+
+/* With a rule about all of them: fsck would see that zones are not even. */
+T_CASE_SECONDS(spread_over_zones_in_steps, 180)
+{
+	killed_at(2, spread);
 }
 
 static const char *not_beside(const char *other)
@@ -154,7 +169,7 @@ T_CASE_SECONDS(of_two_that_keep_each_other_out_one_is_bound, 180)
 {
 	const char *in, *out;
 
-	up("8");
+	up("8", profile);
 	start_shards("east");
 	T_EQ(RUN(gang("one", SMALL, not_beside("two")), "submit", "-f", "-"), 0);
 	T_EQ(RUN(gang("two", SMALL, not_beside("one")), "submit", "-f", "-"), 0);

@@ -276,6 +276,15 @@ static void carry_spread(struct fsck_core *core, const struct spec *spec, uint32
 
 /* -- pods -------------------------------------------------------------------------- */
 
+/* At that revision or later it was placed. A member of a gang is when its gang's record
+ * says so, which may be well before its state does; but never before it was there. */
+static int64_t bound_since(const struct fsck_current *at, const struct spec *spec)
+{
+	int64_t rev = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev;
+
+	return spec->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
+}
+
 static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 {
 	const struct fsck_current *at = &core->at;
@@ -288,7 +297,7 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 	if (bound == NULL || entry == FSCK_NONE)
 		return FSCK_NONE;
 	*bound = (struct fsck_bound){
-		.lo = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev,
+		.lo = bound_since(at, spec),
 		.spec_rev = at->spec_rev,
 		.entry = entry,
 		.node = node,

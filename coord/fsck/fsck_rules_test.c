@@ -40,8 +40,10 @@ static void put_pod(const char *name, const char *app, const char *more, const c
 	place(name, node);
 }
 
-/* It stands where its gang falls. */
-static void place_gang_pod(const char *name, const char *json, const char *node)
+/* It stands where its gang falls. relabels: a node that comes to zone a before it is
+ * told to be bound; or NULL. */
+static void place_gang_pod(const char *name, const char *json, const char *node,
+                           const char *relabels)
 {
 	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
 	                                      .gang = PL_SPAN_LIT("t")};
@@ -50,6 +52,8 @@ static void place_gang_pod(const char *name, const char *json, const char *node)
 
 	T_OK(partition_of_group(&group, PARTITIONS, &home, NULL), NULL);
 	(void)kit_put(&kit, key_in(KEYS_SPEC, home, "web", name), json);
+	if (relabels != NULL)
+		put_labeled(relabels, "a", "");
 	(void)kit_put(&kit, key_in(KEYS_STATE, home, "web", name),
 	              state_of("Bound", node, "1"));
 	if (home == named)
@@ -359,11 +363,31 @@ T_CASE(pods_of_gangs_on_nodes_that_they_do_not_want)
 		               "\"nodeSelector\":{\"zone\":\"a\"},\"containers\":[{"
 		               "\"name\":\"c\",\"image\":\"i\"}]}}",
 		               i);
-		place_gang_pod(i == 0 ? "w-0" : "w-1", json, i == 0 ? "n-0" : "n-2");
+		place_gang_pod(i == 0 ? "w-0" : "w-1", json, i == 0 ? "n-0" : "n-2",
+		               NULL);
 	}
 	settles(FSCK_RULES_NODE_SINCE, 1);
 	violations(0);
 	down();
+}
+
+/* What was changed since the gang was submitted may have been so since it was bound. */
+T_CASE(pods_of_gangs_with_others_whom_they_keep_away)
+{
+	static const char json[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"w-0\","
+		"\"annotations\":{\"placet.io/gang\":\"t\"}},\"spec\":{" APART(
+			"x",
+			"zone") "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
+
+	for (unsigned i = 0; i < 2; i++) {
+		up_empty();
+		put_pod("a", "x", "", "n-2");
+		place_gang_pod("w-0", json, i == 0 ? "n-0" : "n-2",
+		               i == 0 ? "n-2" : NULL);
+		settles(i == 0 ? FSCK_RULES_APART_SINCE : FSCK_RULES_APART, 1);
+		down();
+	}
 }
 
 T_CASE(who_was_placed_on_a_cordoned_node)

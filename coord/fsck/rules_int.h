@@ -30,7 +30,7 @@ enum {
 
 /* A pod that has a place. */
 struct fsck_bound {
-	int64_t lo; /* it was bound at this revision or later */
+	int64_t lo; /* it was placed at this revision or later */
 	int64_t spec_rev;
 	uint32_t entry, node;
 	uint32_t next; /* on the node */

@@ -109,6 +109,7 @@ static void decide(struct gang *gang)
 	if (held) {
 		out->result = GANG_PLACED;
 		out->slot = gang->slot.at;
+		out->stand = gang->stands.at;
 	} else if (out->result == GANG_FAILED) {
 		out->blocked = gang->blocked;
 		out->why = gang->last;

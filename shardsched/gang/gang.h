@@ -89,11 +89,17 @@ enum gang_result { GANG_RESULT_MAP(GANG_RESULT_ENUM) GANG_RESULTS };
 #define GANG_FAULT_ENUM(name, field, sentence) GANG_FAULT_##name,
 enum gang_fault { GANG_FAULT_MAP(GANG_FAULT_ENUM) GANG_FAULTS };
 
+struct gang_stand {
+	uint32_t member;
+	uint32_t placed; /* number in the snapshot, while it stands */
+};
+
 struct gang_outcome {
 	enum gang_result result;
 	uint32_t placed; /* members; when there is no room, of the try that placed most */
 	/* PLACED: by member; SNAPSHOT_NONE: one beyond the minimum that found no room. */
 	const uint32_t *slot;
+	const struct gang_stand *stand; /* PLACED: those in the order of placing */
 	uint32_t domain;  /* string: in which it was tried last; 0: none was asked for */
 	uint32_t domains; /* that there are */
 	uint32_t tries;

@@ -72,11 +72,6 @@ struct gang {
 	struct outcome last; /* of the blocked one */
 };
 
-struct gang_stand {
-	uint32_t member;
-	uint32_t placed; /* number in the snapshot */
-};
-
 static inline struct gang_group *gang_groups(const struct gang *gang)
 {
 	return gang->groups.at;

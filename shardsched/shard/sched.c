@@ -393,7 +393,6 @@ static void repair(struct sched *sched)
 	sched->unjoined = false;
 	if (sched->records.missed)
 		tell_anew(sched, SCHED_GANGS);
-	sched->records.missed = false;
 	PL_MAP_EACH (node, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
 	PL_MAP_EACH (node, &sched->pods) {

@@ -458,20 +458,33 @@ static inline void rig_views(struct rig *rig)
 	}
 }
 
-/* At most so many events of it. */
-static inline bool rig_view_deliver(struct rig *rig, enum sched_view view, unsigned most)
+/* What the next revision has of it, all at once, as a watch sends it. False: nothing. */
+static inline bool rig_view_next(struct rig *rig, enum sched_view view)
 {
 	struct kv_keys keys = rig_view_keys(view);
+	uint32_t *at = &rig->view_cursor[view];
+	int64_t revision = rig->store.log[*at].record.mod_revision;
+	bool any = false;
 
-	while (rig->viewed[view] && rig->view_cursor[view] < rig->store.logged &&
-	       most > 0) {
-		const struct kv_event *event = &rig->store.log[rig->view_cursor[view]++];
-
-		if (!kv_key_in(keys, event->record.key))
+	for (; *at < rig->store.logged &&
+	       rig->store.log[*at].record.mod_revision == revision;
+	     ++*at) {
+		if (!kv_key_in(keys, rig->store.log[*at].record.key))
 			continue;
-		sched_view_events(rig->sched, view, event, 1, event->record.mod_revision);
-		most--;
+		sched_view_events(rig->sched, view, &rig->store.log[*at], 1, 0);
+		any = true;
 	}
+	if (any)
+		sched_view_events(rig->sched, view, NULL, 0, revision);
+	return any;
+}
+
+/* At most so many revisions of it. */
+static inline bool rig_view_deliver(struct rig *rig, enum sched_view view, unsigned most)
+{
+	while (rig->viewed[view] && rig->view_cursor[view] < rig->store.logged &&
+	       most > 0)
+		most -= rig_view_next(rig, view);
 	return most == 0;
 }
 

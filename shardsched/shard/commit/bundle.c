@@ -19,6 +19,7 @@
 
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/commit/commit.h"
+#include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
@@ -195,6 +196,8 @@ static void end(struct sched *sched, bool stood)
 	bundle->pods = bundle->extras = 0;
 	bundle->number++;
 	pl_arena_reset(&bundle->arena);
+	if (large_wants_turn(sched))
+		large_due(sched);
 	while (!pl_list_empty(&bundle->gangs)) {
 		struct sched_gang *gang =
 			PL_LIST_ITEM(bundle->gangs.next, struct sched_gang, bundled);
@@ -255,7 +258,7 @@ bool bundle_may(const struct sched *sched)
 	       is_free(sched);
 }
 
-static enum pl_code put_extra(struct call *call, const struct bundle_extra *extra)
+enum pl_code bundle_put_extra(struct call *call, const struct bundle_extra *extra)
 {
 	struct book *book = &call->book;
 	struct call_item item = {.compared = extra->how != BUNDLE_BUMP};
@@ -286,7 +289,7 @@ static enum pl_code fill(struct sched *sched, struct call *call, bool passengers
 	enum pl_code code = PL_OK;
 
 	for (uint32_t i = 0; code == PL_OK && i < bundle->extras; i++)
-		code = put_extra(call, &bundle->extra[i]);
+		code = bundle_put_extra(call, &bundle->extra[i]);
 	PL_LIST_EACH (at, &bundle->nodes) {
 		struct sched_node *node = PL_LIST_ITEM(at, struct sched_node, bundle);
 

@@ -19,6 +19,9 @@ bool bundle_takes(const struct sched *sched);
 void bundle_add(struct sched *sched, struct sched_pod *pod);
 /* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
 uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra);
+/* Into a call. PL_BUSY: it does not fit. */
+PL_NODISCARD enum pl_code bundle_put_extra(struct call *call,
+                                           const struct bundle_extra *extra);
 /* The store takes no such transaction: a gang that is alone in it needs more. */
 void bundle_limited(struct sched *sched);
 /* Nothing more is decided into it. */

@@ -12,6 +12,7 @@ enum {
 	TICK_MS = 20,
 	IDLE_TICK_MS = 500,
 	AGAIN_MS = 50, /* after the record could not be put */
+	SOON_MS = 5,   /* likewise, since others were there under the same rules */
 	SAY_MS = 1000, /* what takes less is not worth a word */
 	ARENA_CHUNK = 16 << 10,
 };
@@ -41,7 +42,18 @@ bool large_uses(const struct sched *sched, const struct gang_known *known)
 
 bool large_shuts(const struct sched *sched)
 {
-	return sched->records.bound > 0;
+	return sched->records.bound > 0 || sched->records.missed;
+}
+
+bool large_wants_turn(const struct sched *sched)
+{
+	PL_LIST_EACH (link, &sched->gangs.works) {
+		const struct gang_work *work = PL_LIST_ITEM(link, struct gang_work, link);
+
+		if (work->waits)
+			return true;
+	}
+	return false;
 }
 
 /* -- works ------------------------------------------------------- */
@@ -111,19 +123,24 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 
 /* -- decided here ------------------------------------------------ */
 
-static const char *refusal(const struct sched *sched, const uint32_t *slot,
-                           uint32_t count)
+/* Who is bound by one record compares all that its members were decided by. */
+static const char *refusal(struct sched *sched, const struct gang_outcome *out)
 {
-	uint32_t pods = 0;
+	bool ruled = false, fit;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (slot[i] == SNAPSHOT_NONE)
-			continue;
-		if (!large_is_lane_of(sched->gangs.pod[i]))
-			return "and rules about pods on other nodes concern them";
-		pods++;
+	if (out->placed > GANG_RECORD_PODS_MAX)
+		return "nor into a gang's record";
+	groups_gather_begin(sched);
+	for (uint32_t i = 0; i < out->placed; i++) {
+		const struct sched_pod *pod = sched->gangs.pod[out->stand[i].member];
+		struct pool_class *open = pool_class_of(pod->queue.class);
+
+		groups_gather(sched, open);
+		ruled = ruled || bonds_of(open)->wide;
 	}
-	return pods > GANG_RECORD_PODS_MAX ? "nor into a gang's record" : NULL;
+	fit = !ruled || large_locks_fit(sched);
+	groups_gather_begin(sched);
+	return fit ? NULL : "nor do the locks of the rules that concern them";
 }
 
 static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
@@ -143,9 +160,10 @@ static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
 }
 
 static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
-                              const uint32_t *slot, uint32_t count, struct pl_err *err)
+                              const struct gang_outcome *out, uint32_t count,
+                              struct pl_err *err)
 {
-	enum pl_code code = plan_decided(sched, &work->plan, slot, count, err);
+	enum pl_code code = plan_decided(sched, &work->plan, out, count, err);
 
 	if (code != PL_OK)
 		return code;
@@ -157,21 +175,21 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
 	return code == PL_OK ? plan_holds(sched, work, err) : code;
 }
 
-bool large_begin(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
-                 uint32_t count, const char **why)
+bool large_begin(struct sched *sched, struct sched_gang *gang,
+                 const struct gang_outcome *out, uint32_t count, const char **why)
 {
 	struct gang_known *known = records_get(sched, &gang->key[1]);
 	struct gang_work *work = NULL;
 	struct pl_err err = {0};
 	enum pl_code code = PL_BUSY;
 
-	*why = refusal(sched, slot, count);
+	*why = refusal(sched, out);
 	if (*why != NULL)
 		return false;
 	if (known == NULL || (known->work == NULL && known->rev == 0))
 		work = known == NULL ? NULL : work_make(sched, gang, known);
 	if (work != NULL)
-		code = work_plan(sched, work, slot, count, &err);
+		code = work_plan(sched, work, out, count, &err);
 	if (code == PL_OK) {
 		queue_placed(sched->queue, &gang->queue, sched->now_ms);
 		large_due(sched);
@@ -249,6 +267,23 @@ static void give_up(struct sched *sched, struct gang_work *work)
 	put_phase(sched, work, GANG_PHASE_ABORTING);
 }
 
+/* All room is held. */
+static void bind(struct sched *sched, struct gang_work *work)
+{
+	switch (large_may_bind(sched, work)) {
+	case LARGE_NOW:
+		put_phase(sched, work, GANG_PHASE_BOUND);
+		work->waits = work->waits && work->putting;
+		return;
+	case LARGE_LATER:
+		return;
+	case LARGE_NEVER:
+		give_up(sched, work);
+		return;
+	}
+	PL_UNREACHABLE("whether a gang may be bound");
+}
+
 static void go_on_reserving(struct sched *sched, struct gang_work *work)
 {
 	const struct gang_known *known = work->known;
@@ -262,7 +297,7 @@ static void go_on_reserving(struct sched *sched, struct gang_work *work)
 		return;
 	}
 	if (large_reserve(sched, work))
-		put_phase(sched, work, GANG_PHASE_BOUND);
+		bind(sched, work);
 	else if (work->failed)
 		give_up(sched, work);
 }
@@ -338,6 +373,7 @@ static void go_on(struct sched *sched, struct gang_work *work)
 {
 	const struct gang_known *known = work->known;
 
+	work->waits = false;
 	if (known->rev == 0 && (work->seen || !work->ours)) {
 		work_end(sched, work, work->failed);
 		return;
@@ -448,9 +484,10 @@ void large_ended(struct sched *sched, const struct call *call)
 	}
 	if (!record || known == NULL || known->work == NULL)
 		return;
-	known->work->putting = false;
 	if (!call->stood)
-		known->work->retry_ms = sched->now_ms + AGAIN_MS;
+		known->work->retry_ms =
+			sched->now_ms + (known->work->waits ? SOON_MS : AGAIN_MS);
+	known->work->putting = known->work->waits = false;
 }
 
 void large_stands(struct sched *sched, const struct call_item *item, int64_t revision)

@@ -3,6 +3,7 @@
  *
  *	gang_large.c   what is to be done next for each
  *	gang_reserve.c, gang_bind.c, gang_release.c   on which nodes
+ *	gang_rules.c   whether rules about pods on other nodes still let them
  *	gang_plan.c    which pods go where, and how that stands in a record
  *	gang_steps.c   the transactions
  *	records.c      what is known of records
@@ -37,9 +38,15 @@ struct gang_plan_node {
 	uint32_t pods;
 };
 
+/* One after the other, as they were decided: each saw those before it. */
+struct gang_plan_turn {
+	uint32_t node, pod; /* of the plan, of that node */
+};
+
 struct gang_plan {
 	struct pl_arena arena;
 	struct gang_plan_node *node;
+	struct gang_plan_turn *turn; /* of all pods; NULL: it was read */
 	uint32_t nodes, pods;
 	int64_t epoch; /* of the partition, when it was decided */
 };
@@ -61,6 +68,8 @@ struct gang_work {
 	uint64_t since_ms; /* of the phase */
 	enum gang_phase phase;
 	bool told;
+	bool ruled; /* gang_rules.c: rules concern its members, when it was last looked */
+	bool waits; /* nothing is decided under rules until its record is put */
 	uint32_t standing; /* nodes on which room is held, when it was last looked */
 };
 
@@ -68,10 +77,9 @@ struct gang_work {
 
 void large_init(struct sched *sched);
 void large_done(struct sched *sched);
-/* That many members are to go to these slots (NONE: not placed): as gangs.pod. False:
- * it can not be; why says so. */
-bool large_begin(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
-                 uint32_t count, const char **why);
+/* That many members, as gangs.pod, were placed so. False: it can not be; why says so. */
+bool large_begin(struct sched *sched, struct sched_gang *gang,
+                 const struct gang_outcome *out, uint32_t count, const char **why);
 void large_run(struct sched *sched);
 uint64_t large_deadline_ms(const struct sched *sched);
 /* Something has changed that may matter. */
@@ -88,14 +96,14 @@ void large_failed(struct sched *sched, const struct call_item *item,
                   const struct book_found *found, int64_t revision);
 /* No pod is decided under a rule while pods that count may be about to come. */
 bool large_shuts(const struct sched *sched);
+/* Likewise: one is about to be bound, by what is known now. */
+bool large_wants_turn(const struct sched *sched);
 void large_check(const struct sched *sched);
 
 /* -- gang_reserve.c, gang_bind.c, gang_release.c ----------------------------- */
 
 struct gang_step;
 
-/* No rule about pods on other nodes keeps it from going in steps. */
-bool large_is_lane_of(const struct sched_pod *pod);
 /* All members are as they were decided for. */
 bool large_members_wait(const struct sched *sched, const struct gang_work *work);
 /* That node's share is planned there. */
@@ -110,10 +118,27 @@ bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step
                    const struct gang_plan_node *is);
 void large_release(struct sched *sched);
 
+/* -- gang_rules.c: of one that was decided here, all of whose members wait -------- */
+
+enum large_ruling {
+	LARGE_NOW,
+	LARGE_LATER, /* that can not be told yet */
+	LARGE_NEVER, /* not where its room is held */
+};
+
+/* Rules about pods on other nodes concern a member. */
+bool large_is_ruled(const struct sched *sched, const struct gang_work *work);
+/* The locks that were gathered go into a transaction, with all else. */
+bool large_locks_fit(const struct sched *sched);
+/* All members, one after the other, where they are meant to go: would they still? */
+enum large_ruling large_fits(struct sched *sched, const struct gang_work *work);
+/* The same in the moment of binding it. LARGE_NOW: the locks are gathered. */
+enum large_ruling large_may_bind(struct sched *sched, struct gang_work *work);
+
 /* -- gang_plan.c ---------------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
-                                       const uint32_t *slot, uint32_t count,
+                                       const struct gang_outcome *out, uint32_t count,
                                        struct pl_err *err);
 PL_NODISCARD enum pl_code plan_read(struct sched *sched, struct gang_plan *plan,
                                     const struct gang_known *known, struct pl_err *err);
@@ -139,7 +164,7 @@ bool plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is)
 /* -- gang_steps.c ------------------------------------------------------------------- */
 
 /* Into the record: value, or nothing any more when that is empty. bind: and the rules
- * that are registered are what they were. False: not now. */
+ * that are registered are what they were, and so is what was gathered. False: not now. */
 bool step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
                  bool bind);
 

@@ -6,96 +6,20 @@
  * a record with that node; no node holds more than it has, and no pod is on two. In the
  * end all are bound, and no hold or record is left.
  */
-#include "shardsched/ledger/gang_record.h"
-#include "shardsched/shard/shards_rig.h"
+#include "shardsched/shard/gangs/gangs_rig.h"
 
-enum { GANGS = 3, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 2500, DEAD = 64 };
+enum { GANGS = 3, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 2500 };
 
-/* A shard that is no more, and what it had sent. */
-struct dead {
-	struct sched *sched;
-	struct rig_out out[RIG_OUT_MAX];
-};
-
-static struct dead dead[DEAD];
-static uint32_t deads;
 static bool there[GANGS][MEMBERS];
 static uint32_t excused[GANGS]; /* that went while they were bound, or about to be */
-static uint64_t gone_ever, late_ever, dead_ever, late_txns, touched_ever, rounds[3];
+static uint64_t gone_ever, late_ever, touched_ever, rounds[3];
 static uint32_t had[GANGS];
 static unsigned calm; /* the more, the less happens besides */
-static uint32_t ops;  /* in a transaction */
-
-static uint32_t home_of_gang(uint32_t gang)
-{
-	char name[8];
-	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
-	uint32_t out = 0;
-
-	(void)snprintf(name, sizeof name, "g-%u", gang);
-	group.gang = pl_span_str(name);
-	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
-	return out;
-}
 
 static void put_member(uint32_t gang, uint32_t i)
 {
-	char key[96], json[512];
-
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/spec",
-	               home_of_gang(gang), gang, i);
-	(void)snprintf(json, sizeof json,
-	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p-%u-%u\","
-	               "\"annotations\":{\"placet.io/gang\":\"g-%u\","
-	               "\"placet.io/gang-min\":\"%u\"}},\"spec\":{\"containers\":[{"
-	               "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-	               gang, i, gang, (unsigned)LEAST);
-	rig_put(&rig, key, json);
+	put_member_with(gang, i, LEAST, "", "");
 	there[gang][i] = true;
-}
-
-static bool is_bound(uint32_t gang, uint32_t i, struct pod_state *state)
-{
-	char name[16];
-	int phase;
-
-	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
-	*state = rig_state(&rig, home_of_gang(gang), name, &phase);
-	return phase == STATE_BOUND;
-}
-
-static bool record_of(uint32_t gang, struct gang_record *out)
-{
-	char key[32];
-	struct kv_record *found;
-
-	(void)snprintf(key, sizeof key, "/gangs/web/g-%u", gang);
-	found = rig_get(&rig.store, pl_span_str(key));
-	*out = (struct gang_record){0};
-	if (found != NULL)
-		T_OK(gang_record_parse(found->value, &rig.store.arena, out, &rig.err),
-		     &rig.err);
-	return found != NULL;
-}
-
-static const struct gang_record_node *node_of(const struct gang_record *record,
-                                              const char *name)
-{
-	for (uint32_t i = 0; i < record->nodes; i++)
-		if (pl_span_eq(record->node[i].name, pl_span_str(name)))
-			return &record->node[i];
-	return NULL;
-}
-
-static bool is_planned(const struct gang_record_node *node, uint32_t gang, uint32_t i)
-{
-	char name[16];
-
-	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
-	for (uint32_t n = 0; node != NULL && n < node->pods; n++)
-		if (pl_span_eq(node->pod[n].name, pl_span_str(name)))
-			return true;
-	return false;
 }
 
 /* -- what must always be so ---------------------------------------------------- */
@@ -200,7 +124,6 @@ static void take_back(uint32_t gang, uint32_t i)
 {
 	struct gang_record record;
 	struct pod_state state;
-	char key[96];
 
 	if (is_bound(gang, i, &state))
 		return;
@@ -208,10 +131,7 @@ static void take_back(uint32_t gang, uint32_t i)
 	for (uint32_t n = 0; n < record.nodes; n++)
 		excused[gang] += record.phase != GANG_PHASE_ABORTING &&
 		                 is_planned(&record.node[n], gang, i);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/",
-	               home_of_gang(gang), gang, i);
-	rig.store.revision++;
-	rig_unset_all(&rig.store, kv_prefix(pl_span_str(key)));
+	unput_member(gang, i);
 	there[gang][i] = false;
 	gone_ever++;
 }
@@ -236,63 +156,6 @@ static void touch(uint32_t n)
 	rig_set(&rig.store, pl_span_str(key),
 	        pl_span_str(rig_node_json(node_name(n), "4", "")));
 	touched_ever++;
-}
-
-/* Its partitions go to others; what it sent may be applied, now, later, or never. */
-static void die(void)
-{
-	static const char *const names[SHARDS] = {"a", "b", "c"};
-	const struct sched_opts opts = {.shard = names[now_is],
-	                                .partitions = RIG_PARTITIONS,
-	                                .seed = deads,
-	                                .inflight = 3,
-	                                .batch = 8};
-	struct dead *it;
-	unsigned was = now_is;
-
-	if (deads == DEAD)
-		return;
-	it = &dead[deads++];
-	it->sched = rig.sched;
-	memcpy(it->out, rig.out, sizeof it->out);
-	memset((uint8_t *)&rig + PART_AT, 0, PART_SIZE);
-	rig.now_ms = 0;
-	T_OK(sched_new(&opts, &rig.sched, &rig.err), &rig.err);
-	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = ops});
-	wants[was] = 0;
-	dead_ever++;
-}
-
-static void shard_dies(void)
-{
-	unsigned was = now_is;
-	uint64_t now_ms = rig.now_ms;
-	int64_t epoch = rig.epoch;
-
-	if (deads == DEAD)
-		return;
-	die();
-	rig.now_ms = now_ms;
-	rig.epoch = epoch;
-	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
-		if (owner[p] != was)
-			continue;
-		be(owner[p] = below(SHARDS));
-		rig_own(&rig, p);
-	}
-}
-
-static void the_dead_speak(void)
-{
-	for (uint32_t i = 0; i < deads; i++)
-		for (unsigned n = 0; n < RIG_OUT_MAX; n++) {
-			struct rig_out *out = &dead[i].out[n];
-
-			if (!out->used || !pl_rng_chance(&rng, 1, 3))
-				continue;
-			out->used = false;
-			late_txns += rig_exec(&rig.store, &out->req.txn).txn.succeeded;
-		}
 }
 
 static void step(void)
@@ -378,16 +241,12 @@ static void begin(uint64_t seed)
 	memset(there, 0, sizeof there);
 	memset(excused, 0, sizeof excused);
 	open_all(seed);
-	for (unsigned i = 0; i < SHARDS; i++) {
-		be(i);
-		sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = ops});
-	}
+	set_ops();
 }
 
 static void end(void)
 {
-	while (deads > 0)
-		sched_free(dead[--deads].sched);
+	bury();
 	close_all();
 }
 

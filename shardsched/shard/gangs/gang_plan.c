@@ -11,6 +11,7 @@ struct pair {
 	struct pl_span cluster, name, pod;
 	const struct sched_node *node;
 	const struct sched_pod *member;
+	uint32_t number; /* of the member */
 };
 
 static int by_names(const void *a, const void *b)
@@ -39,7 +40,8 @@ static uint32_t gather(const struct sched *sched, const uint32_t *slot, uint32_t
 		                              .name = sched_text(sched, node->key[1]),
 		                              .pod = sched_text(sched, pod->key[2]),
 		                              .node = node,
-		                              .member = pod};
+		                              .member = pod,
+		                              .number = i};
 	}
 	qsort(pair, pairs, sizeof *pair, by_names);
 	return pairs;
@@ -84,21 +86,41 @@ static void fill(struct sched *sched, struct gang_plan *plan, const struct pair 
 	}
 }
 
+/* Where each member stands in the plan, by its number; then in the order of placing. */
+static void take_turns(struct gang_plan *plan, const struct gang_outcome *out,
+                       const struct pair *pair, struct gang_plan_turn *at)
+{
+	uint32_t pod = 0;
+
+	for (uint32_t i = 0; i < plan->nodes; i++)
+		for (uint32_t n = 0; n < plan->node[i].pods; n++)
+			at[pair[pod++].number] = (struct gang_plan_turn){i, n};
+	PL_ASSERT(pod == plan->pods && pod == out->placed);
+	for (uint32_t i = 0; i < plan->pods; i++)
+		plan->turn[i] = at[out->stand[i].member];
+}
+
 enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
-                          const uint32_t *slot, uint32_t count, struct pl_err *err)
+                          const struct gang_outcome *out, uint32_t count,
+                          struct pl_err *err)
 {
 	struct gang_plan_pod *pod = NULL;
+	struct gang_plan_turn *at;
 	struct pair *pair;
 	uint32_t pairs;
 
 	begin(plan);
 	pair = pl_arena_zalloc(&plan->arena, count, sizeof *pair);
-	if (pair == NULL || room(plan, count, count, &pod) != PL_OK) {
+	at = pl_arena_zalloc(&plan->arena, count, sizeof *at);
+	plan->turn = pl_arena_zalloc(&plan->arena, count, sizeof *plan->turn);
+	if (pair == NULL || at == NULL || plan->turn == NULL ||
+	    room(plan, count, count, &pod) != PL_OK) {
 		plan_done(sched, plan);
 		return pl_err_set(err, PL_NOMEM, "plan a gang");
 	}
-	pairs = gather(sched, slot, count, pair);
+	pairs = gather(sched, out->slot, count, pair);
 	fill(sched, plan, pair, pairs, pod);
+	take_turns(plan, out, pair, at);
 	return PL_OK;
 }
 

@@ -7,13 +7,6 @@
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
 
-bool large_is_lane_of(const struct sched_pod *pod)
-{
-	const struct bonds *bonds = bonds_of(pool_class_of(pod->queue.class));
-
-	return bonds->lane == LANE_PLAIN || bonds->lane == LANE_GROUPED;
-}
-
 enum pl_code large_plan_hold(struct sched *sched, const struct gang_work *work,
                              const struct gang_plan_node *is, struct sched_node *node,
                              struct pl_err *err)
@@ -34,6 +27,12 @@ enum pl_code large_plan_hold(struct sched *sched, const struct gang_work *work,
 	return hold_plan_gang(sched, node, work->known->key, &hold, work->until_ms, err);
 }
 
+/* It waits, and its rules are, or will be, registered. */
+static bool may_be_decided(const struct sched_pod *pod)
+{
+	return !pod->gated && !bonds_of(pool_class_of(pod->queue.class))->refused;
+}
+
 /* All as they were decided for. */
 bool large_members_wait(const struct sched *sched, const struct gang_work *work)
 {
@@ -44,8 +43,7 @@ bool large_members_wait(const struct sched *sched, const struct gang_work *work)
 			const struct sched_pod *pod =
 				plan_pod(sched, work->gang, &node->pod[n]);
 
-			if (!plan_pod_waits(pod, &node->pod[n]) || pod->gated ||
-			    !large_is_lane_of(pod))
+			if (!plan_pod_waits(pod, &node->pod[n]) || !may_be_decided(pod))
 				return false;
 		}
 	}
@@ -105,8 +103,7 @@ static bool fit_all(struct sched *sched, const struct gang_work *work,
 	return count == is->pods;
 }
 
-/* Somebody else was there: does it still do? */
-static bool still_fits(struct sched *sched, const struct gang_work *work,
+static bool fits_alone(struct sched *sched, const struct gang_work *work,
                        const struct gang_plan_node *is, const struct sched_node *node)
 {
 	struct pl_bitset only;
@@ -122,10 +119,22 @@ static bool still_fits(struct sched *sched, const struct gang_work *work,
 	return fits;
 }
 
+/* Somebody else was there: does it still do? Rules about pods on other nodes are asked
+ * about all of the gang. */
+static enum large_ruling still_fits(struct sched *sched, const struct gang_work *work,
+                                    const struct gang_plan_node *is,
+                                    const struct sched_node *node)
+{
+	if (large_is_ruled(sched, work))
+		return large_fits(sched, work);
+	return fits_alone(sched, work, is, node) ? LARGE_NOW : LARGE_NEVER;
+}
+
 /* There is no hold there (any more). */
 static void plan_again(struct sched *sched, struct gang_work *work,
                        const struct gang_plan_node *is, struct sched_node *node)
 {
+	enum large_ruling fits;
 	struct pl_err err = {0};
 
 	if (node->call != 0 || node->bundled > 0)
@@ -134,8 +143,10 @@ static void plan_again(struct sched *sched, struct gang_work *work,
 		work->failed = gives_way(sched, node, work->known->key);
 		return;
 	}
-	if (!still_fits(sched, work, is, node) ||
-	    large_plan_hold(sched, work, is, node, &err) != PL_OK)
+	fits = still_fits(sched, work, is, node);
+	if (fits == LARGE_LATER)
+		return;
+	if (fits == LARGE_NEVER || large_plan_hold(sched, work, is, node, &err) != PL_OK)
 		work->failed = true;
 }
 

@@ -60,6 +60,8 @@ bool step_record(struct sched *sched, struct gang_work *work, struct pl_span val
 	                  value);
 	if (code == PL_OK && bind)
 		code = groups_expect(sched, call, work->known->key[0]);
+	if (code == PL_OK && bind)
+		code = groups_gathered_put(sched, call);
 	if (code == PL_OK) {
 		call_post(sched, call);
 		work->putting = true;

@@ -262,7 +262,7 @@ static void placed(struct sched *sched, struct sched_gang *gang,
 		bundle_close(sched);
 		return;
 	}
-	if (large_begin(sched, gang, out->slot, count, &why))
+	if (large_begin(sched, gang, out, count, &why))
 		return;
 	gang_say(sched, gang, REASON_GANG_LARGE,
 	         "%u members do not go into one transaction, %s", out->placed, why);

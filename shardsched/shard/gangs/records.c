@@ -155,7 +155,7 @@ static bool take_value(struct sched *sched, struct gang_known *known,
 			code = pl_err_set(&err, PL_NOMEM, "keep a gang's record");
 	}
 	if (code != PL_OK && !is_garbled(code)) {
-		sched->records.missed = true;
+		sched->records.missed = sched->records.misses = true;
 		tell_repair(sched, &err);
 		return false;
 	}
@@ -216,6 +216,7 @@ static void take(struct sched *sched, const struct kv_record *record, bool gone)
 void records_begin(struct sched *sched)
 {
 	sched->records.generation++;
+	sched->records.misses = false;
 }
 
 void records_listed(struct sched *sched, const struct kv_record *records, size_t count_)
@@ -235,6 +236,7 @@ void records_end(struct sched *sched, int64_t revision)
 			set(sched, known, revision, NULL, 0);
 	}
 	sched->records.listed = true;
+	sched->records.missed = sched->records.misses;
 	large_due(sched);
 }
 

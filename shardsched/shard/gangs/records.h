@@ -38,6 +38,7 @@ struct records {
 	uint32_t bound; /* of these, gangs whose holds become pods */
 	size_t bytes;   /* of their values */
 	bool missed;    /* one could not be kept: they are to be listed anew */
+	bool misses;    /* likewise, since the last list has begun */
 };
 
 void records_init(struct sched *sched);

@@ -105,6 +105,7 @@ static struct group *make(struct sched *sched, uint32_t space, uint32_t id)
 	group->key[0] = strings_ref(&sched->model.strings, space);
 	group->key[1] = strings_ref(&sched->model.strings, id);
 	pl_list_init(&group->of_space);
+	pl_list_init(&group->gathered);
 	(void)!pl_map_add(&sched->groups.groups, &group->by_key, group_key(group->key));
 	return group;
 }
@@ -137,6 +138,7 @@ static void unregister(struct sched *sched, struct group *group)
 static void free_group(struct sched *sched, struct group *group)
 {
 	unregister(sched, group);
+	pl_list_del(&group->gathered);
 	pl_map_del(&sched->groups.groups, &group->by_key);
 	strings_unref(&sched->model.strings, group->key[0]);
 	strings_unref(&sched->model.strings, group->key[1]);
@@ -748,6 +750,7 @@ enum pl_code groups_init(struct sched *sched)
 	pl_map_init(&groups->spaces);
 	pl_map_init(&groups->groups);
 	pl_list_init(&groups->wanting);
+	pl_list_init(&groups->gathered);
 	pl_arena_init(&groups->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	groups->global = groups_space(sched, 0);
 	return groups->global == NULL ? PL_NOMEM : PL_OK;

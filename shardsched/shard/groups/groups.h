@@ -60,6 +60,8 @@ struct group {
 	uint64_t stamp;             /* of the call that has put it last */
 	uint64_t bundle;            /* likewise: its number and one */
 	uint32_t extra;             /* in that bundle */
+	struct pl_list gathered;    /* for a gang's record: */
+	bool compares, puts;
 };
 
 /* Between a class and a term. */
@@ -103,6 +105,9 @@ struct groups {
 		int64_t clear;
 	} turn;
 	uint64_t retry_ms; /* of registering */
+	struct pl_list gathered;
+	uint32_t gathers;
+	bool gathers_shape;
 	struct pl_arena arena;
 };
 
@@ -159,12 +164,23 @@ void groups_rewound(struct sched *sched);
  * or something else came up that the view has to wait for. */
 void groups_turn_begin(struct sched *sched);
 void groups_turn_end(struct sched *sched);
+/* Nobody may be decided under rules now, by what is known. */
+bool groups_shut(const struct sched *sched);
 /* The lanes that have to wait, as a mask. */
 unsigned groups_lanes_shut(const struct sched *sched);
 /* A pod of that class may be decided now; else the view has to come further first. */
 bool groups_may_decide(struct sched *sched, struct pool_class *open);
 /* It was, and what its transaction says about it goes into the bundle. */
 void groups_bundle(struct sched *sched, struct pool_class *open);
+
+/* The same for the members of a gang that is bound by its record: what is said about all
+ * of these classes, once each, into the call that puts the record; with their registries
+ * compared besides. It is put in the turn in which it was gathered. PL_BUSY: it does not
+ * fit. */
+void groups_gather_begin(struct sched *sched);
+void groups_gather(struct sched *sched, struct pool_class *open);
+uint32_t groups_gathered(const struct sched *sched);
+PL_NODISCARD enum pl_code groups_gathered_put(struct sched *sched, struct call *call);
 
 /* For each pod that a transaction binds, ends or moves: its registries are compared.
  * PL_BUSY: it does not fit. */

@@ -144,19 +144,31 @@ static int64_t clear_up_to(const struct sched *sched)
 	return sched->groups.turn.known ? sched->groups.turn.clear : view_clear(sched);
 }
 
-unsigned groups_lanes_shut(const struct sched *sched)
+static bool is_wide_shut(const struct sched *sched)
 {
 	const struct groups *groups = &sched->groups;
-	unsigned shut = 1u << LANE_HELD;
-	int64_t clear;
+	int64_t clear = clear_up_to(sched);
 
+	return clear == 0 || clear < groups->wait_rev || clear < groups->shape ||
+	       large_shuts(sched);
+}
+
+bool groups_shut(const struct sched *sched)
+{
+	return !steady(sched) || is_wide_shut(sched);
+}
+
+unsigned groups_lanes_shut(const struct sched *sched)
+{
+	unsigned shut = 1u << LANE_HELD;
+
+	if (large_wants_turn(sched))
+		return shut | 1u << LANE_GANG | 1u << LANE_GROUPED | 1u << LANE_WIDE;
 	if (!bundle_takes_gang(sched))
 		shut |= 1u << LANE_GANG;
 	if (!bundle_takes(sched) || !steady(sched))
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
-	clear = clear_up_to(sched);
-	if (clear == 0 || clear < groups->wait_rev || clear < groups->shape ||
-	    large_shuts(sched))
+	if (is_wide_shut(sched))
 		shut |= 1u << LANE_WIDE;
 	return shut;
 }
@@ -239,21 +251,29 @@ static void bundle_bond(struct sched *sched, const struct bond *bond)
 		group->bundle = bundle->number + 1;
 }
 
-static void bundle_shape(struct sched *sched)
+/* What nodes there are is as the view brought it. */
+static struct bundle_extra shape_of(const struct sched *sched, struct keys_text *text)
 {
 	const struct keys_id id = {.kind = KEYS_SHAPE};
 	const struct groups *groups = &sched->groups;
+
+	if (keys_build(&id, text, NULL) != PL_OK)
+		PL_UNREACHABLE("a key without names");
+	return (struct bundle_extra){.how = BUNDLE_EXPECT,
+	                             .rev = groups->shape_gone ? 0 : groups->shape,
+	                             .key = keys_span(text)};
+}
+
+static void bundle_shape(struct sched *sched)
+{
 	struct keys_text text;
+	struct bundle_extra extra;
 
 	if (sched->bundle.shaped)
 		return;
-	if (keys_build(&id, &text, NULL) != PL_OK)
-		PL_UNREACHABLE("a key without names");
+	extra = shape_of(sched, &text);
 	sched->bundle.shaped = true;
-	(void)bundle_extra(sched, &(struct bundle_extra){
-					  .how = BUNDLE_EXPECT,
-					  .rev = groups->shape_gone ? 0 : groups->shape,
-					  .key = keys_span(&text)});
+	(void)bundle_extra(sched, &extra);
 }
 
 void groups_bundle(struct sched *sched, struct pool_class *open)
@@ -264,6 +284,81 @@ void groups_bundle(struct sched *sched, struct pool_class *open)
 		bundle_bond(sched, &bonds->bond[i]);
 	if (bonds->wide)
 		bundle_shape(sched);
+}
+
+/* -- into the call that binds a gang
+ * -----------------------------------------------------
+ */
+
+void groups_gather_begin(struct sched *sched)
+{
+	struct groups *groups = &sched->groups;
+
+	PL_LIST_EACH (link, &groups->gathered)
+		pl_list_del(link);
+	groups->gathers = 0;
+	groups->gathers_shape = false;
+}
+
+void groups_gather(struct sched *sched, struct pool_class *open)
+{
+	struct groups *groups = &sched->groups;
+	const struct bonds *bonds = bonds_of(open);
+
+	for (uint32_t i = 0; i < bonds->count; i++) {
+		const struct bond *bond = &bonds->bond[i];
+		struct group *group = bond->group;
+
+		if (pl_list_empty(&group->gathered)) {
+			pl_list_add_tail(&groups->gathered, &group->gathered);
+			group->compares = group->puts = false;
+			groups->gathers++;
+		}
+		group->compares = group->compares || bond->compares;
+		group->puts = group->puts || bond->puts;
+	}
+	groups->gathers_shape = groups->gathers_shape || bonds->wide;
+}
+
+uint32_t groups_gathered(const struct sched *sched)
+{
+	return sched->groups.gathers;
+}
+
+/* Whoever was decided without these pods, and looks at them, is to fail. */
+static enum pl_code put_gathered(struct sched *sched, struct call *call,
+                                 const struct group *group, struct pl_span value)
+{
+	struct keys_text text;
+	const struct bundle_extra extra = {.how = how_of(group->compares, group->puts),
+	                                   .rev = lock_of(group),
+	                                   .key = key_of(sched, group, &text),
+	                                   .value = value};
+
+	return bundle_put_extra(call, &extra);
+}
+
+enum pl_code groups_gathered_put(struct sched *sched, struct call *call)
+{
+	struct groups *groups = &sched->groups;
+	char text[GROUP_VALUE_SIZE];
+	struct pl_span value =
+		pl_arena_dup(&call->arena, group_value(sched->shard, text));
+	struct bundle_extra shape;
+	struct keys_text key;
+	enum pl_code code = value.at == NULL ? PL_NOMEM : PL_OK;
+
+	PL_LIST_EACH (link, &groups->gathered)
+		if (code == PL_OK)
+			code = put_gathered(sched, call,
+			                    PL_LIST_ITEM(link, struct group, gathered),
+			                    value);
+	if (code == PL_OK && groups->gathers_shape) {
+		shape = shape_of(sched, &key);
+		code = bundle_put_extra(call, &shape);
+	}
+	groups_gather_begin(sched);
+	return code;
 }
 
 /* -- into any transaction

@@ -1,0 +1,257 @@
+/*
+ * Rules about pods on other nodes, for gangs that are bound by a record.
+ *
+ * Between the decision and the flip of the record others place pods, and what was right
+ * may not be so any more. So a gang that rules concern is decided again when all of its
+ * room is held: each member, in the order in which they were placed at first, for the
+ * node that is kept for it. What it was decided by then is compared by the flip, as a
+ * bundle does it; so it is bound in that moment as if a scheduler had placed it pod after
+ * pod. Nobody is decided under rules from there on until its pods are where they belong.
+ */
+#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/gangs/records.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
+
+enum {
+	ROUNDS = 8, /* in which whoever does not fit yet is asked again */
+	OPS_DEFAULT = 128,
+	/* The record, two registries, what nodes there are, and fences. */
+	OPS_BESIDE = 12,
+	ARENA_CHUNK = 16 << 10,
+};
+
+static const struct bonds *bonds_of_pod(const struct sched_pod *pod)
+{
+	return bonds_of(pool_class_of(pod->queue.class));
+}
+
+/* -- who is concerned -------------------------------------------------------- */
+
+static struct sched_pod *pod_of_turn(const struct sched *sched,
+                                     const struct gang_work *work,
+                                     const struct gang_plan_turn *turn)
+{
+	const struct gang_plan_node *node = &work->plan.node[turn->node];
+
+	return plan_pod(sched, work->gang, &node->pod[turn->pod]);
+}
+
+bool large_is_ruled(const struct sched *sched, const struct gang_work *work)
+{
+	for (uint32_t i = 0; i < work->plan.pods; i++)
+		if (bonds_of_pod(pod_of_turn(sched, work, &work->plan.turn[i]))->wide)
+			return true;
+	return false;
+}
+
+bool large_locks_fit(const struct sched *sched)
+{
+	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
+
+	return groups_gathered(sched) + OPS_BESIDE <= ops;
+}
+
+/* Their locks, once each. False: some are not to be decided now. */
+static bool gather(struct sched *sched, const struct gang_work *work)
+{
+	struct pool_class *last = NULL;
+	bool now = true;
+
+	groups_gather_begin(sched);
+	for (uint32_t i = 0; i < work->plan.pods; i++) {
+		const struct sched_pod *pod =
+			pod_of_turn(sched, work, &work->plan.turn[i]);
+		struct pool_class *open = pool_class_of(pod->queue.class);
+
+		if (open == last)
+			continue;
+		last = open;
+		groups_gather(sched, open);
+		now = now && bonds_of(open)->lane != LANE_HELD &&
+		      groups_may_decide(sched, open);
+	}
+	return now;
+}
+
+/* -- its nodes, as they were without what is kept for it ------------------------ */
+
+static bool has_other_gang(const struct sched_node *node, const uint32_t key[2])
+{
+	for (uint32_t i = 0; i < node->holds; i++)
+		if (node->hold[i].kind == ALLOC_HOLD_GANG &&
+		    &node->hold[i] != hold_of_gang(node, key))
+			return true;
+	return false;
+}
+
+/* It is aside for no other reason, so it can be judged. */
+static bool is_judged(const struct sched *sched, const struct gang_work *work,
+                      const struct gang_plan_node *is)
+{
+	const struct sched_node *node = plan_node(sched, is);
+
+	return node != NULL && node->slot != SNAPSHOT_NONE &&
+	       node_may_write(sched, node) && !has_other_gang(node, work->known->key);
+}
+
+static void lift(struct sched *sched, const struct gang_work *work,
+                 const struct gang_plan_node *is)
+{
+	struct sched_node *node = plan_node(sched, is);
+	struct sched_hold *hold = hold_of_gang(node, work->known->key);
+
+	if (hold == NULL)
+		return;
+	hold_hide(sched, hold);
+	snapshot_node_set_scope(&sched->snapshot, node->slot,
+	                        node_is_home(sched, node) ? NODE_HOME : NODE_ABROAD);
+}
+
+static void lower(struct sched *sched, const struct gang_work *work,
+                  const struct gang_plan_node *is)
+{
+	struct sched_node *node = plan_node(sched, is);
+	struct sched_hold *hold = hold_of_gang(node, work->known->key);
+
+	if (hold == NULL)
+		return;
+	snapshot_node_set_scope(&sched->snapshot, node->slot,
+	                        (enum node_scope)node->scope);
+	hold_show(sched, node, hold); /* else it has left the snapshot */
+}
+
+/* -- decided again -------------------------------------------------------------- */
+
+struct judging {
+	struct sched *sched;
+	const struct gang_work *work;
+	struct pl_bitset only;
+	uint32_t *placed; /* by turn */
+	uint32_t left;
+	bool failed;
+};
+
+static bool can_stand(struct judging *on, const struct sched_pod *pod,
+                      const struct sched_node *node)
+{
+	struct sched *sched = on->sched;
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod->uid,
+	                              .nominated = SNAPSHOT_NONE,
+	                              .created_ms = pod->created_ms};
+	struct fw_class *class;
+	struct outcome outcome;
+	struct pl_err err = {0};
+
+	if (pool_all(sched->pool, pool_class_of(pod->queue.class), &class, &err) !=
+	    PL_OK) {
+		on->failed = true;
+		return false;
+	}
+	pl_bitset_add(on->only, node->slot);
+	cycle_only(sched->cycle, on->only);
+	cycle_run(sched->cycle, class, &self, 0, &outcome);
+	cycle_only(sched->cycle, (struct pl_bitset){0});
+	pl_bitset_del(on->only, node->slot);
+	on->failed = on->failed || outcome.result == CYCLE_ERROR;
+	return outcome.result == CYCLE_NODE;
+}
+
+static void try_turn(struct judging *on, uint32_t i)
+{
+	const struct gang_plan_turn *turn = &on->work->plan.turn[i];
+	const struct sched_pod *pod = pod_of_turn(on->sched, on->work, turn);
+	const struct sched_node *node =
+		plan_node(on->sched, &on->work->plan.node[turn->node]);
+	const struct pod_on_node is = {
+		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+	struct pl_err err = {0};
+
+	if (!can_stand(on, pod, node))
+		return;
+	if (snapshot_pod_add(&on->sched->snapshot, node->slot, &is, &on->placed[i],
+	                     &err) == PL_OK) {
+		on->left--;
+		return;
+	}
+	on->placed[i] = SNAPSHOT_NONE;
+	on->failed = true;
+}
+
+/* Any order will do in which each fits when it comes. */
+static void judge(struct judging *on)
+{
+	uint32_t pods = on->work->plan.pods, before = 0;
+
+	on->left = pods;
+	for (unsigned round = 0; round < ROUNDS && on->left != before; round++) {
+		before = on->left;
+		for (uint32_t i = 0; i < pods && !on->failed; i++)
+			if (on->placed[i] == SNAPSHOT_NONE)
+				try_turn(on, i);
+	}
+	for (uint32_t i = pods; i > 0; i--)
+		if (on->placed[i - 1] != SNAPSHOT_NONE)
+			snapshot_pod_remove(&on->sched->snapshot, on->placed[i - 1]);
+}
+
+static enum large_ruling ruling(struct judging *on, struct pl_arena *arena)
+{
+	const struct gang_plan *plan = &on->work->plan;
+
+	on->placed = pl_arena_zalloc(arena, plan->pods, sizeof *on->placed);
+	if (on->placed == NULL ||
+	    pl_bitset_make(arena, on->sched->snapshot.capacity, &on->only) != PL_OK)
+		return LARGE_LATER;
+	for (uint32_t i = 0; i < plan->pods; i++)
+		on->placed[i] = SNAPSHOT_NONE;
+	for (uint32_t i = 0; i < plan->nodes; i++)
+		lift(on->sched, on->work, &plan->node[i]);
+	judge(on);
+	for (uint32_t i = 0; i < plan->nodes; i++)
+		lower(on->sched, on->work, &plan->node[i]);
+	if (on->failed)
+		return LARGE_LATER;
+	return on->left == 0 ? LARGE_NOW : LARGE_NEVER;
+}
+
+enum large_ruling large_fits(struct sched *sched, const struct gang_work *work)
+{
+	struct judging on = {.sched = sched, .work = work};
+	enum large_ruling is;
+	struct pl_arena arena;
+
+	for (uint32_t i = 0; i < work->plan.nodes; i++)
+		if (!is_judged(sched, work, &work->plan.node[i]))
+			return LARGE_LATER;
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	pool_hold(sched->pool); /* a round may ask for many classes, again and again */
+	is = ruling(&on, &arena);
+	pool_release(sched->pool);
+	pl_arena_done(&arena);
+	return is;
+}
+
+enum large_ruling large_may_bind(struct sched *sched, struct gang_work *work)
+{
+	enum large_ruling is;
+
+	work->waits = false;
+	groups_gather_begin(sched);
+	work->ruled = large_is_ruled(sched, work);
+	if (!work->ruled)
+		return LARGE_NOW;
+	if (groups_shut(sched) || !gather(sched, work))
+		return LARGE_LATER;
+	if (!large_locks_fit(sched))
+		return LARGE_NEVER;
+	/* What was decided and may not come true is none to go by. */
+	work->waits = sched->bundle.state != BUNDLE_NONE;
+	if (work->waits)
+		return LARGE_LATER;
+	is = large_fits(sched, work);
+	work->waits = is == LARGE_NOW; /* until the flip has gone */
+	return is;
+}
