@@ -4,49 +4,17 @@
  * each step of each gang none is bound, or its minimum; no node holds more than it has,
  * and no pod is on two; in the end all are bound.
  */
-#include "shardsched/shard/shards_rig.h"
+#include "shardsched/shard/gangs/gangs_rig.h"
 
 enum { GANGS = 6, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 1500 };
 
 static bool there[GANGS][MEMBERS];
 static uint64_t gone_ever, late_ever, failed_ever;
 
-static uint32_t home_of_gang(uint32_t gang)
-{
-	char name[8];
-	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
-	uint32_t out = 0;
-
-	(void)snprintf(name, sizeof name, "g-%u", gang);
-	group.gang = pl_span_str(name);
-	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
-	return out;
-}
-
 static void put_member(uint32_t gang, uint32_t i)
 {
-	char key[96], json[512];
-
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/spec",
-	               home_of_gang(gang), gang, i);
-	(void)snprintf(json, sizeof json,
-	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p-%u-%u\","
-	               "\"annotations\":{\"placet.io/gang\":\"g-%u\","
-	               "\"placet.io/gang-min\":\"%u\"}},\"spec\":{\"containers\":[{"
-	               "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-	               gang, i, gang, (unsigned)LEAST);
-	rig_put(&rig, key, json);
+	put_member_with(gang, i, LEAST, "", "");
 	there[gang][i] = true;
-}
-
-static bool is_bound(uint32_t gang, uint32_t i, struct pod_state *state)
-{
-	char name[16];
-	int phase;
-
-	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
-	*state = rig_state(&rig, home_of_gang(gang), name, &phase);
-	return phase == STATE_BOUND;
 }
 
 /* -- what must always be so ---------------------------------------------------- */
@@ -105,14 +73,10 @@ static uint32_t check_all(void)
 static void take_back(uint32_t gang, uint32_t i)
 {
 	struct pod_state state;
-	char key[96];
 
 	if (is_bound(gang, i, &state))
 		return;
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/",
-	               home_of_gang(gang), gang, i);
-	rig.store.revision++;
-	rig_unset_all(&rig.store, kv_prefix(pl_span_str(key)));
+	unput_member(gang, i);
 	there[gang][i] = false;
 	gone_ever++;
 }
