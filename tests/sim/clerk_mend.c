@@ -68,8 +68,10 @@ static void on_mend_done(void *ctx, const struct pl_err *err)
 	struct clerk *clerk = ctx;
 
 	clerk->mend = NULL;
-	if (err != NULL)
+	if (err != NULL) {
+		STORY(&clerk->world->story, "fsck", "ends: %s", err->msg);
 		clerk_note(clerk, "%s", err->msg);
+	}
 	fsck_free(clerk->fsck);
 	clerk->fsck = NULL;
 }
