@@ -241,6 +241,15 @@ T_CASE(locks)
 	drop(lock_key());
 	finds(FSCK_LOCK_MISSING, 1);
 	mends(1);
+	up_with(ANTI, false); /* somebody waits to register it */
+	drop(registry_key(ANTI));
+	(void)kit_put(&kit, lock_key(), "[]");
+	check();
+	T_EQ(r.found[FSCK_LOCK_GARBLED], 1);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	T_TRUE(!is_there(lock_key()));
+	down();
 	up_with(ANTI, false);
 	drop(registry_key(ANTI));
 	drop(pod_key(KEYS_SPEC, "web", "c"));

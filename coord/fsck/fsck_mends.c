@@ -50,8 +50,10 @@ static bool mend_lock(const struct fsck_core *core, uint32_t number,
 
 	if (registered == there && (!there || (flags & TERM_BAD_LOCK) == 0))
 		return false;
-	if (fsck_term_is_nobodys(core, number) ||
-	    (!registered && (flags & (TERM_BOUND | TERM_WAITING)) != 0))
+	/* One that makes no sense is mended in any case: nobody else would. */
+	if ((flags & TERM_BAD_LOCK) == 0 &&
+	    (fsck_term_is_nobodys(core, number) ||
+	     (!registered && (flags & (TERM_BOUND | TERM_WAITING)) != 0)))
 		return false;
 	*out = (struct fsck_mend){.what = FSCK_MEND_LOCK, .number = number};
 	fsck_split(name_table_get(&core->groups, number), &out->scope, &out->name);
