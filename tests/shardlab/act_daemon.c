@@ -87,9 +87,7 @@ static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
 	struct site_daemon *daemon = &c->site.daemon[act->target];
 
 	act->until_ms = now_ms + between(c, 1000, 5000);
-	if (act->what == ACT_KILL) {
-		kill_daemon(c, act->target);
-	} else if (act->what == ACT_KILL_COUNTER) {
+	if (act->what == ACT_KILL || act->what == ACT_KILL_COUNTER) {
 		kill_daemon(c, act->target);
 	} else if (act->what == ACT_KILL_AGAIN) {
 		kill_daemon(c, act->target);

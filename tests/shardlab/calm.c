@@ -168,7 +168,9 @@ static void keep_state(struct campaign *c)
 	struct job job = {0};
 
 	(void)witness_unserved(&c->witness, why, sizeof why);
-	if (sscanf(why, "p-%u ", &pod) == 1 && pod < c->scene.pods) {
+	if (strncmp(why, "p-", 2) == 0)
+		pod = (uint32_t)strtoul(why + 2, NULL, 10);
+	if (pod < c->scene.pods) {
 		scene_pod_space(pod, space);
 		(void)snprintf(name, sizeof name, "%s/p-%u", space, pod);
 		(void)command(c, explain, &job);
