@@ -27,7 +27,8 @@ enum stage { STAGE_LOOK, STAGE_DELETE, STAGE_SAY, STAGE_TOLD };
 
 struct entry {
 	enum stage stage;
-	bool asked; /* it is in the transaction that is under way */
+	bool asked;   /* it is in the transaction that is under way */
+	bool crowded; /* something else stands below its name */
 	struct wish wish;
 	uint32_t named, at; /* partitions: of its name, where we look */
 	int64_t spec_rev, state_rev;
@@ -246,6 +247,7 @@ static bool add(struct slot *slot, const struct entry *entry)
 		.spec_rev = entry->spec_rev,
 		.state_rev = entry->state_rev,
 		.state = entry->state,
+		.crowded = entry->crowded,
 	};
 
 	return entry->stage == STAGE_SAY
@@ -485,6 +487,16 @@ static const struct kv_record *find(const struct kv_get_result *get, enum keys_k
 	return NULL;
 }
 
+static bool is_crowded(const struct kv_get_result *get)
+{
+	struct keys_id id;
+
+	for (size_t i = 0; i < get->count; i++)
+		if (keys_parse(get->records[i].key, &id, NULL) != PL_OK)
+			return true;
+	return false;
+}
+
 /* Of an eviction: what budgets go by. A pod that makes no sense is covered by none. */
 static void label(struct wishes *wishes, struct slot *slot, struct entry *entry,
                   const struct kv_record *spec)
@@ -517,6 +529,7 @@ static void looked(struct wishes *wishes, struct slot *slot, struct entry *entry
 	bool is_pointer = false;
 	uint32_t at = entry->at;
 
+	entry->crowded = is_crowded(get);
 	if (spec != NULL && pointer_parse(spec->value, &is_pointer, &at, &err) != PL_OK) {
 		tell(wishes, slot, entry, WISH_GARBLED, err.msg);
 		return;

@@ -152,6 +152,22 @@ T_CASE(what_nobody_placed_goes_at_once_with_its_pointer)
 	kit_close(&kit);
 }
 
+T_CASE(what_somebody_put_below_its_name_goes_with_it)
+{
+	char key[TEXT];
+
+	up(NULL, 0);
+	put(0, 0, NULL);
+	key_of(0, 0, "spec-old", key);
+	(void)kit_put(&kit, key, "{}");
+	job.pods = 1;
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[WISH_GONE], 1);
+	T_STR(all(), "");
+	kit_close(&kit);
+}
+
 T_CASE(what_has_a_place_is_marked_and_keeps_it)
 {
 	char key[TEXT];

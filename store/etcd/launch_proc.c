@@ -8,7 +8,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,26 +143,41 @@ static void add_command(struct args *args, struct etcd_launch *launch)
 	args_put(args, launch->etcd_path);
 }
 
+/* The machine's, or what a container is given of it. 0: not known. */
+static uint64_t memory_of_ours(void)
+{
+	uint64_t room = uv_get_total_memory(), given = uv_get_constrained_memory();
+	FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+	char line[32] = "";
+
+	if (given > 0 && given < room)
+		room = given;
+	if (file == NULL)
+		return room;
+	given = fgets(line, sizeof line, file) == NULL ? 0 : strtoull(line, NULL, 10);
+	(void)fclose(file);
+	return given > 0 && given < room ? given : room; /* "max" is 0 */
+}
+
 /*
  * etcd keeps every key and what was last read and written on a heap of Go, whose
  * collector walks all of it each time it has doubled: with a million keys that is over a
  * third of etcd's time. So the heap may grow to four times what is alive first, while the
  * machine has room. Whoever sets one of these is asked no more about either.
  */
-static enum pl_code add_collector(struct pl_arena *arena, char **env)
+static enum pl_code add_collector(struct pl_arena *arena, unsigned members, char **env)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	uint64_t room = memory_of_ours();
 
-	if (getenv("GOGC") != NULL || getenv("GOMEMLIMIT") != NULL || pages <= 0)
+	if (getenv("GOGC") != NULL || getenv("GOMEMLIMIT") != NULL || room == 0)
 		return PL_OK;
 	env[0] = pl_arena_printf(arena, "GOGC=%d", ETCD_LAUNCH_GOGC);
-	env[1] = pl_arena_printf(arena, "GOMEMLIMIT=%lld",
-	                         (long long)pages * page / 5 * 3);
+	env[1] = pl_arena_printf(arena, "GOMEMLIMIT=%" PRIu64, room / 5 * 3 / members);
 	return env[0] == NULL || env[1] == NULL ? PL_NOMEM : PL_OK;
 }
 
 /* etcd takes flags from its environment too; the user's are not meant for us. */
-static enum pl_code make_env(struct pl_arena *arena, char ***out)
+static enum pl_code make_env(struct pl_arena *arena, unsigned members, char ***out)
 {
 	size_t count = 0, kept = 0;
 	char **env;
@@ -176,7 +193,7 @@ static enum pl_code make_env(struct pl_arena *arena, char ***out)
 			env[kept++] = environ[i];
 	}
 	*out = env;
-	return add_collector(arena, env + kept);
+	return add_collector(arena, members, env + kept);
 }
 
 static void on_proc_closed(uv_handle_t *handle)
@@ -273,7 +290,7 @@ enum pl_code launch_spawn(struct launch_member *member, struct pl_err *err)
 	pl_arena_init(&arena, 0, ARENA_MAX);
 	add_command(&args, member->launch);
 	add_flags(&args, member);
-	if (args.failed || make_env(&arena, &env) != PL_OK)
+	if (args.failed || make_env(&arena, member->launch->count, &env) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "command line of etcd");
 	else
 		code = spawn_logged(member, &args, env, err);
