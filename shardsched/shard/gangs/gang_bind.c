@@ -23,7 +23,9 @@ static bool is_over(const struct sched *sched, const struct sched_pod *pod,
 	return (pod->flags & not_meant) != 0 || ends_pod(sched, pod);
 }
 
-/* Those that are to be bound now. False: for some it is too early. */
+/* Those that are to be bound now. False: for some it is too early. While one is in a
+ * call, news of it is kept until that is answered: it may be one whose partition was lost
+ * and came back since, and of whom nothing is known yet. */
 static bool gather(struct sched *sched, const struct gang_work *work,
                    const struct gang_plan_node *is, struct sched_pod **pod,
                    uint32_t *count)
@@ -32,9 +34,11 @@ static bool gather(struct sched *sched, const struct gang_work *work,
 	for (uint32_t i = 0; i < is->pods; i++) {
 		struct sched_pod *it = plan_pod(sched, work->gang, &is->pod[i]);
 
+		if (it != NULL && it->call != 0)
+			return false;
 		if (is_over(sched, it, &is->pod[i]))
 			continue;
-		if (it->place != POD_QUEUED || it->call != 0)
+		if (it->place != POD_QUEUED)
 			return false;
 		pod[(*count)++] = it;
 	}

@@ -81,6 +81,79 @@ T_CASE(a_member_that_goes_later_is_left_out)
 	close_well();
 }
 
+/* Somebody else has bound it: a-0 is to go to n-0, where its room is held. */
+static void put_bound(void)
+{
+	static const char held_text[] =
+		"\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+		"\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"}";
+	char spec[64], json[512];
+
+	(void)snprintf(spec, sizeof spec, "/schedules/%04u/web/a-0/spec", home());
+	(void)snprintf(
+		json, sizeof json,
+		"{\"v\":1,\"phase\":\"bound\",\"shard\":\"east-7\",\"epoch\":\"1\","
+		"\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":0,"
+		"\"cluster\":\"east\",\"node\":\"n-0\",\"pods\":{\"a-0\":\"%lld\"}}]}",
+		(long long)rig_get(&rig.store, pl_span_str(spec))->mod_revision);
+	rig_put(&rig, "/gangs/web/a", json);
+	(void)snprintf(json, sizeof json,
+	               "{\"v\":1,\"generation\":2,%s,\"holds\":[{\"kind\":\"gang\","
+	               "\"namespace\":\"web\",\"name\":\"a\","
+	               "\"until\":\"2026-11-21T09:00:00.000Z\",%s}]}",
+	               held_text, held_text);
+	rig_put(&rig, "/alloc/0000/east/n-0", json);
+}
+
+/* One call is not answered; all others are. That one's place; RIG_OUT_MAX: none is. */
+static unsigned run_but(unsigned kept)
+{
+	unsigned out = RIG_OUT_MAX;
+
+	rig.now_ms += 100;
+	rig_views(&rig);
+	rig_run(&rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+		if (!rig.out[i].used)
+			continue;
+		if (out == RIG_OUT_MAX && (kept == RIG_OUT_MAX || i == kept))
+			out = i;
+		else
+			(void)rig_answer(&rig, i);
+	}
+	rig_deliver_all(&rig);
+	return out;
+}
+
+/* Nothing is known of a member while it is in a call that was made before its partition
+ * was lost: that does not say that it is not wanted any more. */
+T_CASE(a_member_that_is_in_a_call_keeps_its_room)
+{
+	unsigned told = RIG_OUT_MAX;
+
+	begin();
+	member_with(0, "");
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 200 && told == RIG_OUT_MAX; n++)
+		told = run_but(RIG_OUT_MAX);
+	T_TRUE(told < RIG_OUT_MAX); /* that it waits for the others */
+	rig_lost(&rig, home());
+	put_bound();
+	rig_own(&rig, home());
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 20; n++) {
+		T_EQ(run_but(told), told);
+		T_EQ(held(), 1);
+	}
+	(void)rig_answer(&rig, told);
+	settle_for(2000);
+	T_EQ(bound(), 1);
+	T_EQ(held(), 0);
+	T_STR(phase(), "none");
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
 T_CASE(who_does_not_hear_of_the_deadline_loses_it)
 {
 	begin();
