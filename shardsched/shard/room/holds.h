@@ -105,9 +105,6 @@ void hold_say(const struct sched *sched, const struct sched_pod *pod,
               struct pod_state *out);
 /* It does. */
 bool hold_is_said(const struct sched *sched, const struct sched_pod *pod);
-/* It can not go yet: its pod's state is in a call, and is to go with it. */
-bool hold_waits(const struct sched *sched, const struct sched_node *node,
-                const struct sched_hold *hold);
 /* After holds_send: states of those that are not nominated there any more. */
 PL_NODISCARD enum pl_code holds_tell(struct sched *sched, struct call *call,
                                      struct sched_node *node, struct pl_err *err);

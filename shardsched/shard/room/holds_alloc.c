@@ -414,9 +414,7 @@ bool holds_go(const struct sched *sched, const struct sched_node *node)
 		return false;
 	for (uint32_t i = 0; i < node->holds; i++)
 		if ((hold_goes(&node->hold[i]) || hold_renews(sched, &node->hold[i])) &&
-		    hold_counts(&node->hold[i]) &&
-		    !is_left_behind(node, &node->hold[i]) &&
-		    !hold_waits(sched, node, &node->hold[i]))
+		    hold_counts(&node->hold[i]) && !is_left_behind(node, &node->hold[i]))
 			return true;
 	return false;
 }
@@ -577,8 +575,7 @@ void holds_send(struct sched *sched, struct sched_node *node)
 			exchange(sched, node, hold);
 		if (hold_renews(sched, hold) && hold_counts(hold))
 			hold_renew(sched, hold);
-		if (!hold_goes(hold) || !hold_counts(hold) ||
-		    is_left_behind(node, hold) || hold_waits(sched, node, hold))
+		if (!hold_goes(hold) || !hold_counts(hold) || is_left_behind(node, hold))
 			continue;
 		hold->out = true;
 		hold_sum(sched, node, hold, false);

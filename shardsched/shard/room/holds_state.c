@@ -93,13 +93,6 @@ static bool is_to_be_told(const struct sched *sched, const struct sched_node *no
 	return part->owned && part->open && !part->quiet;
 }
 
-bool hold_waits(const struct sched *sched, const struct sched_node *node,
-                const struct sched_hold *hold)
-{
-	return hold->pod != NULL && hold->pod->call != 0 &&
-	       is_to_be_told(sched, node, hold);
-}
-
 static enum pl_code print(struct sched *sched, struct call *call,
                           const struct sched_node *node, struct sched_pod *pod,
                           struct pl_span *out, struct pl_err *err)

@@ -225,6 +225,86 @@ T_CASE(a_hold_goes_when_its_pod_finds_another_place)
 	rig_close(&rig);
 }
 
+static bool puts_at(const struct rig_out *out, const char *key)
+{
+	const struct kv_txn *txn = &out->req.txn;
+
+	for (size_t i = 0; out->used && i < txn->then_count; i++)
+		if (txn->then[i].op == KV_PUT &&
+		    pl_span_eq(txn->then[i].put.key, pl_span_str(key)))
+			return true;
+	return false;
+}
+
+/* Runs until something is to be put there, and leaves that out; so what puts the other
+ * stays. All else is answered. */
+static void until_put(const char *key, const char *other)
+{
+	bool out = false;
+
+	for (unsigned n = 0; n < 300 && !out; n++) {
+		rig.now_ms += 100;
+		rig_views(&rig);
+		rig_run(&rig);
+		(void)rig_visit_all(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+			out = out || puts_at(&rig.out[i], key);
+			if (rig.out[i].used && !puts_at(&rig.out[i], key) &&
+			    !puts_at(&rig.out[i], other))
+				(void)rig_answer(&rig, i);
+		}
+		rig_deliver_all(&rig);
+	}
+	T_TRUE(out);
+}
+
+static void answer(const char *key)
+{
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		if (puts_at(&rig.out[i], key))
+			(void)rig_answer(&rig, i);
+	rig_deliver_all(&rig);
+}
+
+/* Whoever comes has the room of a hold that goes: so that goes with him, even while the
+ * state of its pod, which tells of it, is in a call. */
+T_CASE(room_that_is_given_up_is_given_once)
+{
+	static const char alloc[] = "/alloc/0000/east/n-1",
+			  state[] = "/schedules/0001/web/mine/state";
+	int phase;
+
+	rig_open(&rig, NULL);
+	node_with("\"cpu\":\"4500m\",\"pods\":\"2\"", NOMINATED("mine", "1", "3500m"));
+	rig_pod(&rig, 1, "mine", "3500m", "");
+	rig_put(&rig, state,
+	        "{\"v\":1,\"uid\":\"u-mine\",\"phase\":\"Pending\",\"nominated\":{"
+	        "\"cluster\":\"east\",\"node\":\"n-1\"},\"shard\":\"east-0\","
+	        "\"epoch\":\"1\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	own_two();
+	rig_settle(&rig);
+	rig_priority = 9;
+	rig_pod(&rig, 1, "high", "500m", "");
+	rig_priority = 0;
+	rig_deliver_all(&rig);
+	until_put(alloc, state);
+	rig_pod(&rig, 1, "mine", "9", ",\"preemptionPolicy\":\"Never\"");
+	rig_deliver_all(&rig);
+	until_put(state, alloc);
+	rig_pod(&rig, 1, "low", "2500m", "");
+	rig_deliver_all(&rig);
+	answer(alloc);
+	until_put(alloc, state);
+	answer(alloc);
+	T_EQ(phase_of(1, "low"), STATE_BOUND);
+	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 4000);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	rig_settle(&rig);
+	T_EQ(rig_state(&rig, 1, "mine", &phase).nominated_node.len, 0);
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
 /* The release fails against somebody who was faster, and is made again, once. */
 T_CASE(a_release_that_conflicts_is_made_again)
 {
