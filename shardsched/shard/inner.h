@@ -561,6 +561,9 @@ uint32_t unsched_why(struct sched *sched, const struct outcome *outcome, char *o
 uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
                       const struct outcome *outcome);
 void unsched_forget(struct sched *sched, struct sched_pod *pod);
+/* No room is held for it where its state says so: if that is ours to say, it is to say it
+ * no more. */
+void unsched_owe(struct sched *sched, struct sched_pod *pod);
 /* What was to be told of it, if anything was: it is by whoever asks. Borrowed until
  * anything else is noted. */
 void unsched_lend(struct sched *sched, struct sched_pod *pod, struct pod_state *out);

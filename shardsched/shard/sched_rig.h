@@ -189,6 +189,21 @@ static inline void rig_range(struct rig_store *store, const struct kv_get *get,
 	out->get.total = (int64_t)out->get.count;
 }
 
+static inline bool rig_writes(const struct kv_req *op, struct pl_span key)
+{
+	return op->op == KV_PUT ? pl_span_eq(op->put.key, key)
+	                        : op->op == KV_DELETE && kv_key_in(op->del.keys, key);
+}
+
+/* Else etcd refuses it. */
+static inline void rig_writes_once(const struct kv_txn *txn)
+{
+	for (size_t i = 0; i < txn->then_count; i++)
+		for (size_t n = 0; txn->then[i].op == KV_PUT && n < txn->then_count; n++)
+			T_TRUE(n == i ||
+			       !rig_writes(&txn->then[n], txn->then[i].put.key));
+}
+
 /* As etcd does it. */
 static inline struct kv_result rig_exec(struct rig_store *store, const struct kv_txn *txn)
 {
@@ -200,6 +215,7 @@ static inline struct kv_result rig_exec(struct rig_store *store, const struct kv
 	for (size_t i = 0; i < txn->compare_count; i++)
 		if (!rig_holds(store, &txn->compares[i]))
 			result.txn.succeeded = false;
+	rig_writes_once(txn);
 	ops = result.txn.succeeded ? txn->then : txn->otherwise;
 	count = result.txn.succeeded ? txn->then_count : txn->otherwise_count;
 	results = pl_arena_zalloc(&store->arena, count + 1, sizeof *results);

@@ -24,6 +24,7 @@ enum {
 struct why {
 	struct sched_pod *pod;
 	uint32_t reason;
+	bool room; /* only that none is held for it any more */
 	char message[MESSAGE_SIZE];
 };
 
@@ -63,6 +64,12 @@ void unsched_forget(struct sched *sched, struct sched_pod *pod)
 			unsched->why[i--] = unsched->why[--unsched->count];
 }
 
+static struct pl_span word_of(const struct why *why)
+{
+	return why->room ? PL_SPAN_LIT("nomination.ended")
+	                 : pl_span_str(reason_word(why->reason));
+}
+
 void unsched_lend(struct sched *sched, struct sched_pod *pod, struct pod_state *out)
 {
 	const struct unsched *unsched = sched->unsched;
@@ -70,7 +77,7 @@ void unsched_lend(struct sched *sched, struct sched_pod *pod, struct pod_state *
 	for (uint32_t i = 0; i < unsched->count; i++) {
 		if (unsched->why[i].pod != pod)
 			continue;
-		out->reason = pl_span_str(reason_word(unsched->why[i].reason));
+		out->reason = word_of(&unsched->why[i]);
 		out->message = pl_span_str(unsched->why[i].message);
 	}
 }
@@ -183,6 +190,7 @@ uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
 		                               : outcome->pre.reason[0].code;
 	why = &unsched->why[unsched->count++];
 	why->pod = pod;
+	why->room = false;
 	explain(sched, outcome, why);
 	return why->reason;
 }
@@ -197,9 +205,34 @@ bool unsched_say(struct sched *sched, struct sched_pod *pod, uint32_t reason,
 		return false;
 	why = &sched->unsched->why[sched->unsched->count++];
 	why->pod = pod;
+	why->room = false;
 	why->reason = reason;
 	(void)snprintf(why->message, sizeof why->message, "%s", message);
 	return true;
+}
+
+static struct why *why_of(struct unsched *unsched, const struct sched_pod *pod)
+{
+	for (uint32_t i = 0; i < unsched->count; i++)
+		if (unsched->why[i].pod == pod)
+			return &unsched->why[i];
+	return NULL;
+}
+
+/* If too many are to be told, its next attempt will see to it. */
+void unsched_owe(struct sched *sched, struct sched_pod *pod)
+{
+	struct unsched *unsched = sched->unsched;
+	struct why *why;
+
+	if (unsched == NULL || !hold_is_owed(sched, pod) || unsched->count == TELLS_MAX ||
+	    why_of(unsched, pod) != NULL)
+		return;
+	why = &unsched->why[unsched->count++];
+	why->pod = pod;
+	why->reason = REASON_NONE;
+	why->room = true;
+	hold_ended_say(sched, pod->at, why->message, sizeof why->message);
 }
 
 uint32_t unsched_why(struct sched *sched, const struct outcome *outcome, char *out,
@@ -222,7 +255,8 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 		.shard = pl_span_str(sched->shard),
 		.epoch = sched->partition[pod->key[0]].epoch,
 		.attempts = pod->attempts + pod_attempts(pod),
-		.reason = pl_span_str(reason_word(why->reason)),
+		.ask = why->room ? (enum state_ask)pod->ask : STATE_ASK_NONE,
+		.reason = word_of(why),
 		.message = pl_span_str(why->message),
 		.since_ms = since_ms,
 	};
@@ -239,18 +273,22 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 	                                        .value = decided.state,
 	                                        .since_ms = since_ms});
 	pod->call = call_number(sched, call);
-	pod->told_s = (uint32_t)(sched->now_ms / 1000);
+	/* What is in its way is told with its next attempt. */
+	pod->told_s = why->room ? 0 : (uint32_t)(sched->now_ms / 1000);
 	return true;
 }
 
-static bool is_due(const struct sched_pod *pod)
+static bool is_due(const struct sched *sched, const struct why *why)
 {
-	return pod->place == POD_QUEUED && pod->call == 0;
+	if (why->room)
+		return hold_is_owed(sched, why->pod);
+	return why->pod->place == POD_QUEUED && why->pod->call == 0;
 }
 
 void unsched_run(struct sched *sched)
 {
 	struct unsched *unsched = sched->unsched;
+	enum pl_code code;
 	struct call *call;
 	uint32_t done = 0;
 
@@ -260,9 +298,10 @@ void unsched_run(struct sched *sched)
 	if (call == NULL)
 		return;
 	unsched->at_ms = sched->now_ms + TELL_PAUSE_MS;
-	call->item = pl_arena_zalloc(&call->arena, TELLS_MAX, sizeof *call->item);
-	while (call->item != NULL && done < unsched->count &&
-	       (!is_due(unsched->why[done].pod) || put(sched, call, &unsched->why[done])))
+	code = call_room(call, TELLS_MAX);
+	while (code == PL_OK && done < unsched->count &&
+	       (!is_due(sched, &unsched->why[done]) ||
+	        put(sched, call, &unsched->why[done])))
 		done++;
 	unsched->count -= done;
 	memmove(unsched->why, unsched->why + done, unsched->count * sizeof *unsched->why);

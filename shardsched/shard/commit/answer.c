@@ -47,6 +47,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 	node->call = 0;
 	preempts_stand(sched, node);
 	if (node->reset) {
+		preempts_keep(sched, node);
 		node->reset = false;
 		return;
 	}
@@ -56,6 +57,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 		sched->partition[node->partition].generation[SCHED_ALLOCS];
 	node->generation++;
 	holds_sent(sched, node);
+	preempts_keep(sched, node);
 	node->said = node->used;
 	node->apart_ms = 0;
 	node->refusals = 0;
@@ -303,6 +305,8 @@ static void tell_again(struct sched *sched, const struct call *call,
 {
 	struct sched_pod *pod = pod_find(sched, id->partition, id->scope, id->name);
 
+	if (pod != NULL) /* a hold of it may have ended meanwhile */
+		unsched_owe(sched, pod);
 	if (call->kind == CALL_TELL && pod != NULL && pod->gang != NULL && !call->stood)
 		pod->gang_said = 0;
 	if (call->kind == CALL_TELL && pod != NULL && pod->place == POD_QUEUED &&

@@ -82,7 +82,7 @@ struct book_decided call_decided(const struct sched *sched, const struct sched_p
 struct call_item *call_item_add(struct call *call, const struct call_item *item)
 {
 	const struct book *book = &call->book;
-	struct call_item *at = &call->item[call->items++];
+	struct call_item *at = &call->item[call->items];
 	const struct kv_compare *compare = &book->compare[book->compares - 1];
 	struct pl_span key = compare->keys.kind == KV_ONE
 	                             ? compare->keys.from
@@ -90,6 +90,8 @@ struct call_item *call_item_add(struct call *call, const struct call_item *item)
 	struct keys_id id;
 	enum pl_code code = keys_parse(key, &id, NULL);
 
+	PL_ASSERT(call->items < call->item_cap + call->extras);
+	call->items++;
 	PL_ASSERT(code == PL_OK && call->items == book->entries);
 	*at = *item;
 	at->id = id;

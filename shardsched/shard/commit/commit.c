@@ -120,9 +120,11 @@ static enum pl_code put_alloc(struct sched *sched, struct call *call,
 	enum pl_code code;
 
 	holds_send(sched, node);
-	code = holds_tell(sched, call, node, err);
+	code = write_alloc(sched, call, node, err);
 	if (code == PL_OK)
-		code = write_alloc(sched, call, node, err);
+		code = preempts_say(sched, call, node, err);
+	if (code == PL_OK)
+		code = holds_tell(sched, call, node, err);
 	if (code != PL_OK) {
 		holds_unsend(sched, node);
 		preempts_undo(sched, node);
@@ -240,10 +242,16 @@ static bool is_alone(const struct sched *sched, const struct sched_node *node)
 enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_node *node,
                         uint32_t room)
 {
-	uint32_t count = eligible(sched, node), items = call->items;
+	uint32_t items = call->items, count;
 	struct pl_err err = {0};
 	enum pl_code code = PL_BUSY;
 
+	preempts_check(sched, node);
+	if (pl_list_empty(&node->ready))
+		return PL_OK; /* there was nothing else to be written */
+	count = eligible(sched, node);
+	if (items > 0 && count > 0 && room == 0)
+		return PL_BUSY;
 	if (count > room)
 		count = room;
 	for (bool more = count > 0 || is_alone(sched, node); more; count /= 2) {

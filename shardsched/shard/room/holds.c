@@ -322,6 +322,7 @@ void hold_end(struct sched *sched, struct sched_node *node, struct sched_hold *h
 	end_nomination(sched, node, pod);
 	if (pod->nominated == NULL)
 		try_again(sched, pod);
+	unsched_owe(sched, pod);
 	if (!hold->planned) /* else its plan ends, maybe since the pod does */
 		pod_settle(sched, pod);
 }

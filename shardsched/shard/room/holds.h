@@ -82,6 +82,11 @@ struct node_amounts holds_keep(const struct sched_node *node);
 int32_t holds_least(const struct sched_node *node);
 struct sched_hold *hold_of_pod(const struct sched_node *node,
                                const struct sched_pod *pod);
+/* Of the nominations that are to be written the least important of those for which there
+ * is no room; NULL: there is for all. */
+struct sched_hold *holds_crowded_out(const struct sched *sched, struct sched_node *node);
+/* When all have gone whom the plan makes go, its own will not be among these. */
+bool holds_fit(const struct sched *sched, const struct sched_plan *plan);
 
 /* -- deadlines of nominations (holds_until.c) ------------------------------- */
 
@@ -105,9 +110,15 @@ void hold_say(const struct sched *sched, const struct sched_pod *pod,
               struct pod_state *out);
 /* It does. */
 bool hold_is_said(const struct sched *sched, const struct sched_pod *pod);
-/* After holds_send: states of those that are not nominated there any more. */
+/* After holds_send, and all that has to be in the call of that node: states of those that
+ * are not nominated there any more, a few of them, if they fit. */
 PL_NODISCARD enum pl_code holds_tell(struct sched *sched, struct call *call,
                                      struct sched_node *node, struct pl_err *err);
+/* Its state says that room is held for it where none is, and that is for us to say. */
+bool hold_is_owed(const struct sched *sched, const struct sched_pod *pod);
+/* Why, for its state. */
+void hold_ended_say(const struct sched *sched, const uint32_t node[2], char *out,
+                    size_t size);
 
 /* -- gangs' (holds_gang.c) ------------------------------------------------ */
 

@@ -1,8 +1,11 @@
 /*
  * What a waiting pod's state says of the room that is held for it: which node it is
  * nominated for. Written with the hold (preempts_commit.c), and taken back with it, here;
- * whatever else its owner writes into the state says it as it is then. Where others end a
- * hold, the pod's owner says so with the next thing that it tells of it.
+ * whatever else its owner writes into the state says it as it is then.
+ *
+ * Nobody relies on it, so it never keeps anything from being written: states go along as
+ * far as there is room beside what has to be in a transaction. Whoever is left out, and
+ * those whose hold others ended, are told by their owner right after (unsched.c).
  */
 #include <stdio.h>
 
@@ -12,7 +15,10 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/keys/partition.h"
 
-enum { MESSAGE_SIZE = 640 };
+enum {
+	MESSAGE_SIZE = 640,
+	TELLS_AT_ONCE = 4, /* in a transaction that is made for something else */
+};
 
 /* It is in the store, and is to stay. */
 static const struct sched_hold *standing(const struct sched_pod *pod)
@@ -74,6 +80,36 @@ bool hold_is_said(const struct sched *sched, const struct sched_pod *pod)
 	       pl_span_eq(is.nominated_cluster, sched_text(sched, pod->at[0]));
 }
 
+/* It is ours to tell, and waits. */
+static bool may_be_told(const struct sched *sched, const struct sched_pod *pod)
+{
+	const struct sched_partition *part = &sched->partition[pod->key[0]];
+
+	return (pod->place == POD_QUEUED || pod->place == POD_IDLE) &&
+	       pod->linked != LINKED_ENDING && /* else its keys go */
+	       (pod->flags & (POD_BAD_STATE | POD_RESET | POD_REMOVED)) == 0 &&
+	       part->owned && part->open && !part->quiet;
+}
+
+bool hold_is_owed(const struct sched *sched, const struct sched_pod *pod)
+{
+	const struct sched_node *node;
+
+	if (!says_so(pod) || pod->call != 0 || !may_be_told(sched, pod) ||
+	    !is_known(sched, pod->at))
+		return false;
+	node = node_at(sched, pod->at);
+	return node == NULL || hold_of_pod(node, pod) == NULL;
+}
+
+void hold_ended_say(const struct sched *sched, const uint32_t node[2], char *out,
+                    size_t size)
+{
+	(void)snprintf(out, size, "the room that was kept on %.*s/%.*s is given back",
+	               PL_SPAN_ARG(sched_text(sched, node[0])),
+	               PL_SPAN_ARG(sched_text(sched, node[1])));
+}
+
 /* -- with the release -------------------------------------------------------- */
 
 /* Its pod's state has to say that it is no more. */
@@ -81,16 +117,10 @@ static bool is_to_be_told(const struct sched *sched, const struct sched_node *no
                           const struct sched_hold *hold)
 {
 	const struct sched_pod *pod = hold->pod;
-	const struct sched_partition *part;
 
-	if (pod == NULL || hold->taken || !says_so(pod) || pod->at[0] != node->key[0] ||
-	    pod->at[1] != node->key[1] ||
-	    (pod->place != POD_QUEUED && pod->place != POD_IDLE) ||
-	    pod->linked == LINKED_ENDING || /* its keys go */
-	    (pod->flags & (POD_BAD_STATE | POD_RESET | POD_REMOVED)) != 0)
-		return false;
-	part = &sched->partition[pod->key[0]];
-	return part->owned && part->open && !part->quiet;
+	return pod != NULL && !hold->taken && says_so(pod) &&
+	       pod->at[0] == node->key[0] && pod->at[1] == node->key[1] &&
+	       may_be_told(sched, pod);
 }
 
 static enum pl_code print(struct sched *sched, struct call *call,
@@ -110,12 +140,10 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	};
 	enum pl_code code;
 
-	(void)snprintf(message, sizeof message,
-	               "the room that was kept on %.*s/%.*s is given back",
-	               PL_SPAN_ARG(sched_text(sched, node->key[0])),
-	               PL_SPAN_ARG(sched_text(sched, node->key[1])));
+	hold_ended_say(sched, node->key, message, sizeof message);
 	state.message = pl_span_str(message);
 	unsched_lend(sched, pod, &state);
+	hold_say(sched, pod, &state); /* it may be nominated elsewhere by now */
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	code = state_print(&state, &sched->buf, err);
 	if (code != PL_OK)
@@ -144,7 +172,28 @@ static enum pl_code tell(struct sched *sched, struct call *call,
 	return PL_OK;
 }
 
-/* What finds no room any more is told with the next thing. */
+static bool is_in(const struct call *call, const struct sched_pod *pod)
+{
+	for (uint32_t i = 0; i < call->items; i++)
+		if (call->item[i].pod == pod)
+			return true;
+	return false;
+}
+
+/* What has to be written goes first, and what is decided together whole: a bundle, or a
+ * gang's step, is counted to the last operation. */
+static bool takes_more(const struct call *call)
+{
+	uint32_t told = 0;
+
+	if (call->bundle || (call->kind != CALL_COMMIT && call->kind != CALL_ABROAD))
+		return false;
+	for (uint32_t i = 0; i < call->items; i++)
+		told += call->item[i].tells;
+	return told < TELLS_AT_ONCE &&
+	       call->items - call->extras + 1 + COMMIT_NODE_ITEMS <= call->item_cap;
+}
+
 enum pl_code holds_tell(struct sched *sched, struct call *call, struct sched_node *node,
                         struct pl_err *err)
 {
@@ -153,10 +202,12 @@ enum pl_code holds_tell(struct sched *sched, struct call *call, struct sched_nod
 	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++) {
 		const struct sched_hold *hold = &node->hold[i];
 
-		if (hold->out && is_to_be_told(sched, node, hold) &&
-		    hold->pod->call == 0 &&
-		    call->items - call->extras + 1 + COMMIT_NODE_ITEMS <= call->item_cap)
-			code = tell(sched, call, node, hold->pod, err);
+		if (!hold->out || !is_to_be_told(sched, node, hold) ||
+		    hold->pod->call != 0 || is_in(call, hold->pod))
+			continue;
+		if (!takes_more(call))
+			return PL_OK;
+		code = tell(sched, call, node, hold->pod, err);
 	}
-	return code;
+	return code == PL_BUSY ? PL_OK : code;
 }

@@ -115,6 +115,35 @@ void preempts_fail(struct sched *sched, struct sched_node *node)
 	preempts_cancel(sched, plan);
 }
 
+void preempts_check(struct sched *sched, struct sched_node *node)
+{
+	struct sched_plan *plan = node->plan;
+
+	if (plan != NULL && !plan->sent && plan->fits && !holds_fit(sched, plan))
+		preempts_cancel(sched, plan);
+}
+
+/* The one that the pod had may have been in the way of others, as long as not all have
+ * gone that have to. */
+void preempts_keep(struct sched *sched, struct sched_node *node)
+{
+	struct sched_plan *plan = node->plan;
+	struct sched_pod *pod;
+	struct pl_err err = {0};
+
+	if (plan == NULL || plan->sent)
+		return;
+	pod = plan->pod;
+	if (!node->reset && pod->place == POD_QUEUED) { /* else: decided, or gone */
+		if (hold_of_pod(node, pod) != NULL ||
+		    hold_plan(sched, node, pod, sched->wall_ms + HOLD_MS, &err) == PL_OK)
+			return;
+		tell_trouble(sched, &err);
+	}
+	preempts_cancel(sched, plan);
+	pod_tidy(sched, pod);
+}
+
 /* -- from the decision to a plan -------------------------------------------- */
 
 static struct sched_pod *pod_placed(const struct sched_node *node, uint32_t placed)
@@ -222,6 +251,7 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 		preempts_cancel(sched, plan);
 		return false;
 	}
+	plan->fits = holds_fit(sched, plan);
 	node_ready(sched, node);
 	return true;
 }

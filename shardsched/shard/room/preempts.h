@@ -16,7 +16,8 @@ struct sched_plan {
 	bool whole;       /* nobody is left to be told after the call: it has the hold */
 	bool putting;     /* into a call that is being made */
 	bool sent;        /* in a call */
-	bool told;        /* the pod's state says that it is nominated */
+	bool told;        /* the pod's state says that it is made */
+	bool fits;        /* when it was made there was to be room for the hold */
 	struct plan_shields shields;
 };
 
@@ -72,6 +73,14 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node);
 /* Before the node's alloc is written. What is put is in the call's items. */
 PL_NODISCARD enum pl_code preempts_put(struct sched *sched, struct call *call,
                                        struct sched_node *node, struct pl_err *err);
+/* After holds_send: the pod's state, as far as it changes. */
+PL_NODISCARD enum pl_code preempts_say(struct sched *sched, struct call *call,
+                                       struct sched_node *node, struct pl_err *err);
+/* Somebody more important has come since, so that its hold would not stand: nothing comes
+ * of it, and the pod is tried again. */
+void preempts_check(struct sched *sched, struct sched_node *node);
+/* After holds_sent: what is left of the node's plan has a hold, or is none. */
+void preempts_keep(struct sched *sched, struct sched_node *node);
 /* It does not fit into a transaction with nothing else: less of it. */
 void preempts_shrink(struct sched *sched, struct sched_node *node);
 /* In a call; not, after all; it stands. */

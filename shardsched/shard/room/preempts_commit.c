@@ -43,6 +43,7 @@ static enum pl_code print(struct sched *sched, struct call *call,
                           struct pl_err *err)
 {
 	const struct sched_pod *pod = plan->pod;
+	const struct sched_hold *hold = hold_of_pod(plan->node, pod);
 	char message[MESSAGE_SIZE];
 	struct pod_state state = {
 		.phase = STATE_PENDING,
@@ -62,7 +63,7 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	               plan->leavers == 1 ? " has" : "s have");
 	state.message = pl_span_str(message);
 	hold_say(sched, pod, &state);
-	if (plan->whole) { /* the hold comes with it */
+	if (hold != NULL && hold->sent && !hold->out) { /* it comes with it */
 		state.nominated_cluster = sched_text(sched, plan->node->key[0]);
 		state.nominated_node = sched_text(sched, plan->node->key[1]);
 	}
@@ -74,7 +75,6 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
 }
 
-/* So that nothing is done for a pod that has gone meanwhile; and with the hold. */
 static enum pl_code put_pod(struct sched *sched, struct call *call,
                             const struct sched_plan *plan, struct pl_err *err)
 {
@@ -119,8 +119,6 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 	if (left > plan->limit)
 		left = plan->limit;
 	plan->whole = due_of(plan) <= left;
-	if (!plan->told || plan->whole)
-		code = put_pod(sched, call, plan, err);
 	for (uint32_t i = 0; i < plan->victims && code == PL_OK; i++) {
 		if (!is_due(node, plan->victim[i]))
 			continue;
@@ -136,6 +134,19 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 	if (plan->whole)
 		hold_send_planned(sched, node, plan->pod);
 	return PL_OK;
+}
+
+/* So that nothing is done for a pod that has gone meanwhile; and with the hold, or where
+ * that had to go for now. */
+enum pl_code preempts_say(struct sched *sched, struct call *call, struct sched_node *node,
+                          struct pl_err *err)
+{
+	const struct sched_plan *plan = node->plan;
+
+	if (plan == NULL || !plan->putting ||
+	    (plan->told && !plan->whole && hold_is_said(sched, plan->pod)))
+		return PL_OK;
+	return put_pod(sched, call, plan, err);
 }
 
 void preempts_shrink(struct sched *sched, struct sched_node *node)
