@@ -189,7 +189,26 @@ static int64_t stays(const char *node)
 {
 	struct alloc alloc = rig_alloc(&rig, 0, node);
 
-	return alloc.used.cpu_milli - 1000 * leaving(&alloc);
+	return alloc.used.cpu_milli - (int64_t)1000 * leaving(&alloc);
+}
+
+/* The first alloc from there on in which so many leave. */
+static struct alloc when_leaving(uint32_t from, unsigned count)
+{
+	struct alloc alloc = {0};
+
+	for (uint32_t i = from; i < rig.store.logged; i++) {
+		const struct kv_record *record = &rig.store.log[i].record;
+
+		if (!pl_span_eq(record->key, PL_SPAN_LIT("/alloc/0000/east/n-1")))
+			continue;
+		T_OK(alloc_parse(record->value, &rig.store.arena, &alloc, &rig.err),
+		     &rig.err);
+		if (leaving(&alloc) == count)
+			return alloc;
+	}
+	T_TRUE(false);
+	return alloc;
 }
 
 /* Thirty have to go in several transactions. On the way the room that is held already
@@ -197,6 +216,8 @@ static int64_t stays(const char *node)
 T_CASE(what_is_given_back_by_ones_own_plan_comes_back_with_it)
 {
 	bool waits = false;
+	struct alloc alloc;
+	uint32_t from;
 
 	up(16, "50");
 	for (unsigned i = 0; i < LOWS; i++)
@@ -224,8 +245,13 @@ T_CASE(what_is_given_back_by_ones_own_plan_comes_back_with_it)
 			rig_deliver_all(&rig);
 	}
 	T_TRUE(waits);
+	from = rig.store.logged;
 	node_is("n-1", "30");
 	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_TRUE(leaving(&alloc) > 16);
+	alloc = when_leaving(from, leaving(&alloc));
+	T_EQ(alloc.holds, 1);
 	for (unsigned i = 0; i < 6; i++) {
 		said_is_held("high");
 		later(12);
