@@ -620,6 +620,30 @@ T_CASE(pods_of_others_that_changed_are_read_again)
 	down();
 }
 
+/* Its spec made no sense when its state was read, and was put right since. */
+T_CASE(pods_of_others_that_were_mended_are_read_again)
+{
+	static const char key[] = "/schedules/0001/web/a/spec";
+	char spec[1024];
+
+	up_tainted();
+	(void)snprintf(spec, sizeof spec, "%s", rig_value(&rig, key));
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_SUCCEEDED});
+	rig_put(&rig, key, "{");
+	tainted_node(GONE "}");
+	seconds(5);
+	T_STR(phase_of("a"), "Bound");
+	T_TRUE(rig.garbled > 0);
+	rig.garbled = 0;
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_NOT});
+	rig_put(&rig, key, spec);
+	seconds(5);
+	T_STR(phase_of("a"), "Terminating");
+	down();
+}
+
 /* Its node's partition is another shard's, and nothing there is known here. */
 T_CASE(a_pod_leaves_a_node_of_others)
 {

@@ -34,7 +34,8 @@ static void want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 
 void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
-	if ((pod->flags & HOPELESS) == 0)
+	/* What was a pod when it was read before may be one again. */
+	if ((pod->flags & HOPELESS) == 0 || (pod->spec != NULL && pod->asks_state))
 		want(sched, pod, revision);
 }
 
