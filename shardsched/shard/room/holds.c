@@ -157,6 +157,8 @@ static bool is_unwanted(const struct sched *sched, const struct sched_node *node
 	if (!part->owned || !part->open || part->quiet ||
 	    (pod->flags & (POD_BAD_SPEC | POD_BAD_STATE)) != 0)
 		return false;
+	if (pod->rev[FACT_SPEC] == 0 && pod->call != 0)
+		return false; /* news of it is kept until that is answered */
 	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
 	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
 	       (pod->flags & (POD_NAMED | POD_OVER)) != 0 || pod->nominated != node ||

@@ -305,6 +305,34 @@ T_CASE(room_that_is_given_up_is_given_once)
 	rig_close(&rig);
 }
 
+/* Nothing is known of it until a call is answered that was made before its partition
+ * came: that does not say that it is not wanted any more. */
+T_CASE(a_pod_that_is_being_read_keeps_its_nomination)
+{
+	static const char alloc[] = "/alloc/0000/east/n-1";
+
+	rig_open(&rig, NULL);
+	node_with("\"cpu\":\"4500m\",\"pods\":\"2\"", NOMINATED("mine", "1", "3500m"));
+	rig_pod(&rig, 1, "mine", "3500m", "");
+	rig_own(&rig, 0);
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used); /* of all that it lists, and holds room for */
+	rig_own(&rig, 1);
+	for (unsigned n = 0; n < 20; n++) {
+		rig.now_ms += 100;
+		rig_views(&rig);
+		rig_run(&rig);
+		(void)rig_visit_all(&rig);
+		answer(alloc);
+		T_EQ(rig_alloc(&rig, 0, "n-1").generation, 7);
+	}
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").generation, 7);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
 /* The release fails against somebody who was faster, and is made again, once. */
 T_CASE(a_release_that_conflicts_is_made_again)
 {

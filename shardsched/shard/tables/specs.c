@@ -153,20 +153,32 @@ static void tell_missing(struct sched *sched, const struct keys_id *id)
 	tell_garbled(sched, id, &err);
 }
 
-/* What it brings is kept like news; pods may go while that is done. */
+static void is_read(struct sched_pod *pod)
+{
+	pod->call = 0;
+	pod->flags &= (uint16_t)~POD_RESET;
+}
+
+/* What it brings is kept like news; pods may go while that is done. Those of whom nothing
+ * is known are in the call until it is: a node that is settled before that asks. */
 static void take(struct sched *sched, const struct call *call,
                  const struct kv_result *result)
 {
-	for (uint32_t i = 0; i < call->items && i < result->txn.count; i++) {
-		const struct kv_get_result *get = &result->txn.results[i].get;
+	uint8_t number = call_number(sched, call);
+
+	for (uint32_t i = 0; i < call->items; i++) {
+		const struct kv_get_result *get;
 		struct keys_id id;
 		struct sched_pod *pod;
 
 		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) != PL_OK)
 			continue;
 		pod = pod_find(sched, id.partition, id.scope, id.name);
-		if (pod == NULL)
+		if (pod != NULL && pod->call == number)
+			is_read(pod);
+		if (pod == NULL || i >= result->txn.count)
 			continue;
+		get = &result->txn.results[i].get;
 		if (get->count > 0) {
 			(void)news_take(sched, &id, &get->records[0], false);
 			continue;
@@ -182,17 +194,11 @@ static void take(struct sched *sched, const struct call *call,
 
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result)
 {
-	for (uint32_t i = 0; i < call->items; i++) {
-		struct sched_pod *pod = call->item[i].pod;
-
-		pod->call = 0;
-		pod->flags &= (uint16_t)~POD_RESET;
-	}
 	if (result == NULL) {
 		call->at_ms = sched->now_ms + READ_AGAIN_MS;
 		call->state = CALL_AGAIN;
 		for (uint32_t i = 0; i < call->items; i++)
-			call->item[i].pod->call = call_number(sched, call);
+			call->item[i].pod->flags &= (uint16_t)~POD_RESET;
 		return;
 	}
 	take(sched, call, result);
