@@ -564,6 +564,9 @@ void unsched_forget(struct sched *sched, struct sched_pod *pod);
 /* No room is held for it where its state says so: if that is ours to say, it is to say it
  * no more. */
 void unsched_owe(struct sched *sched, struct sched_pod *pod);
+/* What a node holds, or that it is not there, is known that was not before: somebody may
+ * be owed a word for whom that could not be said. */
+void unsched_learn(struct sched *sched);
 /* What was to be told of it, if anything was: it is by whoever asks. Borrowed until
  * anything else is noted. */
 void unsched_lend(struct sched *sched, struct sched_pod *pod, struct pod_state *out);

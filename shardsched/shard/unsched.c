@@ -17,6 +17,7 @@ enum {
 	TELL_EVERY_S = 30,
 	TELLS_MAX = 64, /* in a call */
 	TELL_PAUSE_MS = 100,
+	LOOK_PAUSE_MS = 1000,
 	WHYS_MAX = 4, /* in a message */
 	MESSAGE_SIZE = 384,
 };
@@ -32,6 +33,11 @@ struct unsched {
 	struct why why[TELLS_MAX];
 	uint32_t count;
 	uint64_t at_ms; /* when the next call may be made */
+	/* Owed a word, but not noted: for want of room, or while it is not known what the
+	 * node holds. All pods are looked through for them when that may be otherwise. */
+	bool crowded, doubted;
+	bool look;
+	uint64_t look_ms; /* not before that */
 	struct pl_buf text;
 };
 
@@ -219,20 +225,56 @@ static struct why *why_of(struct unsched *unsched, const struct sched_pod *pod)
 	return NULL;
 }
 
-/* If too many are to be told, its next attempt will see to it. */
 void unsched_owe(struct sched *sched, struct sched_pod *pod)
 {
 	struct unsched *unsched = sched->unsched;
 	struct why *why;
 
-	if (unsched == NULL || !hold_is_owed(sched, pod) || unsched->count == TELLS_MAX ||
-	    why_of(unsched, pod) != NULL)
+	if (unsched == NULL)
 		return;
+	unsched->doubted = unsched->doubted || hold_is_doubted(sched, pod);
+	if (!hold_is_owed(sched, pod) || why_of(unsched, pod) != NULL)
+		return;
+	if (unsched->count == TELLS_MAX) {
+		unsched->crowded = true;
+		return;
+	}
 	why = &unsched->why[unsched->count++];
 	why->pod = pod;
 	why->reason = REASON_NONE;
 	why->room = true;
 	hold_ended_say(sched, pod->at, why->message, sizeof why->message);
+}
+
+void unsched_learn(struct sched *sched)
+{
+	if (sched->unsched != NULL && sched->unsched->doubted)
+		sched->unsched->look = true;
+}
+
+static bool is_to_look(const struct unsched *unsched)
+{
+	return unsched->look || (unsched->crowded && unsched->count < TELLS_MAX);
+}
+
+/* Nobody else would tell those that are never tried, or not soon. */
+static void look(struct sched *sched)
+{
+	struct unsched *unsched = sched->unsched;
+
+	if (!is_to_look(unsched) || sched->now_ms < unsched->look_ms)
+		return;
+	unsched->look_ms = sched->now_ms + LOOK_PAUSE_MS;
+	unsched->look = unsched->crowded = unsched->doubted = false;
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		struct sched_partition *part = &sched->partition[i];
+
+		if (!part->owned || !part->open)
+			continue;
+		PL_LIST_EACH (link, &part->pods)
+			unsched_owe(sched,
+			            PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	}
 }
 
 uint32_t unsched_why(struct sched *sched, const struct outcome *outcome, char *out,
@@ -278,10 +320,14 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 	return true;
 }
 
-static bool is_due(const struct sched *sched, const struct why *why)
+static bool is_due(struct sched *sched, const struct why *why)
 {
-	if (why->room)
+	struct unsched *unsched = sched->unsched;
+
+	if (why->room) {
+		unsched->doubted = unsched->doubted || hold_is_doubted(sched, why->pod);
 		return hold_is_owed(sched, why->pod);
+	}
 	return why->pod->place == POD_QUEUED && why->pod->call == 0;
 }
 
@@ -292,6 +338,7 @@ void unsched_run(struct sched *sched)
 	struct call *call;
 	uint32_t done = 0;
 
+	look(sched);
 	if (unsched->count == 0 || sched->now_ms < unsched->at_ms)
 		return;
 	call = call_begin(sched, CALL_TELL);
@@ -314,8 +361,10 @@ void unsched_run(struct sched *sched)
 uint64_t unsched_deadline_ms(const struct sched *sched)
 {
 	const struct unsched *unsched = sched->unsched;
+	uint64_t look_ms = is_to_look(unsched) ? unsched->look_ms : UINT64_MAX;
 
-	if (unsched->count == 0 || sched->call[SCHED_INFLIGHT_MAX].state != CALL_FREE)
-		return UINT64_MAX;
+	if (unsched->count == 0 || sched->call[SCHED_INFLIGHT_MAX].state != CALL_FREE ||
+	    look_ms < unsched->at_ms)
+		return look_ms;
 	return unsched->at_ms;
 }

@@ -214,6 +214,7 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	sweep(sched, part, revision);
 	sched->visits.known += !visit->known;
 	visit->known = true;
+	unsched_learn(sched);
 	visit->stale = false;
 	visit->revision = revision;
 	visit->at_ms = visit->used_ms = sched->now_ms;

@@ -153,6 +153,7 @@ void whole_end(struct sched *sched, int64_t revision)
 {
 	sweep(sched, revision);
 	sched->whole.known = true;
+	unsched_learn(sched);
 	sched->whole.revision = revision;
 	PL_MAP_EACH (at, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));

@@ -91,15 +91,25 @@ static bool may_be_told(const struct sched *sched, const struct sched_pod *pod)
 	       part->owned && part->open && !part->quiet;
 }
 
-bool hold_is_owed(const struct sched *sched, const struct sched_pod *pod)
+/* None that is known of; and it is not in a call. */
+static bool is_in_doubt(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_node *node;
 
-	if (!says_so(pod) || pod->call != 0 || !may_be_told(sched, pod) ||
-	    !is_known(sched, pod->at))
+	if (!says_so(pod) || pod->call != 0 || !may_be_told(sched, pod))
 		return false;
 	node = node_at(sched, pod->at);
 	return node == NULL || hold_of_pod(node, pod) == NULL;
+}
+
+bool hold_is_owed(const struct sched *sched, const struct sched_pod *pod)
+{
+	return is_in_doubt(sched, pod) && is_known(sched, pod->at);
+}
+
+bool hold_is_doubted(const struct sched *sched, const struct sched_pod *pod)
+{
+	return is_in_doubt(sched, pod) && !is_known(sched, pod->at);
 }
 
 void hold_ended_say(const struct sched *sched, const uint32_t node[2], char *out,

@@ -1,5 +1,6 @@
 /* What states say of room that is held, when much of it goes at once. */
 #include "shardsched/shard/sched_rig.h"
+#include "store/keys/partition.h"
 
 static struct rig rig;
 
@@ -357,5 +358,102 @@ T_CASE(in_a_bundle_there_is_room_for_the_bundle)
 			T_EQ(said_of(name).len, 0);
 		}
 	}
+	down();
+}
+
+/* -- a state that is out of date ------------------------------------------------- */
+
+enum { ONCE = 100 }; /* more than are told in a call */
+
+static uint32_t home_of(const char *node)
+{
+	uint32_t home = 0;
+
+	T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(node), RIG_PARTITIONS,
+	                       &home, &rig.err),
+	     &rig.err);
+	return home;
+}
+
+/* Of a partition that those pods are not of. */
+static const char *another_node(void)
+{
+	unsigned i = 1;
+
+	while (home_of(numbered("n", i)) == 1)
+		i++;
+	return numbered("n", i);
+}
+
+/* Somebody else wrote it, when room was held for it; it is no more, and as the pod says
+ * itself where it belongs, it is never tried. */
+static void nominated_once(const char *name, const char *node)
+{
+	const struct pod_state state = {.phase = STATE_PENDING,
+	                                .uid = PL_SPAN_LIT("u"),
+	                                .shard = PL_SPAN_LIT("east-7"),
+	                                .epoch = 1,
+	                                .reason = PL_SPAN_LIT("preempting"),
+	                                .message = PL_SPAN_LIT("room is made"),
+	                                .nominated_cluster = PL_SPAN_LIT("east"),
+	                                .nominated_node = pl_span_str(node)};
+	struct pl_buf buf = {.max = 4096};
+	char key[64];
+
+	rig_pod(&rig, 1, name, "1", ",\"nodeName\":\"elsewhere\"");
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/state", name);
+	rig.store.revision++;
+	rig_set(&rig.store, pl_span_str(key), pl_buf_span(&buf));
+	pl_buf_done(&buf);
+}
+
+T_CASE(what_is_taken_over_is_put_right)
+{
+	char node[16];
+
+	rig_open(&rig, NULL);
+	(void)snprintf(node, sizeof node, "%s", another_node());
+	rig_node(&rig, home_of(node), node, "4");
+	nominated_once("pod", node);
+	rig_own(&rig, home_of(node));
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_EQ(said_of("pod").len, 0);
+	down();
+}
+
+/* Until it is known what that node holds, nobody can say that it is not so. */
+T_CASE(what_is_taken_over_is_put_right_when_its_node_is_known)
+{
+	char node[16];
+
+	rig_open(&rig, NULL);
+	(void)snprintf(node, sizeof node, "%s", another_node());
+	rig_node(&rig, home_of(node), node, "4");
+	nominated_once("pod", node);
+	rig_own(&rig, 1);
+	later(1);
+	T_SPAN(said_of("pod"), pl_span_str(node));
+	rig_own(&rig, home_of(node));
+	later(1);
+	T_EQ(said_of("pod").len, 0);
+	down();
+}
+
+T_CASE(many_that_are_never_tried_are_all_put_right)
+{
+	char node[16];
+
+	rig_open(&rig, NULL);
+	(void)snprintf(node, sizeof node, "%s", another_node());
+	for (unsigned i = 0; i < ONCE; i++)
+		nominated_once(numbered("pod", i), node);
+	rig_own(&rig, home_of(node));
+	rig_own(&rig, 1);
+	for (unsigned i = 0; i < 4; i++)
+		later(1);
+	for (unsigned i = 0; i < ONCE; i++)
+		T_EQ(said_of(numbered("pod", i)).len, 0);
 	down();
 }

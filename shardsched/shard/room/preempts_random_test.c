@@ -107,8 +107,11 @@ static struct sums sums_of(const struct alloc *alloc, const char *node)
 	return sums;
 }
 
-static void check_store(void)
+/* Whether room is held for anybody. */
+static bool check_store(void)
 {
+	bool held = false;
+
 	for (uint32_t n = 0; n < NODES; n++) {
 		struct alloc alloc;
 		struct sums sums;
@@ -120,11 +123,15 @@ static void check_store(void)
 		T_EQ(alloc.used.cpu_milli, (sums.pods + sums.holds) * 1000);
 		T_TRUE(sums.pods <= CPUS);
 		T_TRUE(sums.pods - sums.leaving + sums.holds <= CPUS);
+		held = held || alloc.holds > 0;
 	}
+	return held;
 }
 
 static void step(void)
 {
+	static bool held;
+
 	switch (below(24)) {
 	case 0:
 	case 1:
@@ -137,11 +144,13 @@ static void step(void)
 	case 4: /* so that what is kept has to be renewed, or is lost */
 		if (pl_rng_chance(&rng, 1, 20))
 			rig.now_ms += 20000 + below(120000);
+		else if (held && pl_rng_chance(&rng, 1, 2)) /* it is only due */
+			rig.now_ms += 30000 + below(20000);
 		break;
 	default:
 		shards_step();
 	}
-	check_store();
+	held = check_store();
 }
 
 /* -- the end ------------------------------------------------------------------- */
@@ -196,22 +205,32 @@ static void count_abroad(void)
 	}
 }
 
+static void all_go_on(void)
+{
+	for (unsigned n = 0; n < SHARDS; n++) {
+		be(n);
+		rig_settle(&rig);
+		(void)check_store();
+	}
+	for (uint32_t pod = 0; pod < ALL; pod++)
+		end(pod);
+	rig.now_ms += 250;
+}
+
 static void calm_down(void)
 {
 	bool calm = false;
 
 	for (unsigned i = 0; i < 2000 && !calm; i++) {
-		for (unsigned n = 0; n < SHARDS; n++) {
-			be(n);
-			rig_settle(&rig);
-			check_store();
-		}
-		for (uint32_t pod = 0; pod < ALL; pod++)
-			end(pod);
-		rig.now_ms += 250;
+		all_go_on();
 		calm = is_calm();
 	}
 	T_TRUE(calm);
+	/* What the last of them did the others hear, and say, within a second. */
+	for (unsigned i = 0; i < 5; i++) {
+		all_go_on();
+		T_TRUE(is_calm());
+	}
 	for (uint32_t i = 0; i < ALL; i++) {
 		int phase;
 

@@ -105,6 +105,7 @@ static void sweep_pods(struct sched *sched, struct sched_partition *of)
 static void open(struct sched *sched, struct sched_partition *of)
 {
 	of->open = true;
+	unsched_learn(sched);
 	sched->astray_due = true;
 	digests_dirty(sched, (uint32_t)(of - sched->partition));
 	PL_LIST_EACH (link, &of->pods)

@@ -113,6 +113,8 @@ static bool take_alloc(struct sched *sched, struct sched_node *node,
 		code = listed_set(sched, node, &alloc, &err);
 	if (code != PL_OK && !is_garbled(code))
 		return kept(sched, code, &err);
+	if (node->rev[FACT_ALLOC] == 0)
+		unsched_learn(sched);
 	node->rev[FACT_ALLOC] = gone ? 0 : record->mod_revision;
 	node->bad = code != PL_OK;
 	node->sure = node->asked = node->told = false;

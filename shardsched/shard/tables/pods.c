@@ -196,6 +196,7 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 	pod->node = NULL;
 	pod->place = POD_QUEUED;
 	holds_settle_pod(sched, pod);
+	unsched_owe(sched, pod); /* while it was to be bound, nobody was */
 }
 
 void pod_dequeue(struct sched *sched, struct sched_pod *pod)
@@ -267,6 +268,7 @@ void pod_again(struct sched *sched, struct sched_pod *pod)
 	pod_unassume(sched, pod);
 	if (!is_to_queue(sched, pod)) {
 		pod_withdraw(sched, pod);
+		unsched_owe(sched, pod);
 		return;
 	}
 	sched->figures.conflicts += !leaving;
@@ -281,6 +283,7 @@ void pod_redo(struct sched *sched, struct sched_pod *pod)
 	pod_unassume(sched, pod);
 	if (!is_to_queue(sched, pod)) {
 		pod_withdraw(sched, pod);
+		unsched_owe(sched, pod);
 		return;
 	}
 	sched->figures.redone++;
@@ -308,6 +311,7 @@ void pod_settle(struct sched *sched, struct sched_pod *pod)
 		preempts_settle(sched, pod);
 	doubt_pod(sched, pod);
 	ends_settle(sched, pod);
+	unsched_owe(sched, pod); /* it comes with a state that is out of date, too */
 	pod_tidy(sched, pod);
 }
 
