@@ -22,6 +22,19 @@ static void take_away(struct node_amounts *left, const struct resources *amounts
 	left->pods--;
 }
 
+/* For a pod whose spec is not known: in the node's row it is used. */
+static bool is_unknown(const struct sched_hold *hold)
+{
+	return hold->number != SNAPSHOT_NONE && hold->kind == ALLOC_HOLD_NOMINATED &&
+	       !hold->nominates && hold_counts(hold);
+}
+
+/* Likewise, and it is left out already. */
+static bool is_left_out(const struct sched_hold *hold)
+{
+	return hold->number != SNAPSHOT_NONE && !hold->nominates && hold->out;
+}
+
 static bool is_nominated(const struct sched_hold *hold)
 {
 	return hold->number != SNAPSHOT_NONE && hold->nominates && hold_counts(hold);
@@ -91,7 +104,9 @@ static struct node_amounts left_on(const struct sched *sched,
 		if (frees(plan, &node->listed[i]))
 			give(&left, node->listed[i].pod->spec->requests);
 	for (uint32_t i = 0; i < node->holds; i++)
-		if (takes(plan, &node->hold[i]))
+		if (is_left_out(&node->hold[i]))
+			give(&left, node->hold[i].is.amounts);
+		else if (takes(plan, &node->hold[i]))
 			take_away(&left, node->hold[i].is.amounts);
 	return left;
 }
@@ -110,7 +125,9 @@ static int64_t scalar_left(const struct sched *sched, const struct sched_node *n
 		if (frees(plan, &node->listed[i]))
 			left += resources_get(node->listed[i].pod->spec->requests, name);
 	for (uint32_t i = 0; i < node->holds; i++)
-		if (takes(plan, &node->hold[i]))
+		if (is_left_out(&node->hold[i]))
+			left += resources_get(node->hold[i].is.amounts, name);
+		else if (takes(plan, &node->hold[i]))
 			left -= resources_get(node->hold[i].is.amounts, name);
 	return left;
 }
@@ -137,6 +154,11 @@ struct sched_hold *holds_crowded_out(const struct sched *sched, struct sched_nod
 	struct node_amounts left = left_on(sched, node, NULL);
 	struct sched_hold *last = NULL;
 
+	/* It may have gone, and been renewed since pods were put in its place. */
+	for (uint32_t i = 0; i < node->holds; i++)
+		if (is_unknown(&node->hold[i]) &&
+		    is_crowded(sched, node, NULL, &left, &node->hold[i]))
+			return &node->hold[i];
 	for (uint32_t i = 0; i < node->holds; i++) {
 		struct sched_hold *hold = &node->hold[i];
 
