@@ -144,6 +144,8 @@ static void opts_set(struct sched *sched, const struct sched_opts *opts)
 		sched->opts.inflight = INFLIGHT;
 	if (opts->call_timeout_ms == 0)
 		sched->opts.call_timeout_ms = TIMEOUT_MS;
+	if (opts->tells == 0 || opts->tells > SCHED_TELLS_MAX)
+		sched->opts.tells = SCHED_TELLS_MAX;
 	PL_ASSERT(sched->opts.batch <= SCHED_BATCH_MAX);
 	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
 	PL_ASSERT(opts->partitions > 0 && opts->partitions <= KEYS_PARTITIONS_MAX);

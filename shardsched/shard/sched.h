@@ -33,6 +33,7 @@
 
 enum {
 	SCHED_INFLIGHT_MAX = SETTINGS_INFLIGHT_MAX,
+	SCHED_TELLS_MAX = 64,
 	SCHED_BATCH_MAX = SETTINGS_BATCH_MAX, /* placements in a transaction */
 };
 
@@ -42,10 +43,12 @@ struct sched_opts {
 	uint64_t seed;
 	struct pl_span config; /* profiles; empty: the default */
 	enum queue_sort sort;
-	uint32_t batch;           /* placements a transaction at most; 0: 256 */
-	uint32_t inflight;        /* transactions at most; 0: 4 */
-	size_t cache_bytes;       /* of the classes; 0: 256 MiB */
-	uint32_t ready_classes;   /* of pods, prepared at once; 0: 4,096 */
+	uint32_t batch;         /* placements a transaction at most; 0: 256 */
+	uint32_t inflight;      /* transactions at most; 0: 4 */
+	size_t cache_bytes;     /* of the classes; 0: 256 MiB */
+	uint32_t ready_classes; /* of pods, prepared at once; 0: 4,096 */
+	uint32_t tells; /* pods that are told at once why they wait; 0: 64, at most so
+	                   many */
 	uint64_t call_timeout_ms; /* 0: 5,000 */
 };
 

@@ -15,7 +15,6 @@
 
 enum {
 	TELL_EVERY_S = 30,
-	TELLS_MAX = 64, /* in a call */
 	TELL_PAUSE_MS = 100,
 	LOOK_PAUSE_MS = 1000,
 	WHYS_MAX = 4, /* in a message */
@@ -30,7 +29,7 @@ struct why {
 };
 
 struct unsched {
-	struct why why[TELLS_MAX];
+	struct why why[SCHED_TELLS_MAX]; /* in a call */
 	uint32_t count;
 	uint64_t at_ms; /* when the next call may be made */
 	/* Owed a word, but not noted: for want of room, or while it is not known what the
@@ -169,7 +168,7 @@ static void explain(struct sched *sched, const struct outcome *outcome, struct w
 
 static bool is_time(const struct sched *sched, const struct sched_pod *pod)
 {
-	return sched->unsched->count < TELLS_MAX && pod->call == 0 &&
+	return sched->unsched->count < sched->opts.tells && pod->call == 0 &&
 	       (pod->rev[FACT_STATE] == 0 || pod->told_s == 0 ||
 	        !hold_is_said(sched, pod) ||
 	        sched->now_ms / 1000 >= (uint64_t)pod->told_s + TELL_EVERY_S);
@@ -179,7 +178,7 @@ static bool is_time(const struct sched *sched, const struct sched_pod *pod)
 bool unsched_may_note(const struct sched *sched, const struct sched_pod *pod)
 {
 	return pod->rev[FACT_STATE] != 0 ||
-	       (sched->unsched->count < TELLS_MAX && pod->call == 0);
+	       (sched->unsched->count < sched->opts.tells && pod->call == 0);
 }
 
 uint32_t unsched_note(struct sched *sched, struct sched_pod *pod,
@@ -235,7 +234,7 @@ void unsched_owe(struct sched *sched, struct sched_pod *pod)
 	unsched->doubted = unsched->doubted || hold_is_doubted(sched, pod);
 	if (!hold_is_owed(sched, pod) || why_of(unsched, pod) != NULL)
 		return;
-	if (unsched->count == TELLS_MAX) {
+	if (unsched->count == sched->opts.tells) {
 		unsched->crowded = true;
 		return;
 	}
@@ -252,9 +251,11 @@ void unsched_learn(struct sched *sched)
 		sched->unsched->look = true;
 }
 
-static bool is_to_look(const struct unsched *unsched)
+static bool is_to_look(const struct sched *sched)
 {
-	return unsched->look || (unsched->crowded && unsched->count < TELLS_MAX);
+	const struct unsched *unsched = sched->unsched;
+
+	return unsched->look || (unsched->crowded && unsched->count < sched->opts.tells);
 }
 
 /* Nobody else would tell those that are never tried, or not soon. */
@@ -262,7 +263,7 @@ static void look(struct sched *sched)
 {
 	struct unsched *unsched = sched->unsched;
 
-	if (!is_to_look(unsched) || sched->now_ms < unsched->look_ms)
+	if (!is_to_look(sched) || sched->now_ms < unsched->look_ms)
 		return;
 	unsched->look_ms = sched->now_ms + LOOK_PAUSE_MS;
 	unsched->look = unsched->crowded = unsched->doubted = false;
@@ -345,7 +346,7 @@ void unsched_run(struct sched *sched)
 	if (call == NULL)
 		return;
 	unsched->at_ms = sched->now_ms + TELL_PAUSE_MS;
-	code = call_room(call, TELLS_MAX);
+	code = call_room(call, sched->opts.tells);
 	while (code == PL_OK && done < unsched->count &&
 	       (!is_due(sched, &unsched->why[done]) ||
 	        put(sched, call, &unsched->why[done])))
@@ -361,7 +362,7 @@ void unsched_run(struct sched *sched)
 uint64_t unsched_deadline_ms(const struct sched *sched)
 {
 	const struct unsched *unsched = sched->unsched;
-	uint64_t look_ms = is_to_look(unsched) ? unsched->look_ms : UINT64_MAX;
+	uint64_t look_ms = is_to_look(sched) ? unsched->look_ms : UINT64_MAX;
 
 	if (unsched->count == 0 || sched->call[SCHED_INFLIGHT_MAX].state != CALL_FREE ||
 	    look_ms < unsched->at_ms)

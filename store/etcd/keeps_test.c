@@ -121,7 +121,7 @@ T_CASE_SECONDS(a_silent_member_is_left_for_another_within_the_deadline, 60)
 	for (unsigned member = 0; member < 3; member++) {
 		T_OK(keep(lease, RIG_TIMEOUT_MS, NULL), &rig.err);
 		send_signal(member, SIGSTOP);
-		T_OK(keep(lease, 4000, NULL), &rig.err);
+		T_OK(keep(lease, 10000, NULL), &rig.err);
 		send_signal(member, SIGCONT);
 	}
 	rig_down(&rig);

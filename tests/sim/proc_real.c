@@ -42,9 +42,11 @@ static void on_work(void *ctx, const struct work_told *told)
 void proc_real_open(struct proc *proc)
 {
 	struct world *world = proc->world;
+	uint64_t seed = pl_rng_next(&world->rng) | 1;
 	struct work_opts opts = {.sched = {.shard = proc->id_text,
-	                                   .seed = pl_rng_next(&world->rng) | 1,
-	                                   .batch = world->plan.batch},
+	                                   .seed = seed,
+	                                   .batch = world->plan.batch,
+	                                   .tells = (uint32_t)(seed >> 8) % 5},
 	                         .turn_pods = world->plan.turn_pods,
 	                         .wall_ms = wall_ms};
 	struct pl_err err = {0};
