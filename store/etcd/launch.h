@@ -21,7 +21,7 @@ enum { ETCD_MEMBERS_MAX = 5 };
 
 struct etcd_launch;
 
-/* What GOGC is for them, with GOMEMLIMIT at 60 % of the machine's memory (or of what a
+/* What GOGC is for them, with GOMEMLIMIT at 80 % of the machine's memory (or of what a
  * container is given) for all of them, unless the environment has one of the two. */
 enum { ETCD_LAUNCH_GOGC = 300 };
 

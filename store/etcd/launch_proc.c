@@ -172,7 +172,7 @@ static enum pl_code add_collector(struct pl_arena *arena, unsigned members, char
 	if (getenv("GOGC") != NULL || getenv("GOMEMLIMIT") != NULL || room == 0)
 		return PL_OK;
 	env[0] = pl_arena_printf(arena, "GOGC=%d", ETCD_LAUNCH_GOGC);
-	env[1] = pl_arena_printf(arena, "GOMEMLIMIT=%" PRIu64, room / 5 * 3 / members);
+	env[1] = pl_arena_printf(arena, "GOMEMLIMIT=%" PRIu64, room / 5 * 4 / members);
 	return env[0] == NULL || env[1] == NULL ? PL_NOMEM : PL_OK;
 }
 
