@@ -190,11 +190,8 @@ static enum pl_code print(struct job *job, const struct registry *registry,
 
 	pl_buf_init(&text, 2 * (size_t)REGISTRY_BYTES_MAX);
 	code = registry_print(registry, &text, err);
-	if (code == PL_OK) {
-		job->value = pl_arena_dup(&job->arena, pl_buf_span(&text));
-		if (job->value.at == NULL)
-			code = pl_err_set(err, PL_NOMEM, "mend");
-	}
+	if (code == PL_OK)
+		code = mend_value(job, &text, err);
 	pl_buf_done(&text);
 	return code;
 }

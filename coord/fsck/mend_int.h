@@ -64,6 +64,15 @@ void mend_settle(struct mend *mend, struct job *job, enum mend_outcome outcome,
 /* err says why; PL_NOMEM ends it all. */
 void mend_refuse(struct mend *mend, struct job *job, const struct pl_err *err);
 
+/* What is to be written, kept for the try. */
+PL_NODISCARD static inline enum pl_code mend_value(struct job *job,
+                                                   const struct pl_buf *text,
+                                                   struct pl_err *err)
+{
+	job->value = pl_arena_dup(&job->arena, pl_buf_span(text));
+	return job->value.at == NULL ? pl_err_set(err, PL_NOMEM, "mend") : PL_OK;
+}
+
 /* mend_read.c: the first try of a job; another one; what is to be read next; an answer.
  */
 void mend_begin(struct mend *mend, struct job *job);

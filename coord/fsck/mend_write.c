@@ -14,11 +14,8 @@ static enum pl_code print(struct mend *mend, struct job *job, struct derive *der
 
 	pl_buf_init(&text, ALLOC_BYTES_MAX);
 	code = derive_print(derive, (uint64_t)mend->opts.revision, &text, same, err);
-	if (code == PL_OK) {
-		job->value = pl_arena_dup(&job->arena, pl_buf_span(&text));
-		if (job->value.at == NULL)
-			code = pl_err_set(err, PL_NOMEM, "mend");
-	}
+	if (code == PL_OK)
+		code = mend_value(job, &text, err);
 	pl_buf_done(&text);
 	return code;
 }
@@ -180,11 +177,8 @@ static enum pl_code derive_state(struct job *job, bool *same, struct pl_err *err
 	state.nominated_cluster = state.nominated_node = (struct pl_span){0};
 	pl_buf_init(&text, STATE_BYTES_MAX);
 	code = state_print(&state, &text, err);
-	if (code == PL_OK) {
-		job->value = pl_arena_dup(&job->arena, pl_buf_span(&text));
-		if (job->value.at == NULL)
-			code = pl_err_set(err, PL_NOMEM, "mend");
-	}
+	if (code == PL_OK)
+		code = mend_value(job, &text, err);
 	pl_buf_done(&text);
 	return code;
 }

@@ -136,8 +136,9 @@ enum pl_code preempts_put(struct sched *sched, struct call *call, struct sched_n
 	return PL_OK;
 }
 
-/* So that nothing is done for a pod that has gone meanwhile; and with the hold, or where
- * that had to go for now. */
+/* So that nothing is done for a pod that has gone meanwhile. It names the node if the
+ * hold stands in this transaction's alloc, and not if that was crowded out: then the hold
+ * comes with the last victims. */
 enum pl_code preempts_say(struct sched *sched, struct call *call, struct sched_node *node,
                           struct pl_err *err)
 {
