@@ -267,6 +267,28 @@ T_CASE(waiting_ends_when_all_are_bound)
 	placet_down();
 }
 
+/* Its name was found, and leads to where it does not stand (any more). */
+T_CASE(a_named_pod_that_went_before_it_was_watched_is_told)
+{
+	uint32_t at;
+	char key[KEY], pointer[32];
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", BOUND);
+	T_EQ(partition_of_pod(PL_SPAN_LIT("default"), PL_SPAN_LIT("x"), PARTITIONS, &at,
+	                      NULL),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/default/x/spec", at);
+	(void)snprintf(pointer, sizeof pointer, "{\"v\":1,\"at\":%u}",
+	               (at + 1) % PARTITIONS);
+	placet_put(key, pointer);
+	T_EQ(PLACET("wait", "--for=bound", "a", "x"), 1);
+	placet_says("default/x is gone");
+	placet_says("1 pods are gone");
+	placet_down();
+}
+
 T_CASE(nodes_are_shown_with_what_is_taken)
 {
 	placet_up(PARTITIONS);

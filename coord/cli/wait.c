@@ -38,6 +38,7 @@ enum {
 struct wanted {
 	struct pl_map_node node;
 	uint64_t seen_us; /* there, and without a place; 0: never */
+	bool there;       /* the watch told of it */
 	bool bound;
 	uint8_t key[];
 };
@@ -188,6 +189,8 @@ static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span s
 		pod->counted = true;
 		job->there++;
 	}
+	if (wanted != NULL)
+		wanted->there = true;
 	if (pod->marked)
 		return;
 	if (!was_bound(job, state, &is)) {
@@ -206,6 +209,16 @@ static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span s
 		wanted->bound = true;
 }
 
+static void take_lost(struct job *job, struct wanted *wanted)
+{
+	if (wanted->bound)
+		return;
+	progress_end(&job->progress);
+	say(PL_SPAN_FMT " is gone", PL_SPAN_ARG(wanted->node.key));
+	wanted->bound = true; /* nothing more is counted of it */
+	job->lost++;
+}
+
 static void take_gone(struct job *job, struct podwatch_pod *pod)
 {
 	struct wanted *wanted = wanted_of(job, pod->node.key);
@@ -214,12 +227,23 @@ static void take_gone(struct job *job, struct podwatch_pod *pod)
 		return;
 	if (pod->counted)
 		job->there--;
-	if (wanted == NULL || wanted->bound)
-		return;
-	progress_end(&job->progress);
-	say(PL_SPAN_FMT " is gone", PL_SPAN_ARG(pod->node.key));
-	wanted->bound = true; /* nothing more is counted of it */
-	job->lost++;
+	if (wanted != NULL)
+		take_lost(job, wanted);
+}
+
+/* Names were found before they were watched: one that is not there now went in between.
+ * Pods of files may still come. */
+static void take_whole(struct job *job)
+{
+	if (!job->whole && job->given.files.count == 0)
+		PL_MAP_EACH (node, &job->wanted) {
+			struct wanted *wanted =
+				PL_CONTAINER_OF(node, struct wanted, node);
+
+			if (!wanted->there)
+				take_lost(job, wanted);
+		}
+	job->whole = true;
 }
 
 static void on_pod(void *ctx, const struct podwatch_note *note)
@@ -234,7 +258,7 @@ static void on_pod(void *ctx, const struct podwatch_note *note)
 		take_gone(job, note->pod);
 		break;
 	case PODWATCH_WHOLE:
-		job->whole = true;
+		take_whole(job);
 		break;
 	case PODWATCH_TROUBLE:
 		progress_end(&job->progress);
