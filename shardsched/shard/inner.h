@@ -216,6 +216,7 @@ struct sched_pod {
 	bool next_pending : 1;
 	bool asks_state : 1; /* its state is to be read with its spec */
 	bool gated : 1;      /* of a gang */
+	bool tried : 1;      /* likewise: it waited when that was refused */
 	bool pinned : 1;     /* an alloc that lists it is being taken */
 };
 

@@ -154,6 +154,28 @@ T_CASE(a_member_that_is_in_a_call_keeps_its_room)
 	rig_close(&rig);
 }
 
+/* The attempt is over while it is in a call: nobody else waits, so nothing could be tried
+ * by then. */
+T_CASE(a_member_that_comes_out_of_a_call_is_tried)
+{
+	unsigned bind;
+
+	begin();
+	members("");
+	until("bound");
+	bind = run_but(RIG_OUT_MAX);
+	for (unsigned n = 0; n < 10; n++)
+		T_EQ(run_but(bind), bind);
+	T_TRUE(bound() > 0 && bound() < MEMBERS);
+	rig_del(&rig, "/gangs/web/a");
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 600; n++)
+		T_EQ(run_but(bind), bind);
+	T_TRUE(bound() < MEMBERS);
+	T_TRUE(!rig_answer(&rig, bind));
+	close_well();
+}
+
 T_CASE(who_does_not_hear_of_the_deadline_loses_it)
 {
 	begin();

@@ -126,7 +126,7 @@ static bool domain_of(struct sched *sched, const struct sched_gang *gang, uint32
 static void refuse(struct sched *sched, struct sched_gang *gang, uint64_t by,
                    uint32_t reason)
 {
-	gang->tried = gang->ready;
+	gang_tried(gang);
 	queue_refuse(sched->queue, &gang->queue, by, reason, sched->now_ms);
 }
 

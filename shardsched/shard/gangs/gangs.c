@@ -138,6 +138,7 @@ void gangs_leave(struct sched *sched, struct sched_pod *pod)
 	pl_list_del(&pod->of_gang);
 	gang->count--;
 	pod->gang = NULL;
+	pod->tried = false;
 	gang_touch(sched, gang);
 }
 
@@ -230,18 +231,42 @@ static void enter_queue(struct sched *sched, struct sched_gang *gang,
 	}
 	gang->open = true;
 	gang->large = false;
-	gang->tried = 0;
 	queue_add(sched->queue, &gang->queue, &gang->class, (uint64_t)first->created_ms,
 	          sched->now_ms);
 }
 
-/* What it was refused for may be different with those who have come since. */
+void gang_tried(struct sched_gang *gang)
+{
+	gang->tried = 0;
+	gang->tried_present = gang->present;
+	PL_LIST_EACH (link, &gang->members) {
+		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+
+		pod->tried = is_ready(pod);
+		gang->tried += pod->tried;
+	}
+}
+
+/* As many may be others: one was edited, or came back from a call when another went. */
+static bool are_others(const struct sched_gang *gang)
+{
+	if (gang->tried != gang->ready || gang->tried_present != gang->present)
+		return true;
+	PL_LIST_EACH (link, &gang->members) {
+		const struct sched_pod *pod =
+			PL_LIST_ITEM(link, struct sched_pod, of_gang);
+
+		if (is_ready(pod) && !pod->tried)
+			return true;
+	}
+	return false;
+}
+
+/* What it was refused for may be different with those who wait now. */
 static void try_more(struct sched *sched, struct sched_gang *gang)
 {
-	if (gang->tried == 0 || gang->tried == gang->ready ||
-	    gang->queue.place != QUEUE_WAITING)
+	if (gang->queue.place != QUEUE_WAITING || !are_others(gang))
 		return;
-	gang->tried = gang->ready;
 	gang->large = false;
 	queue_activate(sched->queue, &gang->queue, sched->now_ms);
 }

@@ -34,7 +34,7 @@ struct sched_gang {
 	struct pl_list telling;
 	uint32_t count;                   /* members */
 	uint32_t ready, present, minimum; /* when it was looked at: wait, are bound */
-	uint32_t tried;                   /* members that waited when it was refused */
+	uint32_t tried, tried_present;    /* likewise, when it was refused */
 	struct queue_class class;         /* opened while open is set */
 	struct queue_pod queue;
 	bool open;
@@ -83,6 +83,8 @@ void gangs_run(struct sched *sched);
 uint64_t gangs_deadline_ms(const struct sched *sched);
 struct sched_gang *gang_of_queue(struct queue_pod *pod);
 bool gang_is_class(const struct queue_class *class);
+/* It was refused with those who wait now: until others do, only events help it. */
+void gang_tried(struct sched_gang *gang);
 /* May what happened help it? */
 bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned plugin,
                const struct queue_event *event);

@@ -335,6 +335,39 @@ T_CASE(members_that_contradict_each_other_wait)
 	rig_settle(&rig);
 	T_EQ(bound("b"), 0);
 	says("b", 0, "gang.disagrees", "gang-min");
+	member("b", 1, 2, "1");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_EQ(bound("b"), 2);
+	rig_close(&rig);
+}
+
+/* There are as many as when it was refused. */
+T_CASE(a_member_that_is_another_is_tried)
+{
+	char key[64];
+
+	begin(NULL, 4, "4");
+	members("a", 0, 2, 3, "1");
+	members("a", 2, 3, 3, "8");
+	for (uint32_t i = 0; i < 60; i++)
+		wait_ms(1000);
+	says("a", 0, "gang.room", "Insufficient cpu");
+	member("a", 2, 3, "4");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_EQ(bound("a"), 3);
+	members("b", 0, 2, 2, "1");
+	members("b", 2, 3, 2, "8");
+	for (uint32_t i = 0; i < 60; i++)
+		wait_ms(1000);
+	T_EQ(bound("b"), 2);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/b-2/spec", home("b"));
+	rig_del(&rig, key);
+	member("b", 3, 2, "1");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_EQ(bound("b"), 3);
 	rig_close(&rig);
 }
 
