@@ -19,7 +19,9 @@
  * Looks are cheap and compactions are not, so there is a look a second, more when
  * writers are fast, and a compaction only when a tenth of keep (or a quarter of
  * history_bytes) has come together, or the interval has passed. So the history is at most
- *about 1.1 keep long, plus what is written between two looks.
+ * about 1.1 keep long, plus what is written between two looks. A compaction reads every
+ * key, so in a store that has n times history_bytes in use (n to 10) it waits for n times
+ * as much of keep and of the interval, or for growth by half of what is in use.
  *
  * Garbage. Once an interval a sweep goes over what may hold garbage, a page at a
  * time with a pause between them. What goes: owner and leader keys without a lease;

@@ -187,11 +187,11 @@ static void looked_at(int64_t revision, uint64_t bytes)
 	                                      .bytes = bytes});
 }
 
-/* 100 kB a revision: ten of them are what may stay, whatever keep says. */
+/* 20 kB a revision: fifty of them are what may stay, whatever keep says. */
 T_CASE(few_revisions_may_be_many_bytes)
 {
 	int64_t revision = 10;
-	uint64_t bytes = 5000000, begun;
+	uint64_t bytes = 500000, begun;
 
 	begin(0);
 	due();
@@ -200,31 +200,84 @@ T_CASE(few_revisions_may_be_many_bytes)
 	while (!did(JANITOR_DO_COMPACT)) {
 		to_look();
 		revision += 5;
-		bytes += 500000;
+		bytes += 100000;
 		looked_at(revision, bytes);
-		T_TRUE(now < begun + JANITOR_YOUNG_MS + 3000);
+		T_TRUE(now < begun + JANITOR_YOUNG_MS + 6000); /* a step is three looks */
 	}
 	/* Watchers had their time, and what is younger than that stays. */
 	T_TRUE(now >= begun + JANITOR_YOUNG_MS);
-	T_TRUE(core.pace.target >= 10 && core.pace.target <= revision - 10);
+	T_TRUE(core.pace.target >= 10 && core.pace.target <= revision - 50);
 	/* What a compaction frees does not count as less growth. */
 	compacted();
-	bytes = 5000000;
-	for (int i = 0; i < 20; i++) {
+	bytes = 500000;
+	for (int i = 0; i < 60; i++) {
 		int64_t last = core.pace.compacted;
 
 		to_look();
 		revision += 5;
-		bytes += 500000;
+		bytes += 100000;
 		looked_at(revision, bytes);
 		if (!did(JANITOR_DO_COMPACT))
 			continue;
-		T_TRUE(core.pace.target > last && core.pace.target <= revision - 10);
+		T_TRUE(core.pace.target > last && core.pace.target <= revision - 50);
 		compacted();
-		bytes = 6000000;
+		bytes = 600000;
 	}
-	/* Ten seconds are 50 revisions; growth beside a compaction is not seen. */
+	/* What may stay are 50 revisions, a step 13; growth beside a compaction is not
+	 * seen. */
 	T_TRUE(core.pace.compacted > revision - 100);
+}
+
+/* How many compactions 60 MB of growth take, at 500 kB a look. */
+static unsigned compactions(uint64_t bytes)
+{
+	int64_t revision = 10;
+	unsigned count = 0;
+
+	begin(0);
+	due();
+	for (unsigned i = 0; i < 120; i++) {
+		looked_at(revision, bytes);
+		if (did(JANITOR_DO_COMPACT)) {
+			count++;
+			compacted();
+		}
+		to_look();
+		revision += 5;
+		bytes += 500000;
+	}
+	return count;
+}
+
+/* It reads all keys: so it waits for half of what is there, at ten times history_bytes.
+ */
+T_CASE(a_large_store_is_compacted_less_often)
+{
+	unsigned small = compactions(500000), large = compactions(80000000);
+
+	T_TRUE(large >= 1 && large <= 2);
+	T_TRUE(small >= 4);
+}
+
+/* 1 % of what may stay with each look: many more looks than are remembered. */
+T_CASE(slow_growth_comes_together_too)
+{
+	int64_t revision = 10;
+	uint64_t bytes = 500000;
+
+	begin(0);
+	due();
+	for (unsigned i = 0; core.pace.compacted < 150; i++) {
+		T_TRUE(i < 300);
+		looked_at(revision, bytes);
+		if (did(JANITOR_DO_COMPACT)) {
+			T_TRUE(core.pace.target <= revision - 100);
+			compacted();
+		}
+		to_look();
+		revision++;
+		bytes += 10000;
+	}
 }
 
 T_CASE(a_store_that_does_not_grow_keeps_its_history)

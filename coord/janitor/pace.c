@@ -6,6 +6,8 @@ enum {
 	RATE_MAX_MS = 60000,
 	STEPS = 10, /* of keep_revisions: what makes a compaction worth it */
 	BYTE_STEPS = 4,
+	SAMPLE_STEPS = 16, /* of history_bytes: what makes a look worth remembering */
+	LARGE_STEPS = 3,   /* of what is in use, and so half of what was */
 };
 
 void pace_start(struct janitor_core *core, uint64_t now_ms)
@@ -122,13 +124,28 @@ static void tell_held(struct janitor_pace *pace, int64_t pin,
 
 /* -- bytes ---------------------------------------------------------------- */
 
-/* What is freed meanwhile is not known: so growth may be more than is seen. */
-static void see_bytes(struct janitor_pace *pace, const struct janitor_event *event)
+/* Those that are remembered reach back over several times what may stay, however slowly
+ * that comes together. */
+static bool is_remembered(const struct janitor_core *core)
 {
+	const struct janitor_pace *pace = &core->pace;
+	size_t last = (pace->sample_next + JANITOR_SAMPLES - 1) % JANITOR_SAMPLES;
+
+	return pace->sample_count == 0 || pace->grown - pace->samples[last].grown >=
+	                                          core->tune.history_bytes / SAMPLE_STEPS;
+}
+
+/* What is freed meanwhile is not known: so growth may be more than is seen. */
+static void see_bytes(struct janitor_core *core, const struct janitor_event *event)
+{
+	struct janitor_pace *pace = &core->pace;
+
 	if (event->bytes > pace->bytes && pace->bytes != 0)
 		pace->grown += event->bytes - pace->bytes;
 	if (event->bytes != 0)
 		pace->bytes = event->bytes;
+	if (!is_remembered(core))
+		return;
 	pace->samples[pace->sample_next] =
 		(struct janitor_sample){event->revision, pace->grown, event->now_ms};
 	pace->sample_next = (pace->sample_next + 1) % JANITOR_SAMPLES;
@@ -197,16 +214,37 @@ static int64_t target_of(struct janitor_core *core, const struct janitor_event *
 	return target;
 }
 
+/* A compaction reads every key there is: so a store that is so many times as large is
+ * compacted as many times less often, within what keep_revisions allows. */
+static uint64_t largeness(const struct janitor_core *core)
+{
+	uint64_t history = core->tune.history_bytes, times;
+
+	if (history == 0)
+		return 1;
+	times = core->pace.bytes / history;
+	return times < 1 ? 1 : times > STEPS ? STEPS : times;
+}
+
+/* For a large store growth by half, as a garbage collector would wait for. */
+static uint64_t byte_step(const struct janitor_core *core)
+{
+	uint64_t step = core->tune.history_bytes / BYTE_STEPS,
+		 large = core->pace.bytes / LARGE_STEPS;
+
+	return largeness(core) > 1 && large > step ? large : step;
+}
+
 static bool is_worth_it(const struct janitor_core *core, int64_t target, uint64_t now_ms)
 {
 	const struct janitor_pace *pace = &core->pace;
+	uint64_t times = largeness(core);
 
 	if (target <= pace->compacted)
 		return false;
-	return (uint64_t)(target - pace->compacted) >= step_of(core) ||
-	       grown_at(pace, target) >
-	               pace->compacted_grown + core->tune.history_bytes / BYTE_STEPS ||
-	       now_ms - pace->compacted_ms >= core->tune.interval_ms;
+	return (uint64_t)(target - pace->compacted) >= step_of(core) * times ||
+	       grown_at(pace, target) > pace->compacted_grown + byte_step(core) ||
+	       now_ms - pace->compacted_ms >= core->tune.interval_ms * times;
 }
 
 static void compact(struct janitor_core *core, int64_t target,
@@ -233,7 +271,7 @@ static void on_looked(struct janitor_core *core, const struct janitor_event *eve
 		event->now_ms + look_after_ms(core, event->revision, event->now_ms);
 	pace->revision = event->revision;
 	pace->revision_ms = event->now_ms;
-	see_bytes(pace, event);
+	see_bytes(core, event);
 	if (event->too_many) {
 		if (!pace->crowded)
 			janitor_emit(actions, JANITOR_TELL_CROWDED);
