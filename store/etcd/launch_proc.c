@@ -118,6 +118,7 @@ static void add_flags(struct args *args, const struct launch_member *member)
 	args_add(args, "--quota-backend-bytes=8589934592");
 	args_add(args, "--backend-batch-interval=10ms");
 	args_add(args, "--experimental-compaction-batch-limit=10000");
+	args_add(args, "--snapshot-count=10000");
 	args_add(args, "--experimental-watch-progress-notify-interval=5s");
 	if (launch->no_fsync)
 		args_add(args, "--unsafe-no-fsync");
