@@ -213,16 +213,18 @@ T_CASE(the_picture_stands_until_the_next_one_is_complete)
 	begin(rules, 2);
 	put("a", "active");
 	put("b", "active");
+	faulty_calm(kit.kv, true);
 	follow();
 	run(40);
-	/* The list has left already, and the first note of its watch is its end. */
-	del("a");
+	T_STR(told(), "synced(2); ");
+	faulty_calm(kit.kv, false);
+	del("a"); /* this note of the watch is its end */
 	put("c", "active");
 	run(62);
-	T_STR(told(), "synced(2); lost(store rewound or replaced); ");
+	T_STR(told(), "lost(store rewound or replaced); ");
 	T_STR(everyone(), "a active; b active; ");
 	run(2000);
-	T_STR(told(), "synced(2); ");
+	T_STR(told(), "synced(1); c active; "); /* which came while it was listed */
 	T_STR(everyone(), "b active; c active; ");
 	end();
 }

@@ -5,6 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/base/buf.h"
 #include "store/kv/calls.h"
+#include "store/kv/map.h"
 #include "store/kv/relist_core.h"
 
 /*
@@ -17,6 +18,9 @@ enum {
 	PAGE_KEYS_DEFAULT = 10000,
 	CALL_TIMEOUT_DEFAULT_MS = 10000,
 	KEY_MAX = 1 << 20,
+	/* Of what the watch brings while the list is read. */
+	HELD_CHUNK = 16 << 10,
+	HELD_MAX = 4 << 20,
 };
 
 enum task_kind { TASK_FETCH, TASK_CHECK, TASK_WATCH, TASK_KINDS };
@@ -28,6 +32,12 @@ struct task {
 	bool dropped;
 	struct kv_call *call;
 	struct kv_watch *watch;
+};
+
+/* Events that came before the end of the list. */
+struct held {
+	struct pl_list link;
+	struct kv_watch_note note;
 };
 
 struct relist {
@@ -49,6 +59,8 @@ struct relist {
 	size_t until_len;
 	bool more;    /* there is a next page */
 	bool nothing; /* nothing is of interest; all that counts is the revision */
+	struct pl_list held;
+	struct pl_arena held_arena; /* what they are in, and what they point to */
 	/* What the core's event brought, for the notes that it leads to. */
 	const struct kv_record *records;
 	const struct kv_event *events;
@@ -89,6 +101,13 @@ static void rearm(struct relist *r)
 		pl_timer_set(&r->timer, at);
 }
 
+static void held_drop(struct relist *r)
+{
+	pl_list_init(&r->held);
+	pl_arena_done(&r->held_arena);
+	pl_arena_init(&r->held_arena, HELD_CHUNK, HELD_MAX);
+}
+
 static void finish(struct relist *r)
 {
 	static const struct relist_note stopped = {.what = RELIST_STOPPED};
@@ -97,6 +116,7 @@ static void finish(struct relist *r)
 
 	pl_timer_done(&r->timer);
 	pl_buf_done(&r->next);
+	held_drop(r);
 	free(r);
 	fn(ctx, &stopped);
 }
@@ -248,8 +268,7 @@ static void on_check(void *ctx, const struct kv_result *result, const struct pl_
 	rearm(r);
 }
 
-/* The watch begins at the revision of the list; what the list has shown may stand in
- * one note with what is new. */
+/* What the list has shown may stand in one note with what is new. */
 static void skip_listed(struct relist *r)
 {
 	while (r->count > 0 &&
@@ -257,6 +276,33 @@ static void skip_listed(struct relist *r)
 		r->events++;
 		r->count--;
 	}
+}
+
+/* False: there is no more room. */
+static bool hold(struct relist *r, const struct kv_watch_note *note)
+{
+	struct held *held = pl_arena_alloc(&r->held_arena, sizeof *held);
+	struct kv_watch_note rest = *note;
+
+	rest.events = r->events;
+	rest.count = r->count;
+	if (held == NULL || kv_note_copy(&r->held_arena, &rest, &held->note) != PL_OK)
+		return false;
+	pl_list_add_tail(&r->held, &held->link);
+	return true;
+}
+
+/* The watch is given up if it brings more than can be held. */
+static void hold_events(struct relist *r, const struct kv_watch_note *note,
+                        struct relist_event *event)
+{
+	skip_listed(r);
+	if (r->core.state == RELIST_WATCHING || r->count == 0 || hold(r, note))
+		return;
+	task_drop(r, TASK_WATCH);
+	held_drop(r);
+	event->type = RELIST_EV_ENDED;
+	event->code = PL_LIMIT;
 }
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
@@ -280,7 +326,9 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	r->count = note->count;
 	r->note_revision = note->revision;
 	if (note->what == KV_WATCH_EVENTS)
-		skip_listed(r);
+		hold_events(r, note, &event);
+	if (note->what == KV_WATCH_END)
+		held_drop(r);
 	feed(r, event);
 	rearm(r);
 }
@@ -364,6 +412,22 @@ static void do_progress(struct relist *r)
 		return; /* the stall deadline stands all the same */
 }
 
+static void do_release(struct relist *r)
+{
+	while (!pl_list_empty(&r->held) && !r->stopping) {
+		struct held *held = PL_LIST_ITEM(r->held.next, struct held, link);
+
+		pl_list_del(&held->link);
+		r->events = held->note.events;
+		r->count = held->note.count;
+		r->note_revision = held->note.revision;
+		skip_listed(r);
+		feed(r, (struct relist_event){.type = RELIST_EV_HELD,
+		                              .revision = held->note.revision});
+	}
+	held_drop(r);
+}
+
 static void tell(struct relist *r, enum relist_what what,
                  const struct relist_action *action)
 {
@@ -400,14 +464,18 @@ static void perform(struct relist *r, const struct relist_action *action)
 		do_watch(r, action->revision);
 		break;
 	case RELIST_DO_UNWATCH:
-		task_drop(r, TASK_WATCH);
-		task_drop(r, TASK_CHECK);
+		for (unsigned i = 0; i < TASK_KINDS; i++)
+			task_drop(r, (enum task_kind)i);
+		held_drop(r);
 		break;
 	case RELIST_DO_CHECK:
 		do_check(r);
 		break;
 	case RELIST_DO_PROGRESS:
 		do_progress(r);
+		break;
+	case RELIST_DO_RELEASE:
+		do_release(r);
 		break;
 	case RELIST_TELL_BEGIN:
 		tell(r, RELIST_BEGIN, action);
@@ -532,6 +600,8 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 	relist_core_init(&r->core, opts->check_ms, opts->stall_ms,
 	                 opts->seed != 0 ? opts->seed : pl_rng_seed_random());
 	pl_list_init(&r->tasks);
+	pl_list_init(&r->held);
+	pl_arena_init(&r->held_arena, HELD_CHUNK, HELD_MAX);
 	r->kv = kv;
 	r->fn = fn;
 	r->ctx = ctx;

@@ -9,6 +9,8 @@ enum {
 	STALL_DEFAULT_MS = 10000,
 	BACKOFF_MIN_MS = 50,
 	BACKOFF_MAX_MS = 5000,
+	/* So long a list waits for the watch: it would cost the store more without. */
+	OPEN_PATIENCE_MS = 1000,
 };
 
 static struct relist_action *emit(struct relist_actions *actions,
@@ -28,6 +30,7 @@ static void core_check(const struct relist_core *core)
 	PL_ASSERT(
 		core->state != RELIST_WATCHING ||
 		(core->list_revision > 0 && core->watch_revision >= core->list_revision));
+	PL_ASSERT(core->state != RELIST_WATCHING || core->has_watch);
 }
 
 /* Half fixed, half by chance, so that many clients do not come back as one. */
@@ -50,21 +53,44 @@ static void fetch(struct relist_core *core, struct relist_actions *actions)
 	emit(actions, RELIST_DO_FETCH)->revision = core->list_revision;
 }
 
-/* From the first page again: at once, unless it is the second time in a row. */
+static void watch(struct relist_core *core, int64_t from, struct relist_actions *actions)
+{
+	core->has_watch = true;
+	core->was_ready = false;
+	core->resumed = false;
+	emit(actions, RELIST_DO_WATCH)->revision = from;
+}
+
+static void unwatch(struct relist_core *core, struct relist_actions *actions)
+{
+	if (core->has_watch)
+		emit(actions, RELIST_DO_UNWATCH);
+	core->has_watch = false;
+}
+
+static void open_first(struct relist_core *core, uint64_t now_ms,
+                       struct relist_actions *actions)
+{
+	core->state = RELIST_OPENING;
+	core->fetch_at_ms = now_ms + OPEN_PATIENCE_MS;
+	core->heard_revision = 0;
+	watch(core, 0, actions);
+}
+
+/* From the start again: at once, unless it is the second time in a row. */
 static void lose(struct relist_core *core, enum pl_code code, uint64_t now_ms,
                  struct relist_actions *actions)
 {
-	if (core->state == RELIST_WATCHING)
-		emit(actions, RELIST_DO_UNWATCH);
+	unwatch(core, actions);
 	core->list_revision = 0;
 	if (code == PL_REWOUND) {
 		core->seen_revision = 0;
 		core->cluster_id = 0;
 	}
 	if (core->failures++ == 0) {
-		fetch(core, actions);
+		open_first(core, now_ms, actions);
 	} else {
-		core->state = RELIST_LISTING;
+		core->state = RELIST_OPENING;
 		core->fetch_at_ms = now_ms + backoff_ms(core);
 	}
 	emit(actions, RELIST_TELL_LOST)->code = code;
@@ -88,19 +114,25 @@ static void watch_begin(struct relist_core *core, uint64_t now_ms,
 {
 	core->state = RELIST_WATCHING;
 	core->watch_revision = core->list_revision;
-	core->was_ready = false;
-	core->check_at_ms = now_ms + core->check_ms;
 	core->stall_at_ms = NEVER;
 	core->want_revision = 0;
+	core->check_at_ms = now_ms + core->check_ms;
+	if (core->has_watch) {
+		if (core->resumed)
+			core->check_at_ms = now_ms; /* who knows on what */
+		return;
+	}
 	/* Not from the next one: a compaction to just that revision would take deletions
 	 * of it away and still let us watch from there. */
-	emit(actions, RELIST_DO_WATCH)->revision = core->list_revision;
+	core->heard_revision = core->list_revision - 1;
+	watch(core, core->list_revision, actions);
 }
 
 static void on_page(struct relist_core *core, const struct relist_event *event,
                     struct relist_actions *actions)
 {
 	bool first = core->list_revision == 0;
+	bool held = core->has_watch;
 
 	if (!same_store(core, event)) {
 		lose(core, PL_REWOUND, event->now_ms, actions);
@@ -117,6 +149,8 @@ static void on_page(struct relist_core *core, const struct relist_event *event,
 	emit(actions, RELIST_TELL_PAGE);
 	if (!event->more)
 		emit(actions, RELIST_TELL_END)->revision = core->list_revision;
+	if (!event->more && held)
+		emit(actions, RELIST_DO_RELEASE);
 }
 
 static void on_page_failed(struct relist_core *core, const struct relist_event *event,
@@ -143,11 +177,17 @@ static bool other_cluster(const struct relist_core *core,
 }
 
 /* What was seen in a watch is committed: reads may be held to it. */
+static void heard(struct relist_core *core, int64_t revision)
+{
+	if (revision > core->heard_revision)
+		core->heard_revision = revision;
+	if (revision > core->seen_revision)
+		core->seen_revision = revision;
+}
+
 static void caught_up(struct relist_core *core, const struct relist_event *event)
 {
 	core->watch_revision = event->revision;
-	if (event->revision > core->seen_revision)
-		core->seen_revision = event->revision;
 	if (event->revision >= core->want_revision)
 		core->stall_at_ms = NEVER;
 	else /* behind, but moving */
@@ -157,16 +197,24 @@ static void caught_up(struct relist_core *core, const struct relist_event *event
 static void on_events(struct relist_core *core, const struct relist_event *event,
                       struct relist_actions *actions)
 {
-	bool listed = core->watch_revision == core->list_revision &&
-	              event->revision == core->list_revision;
-
-	if (listed && !other_cluster(core, event))
-		return;
-	if (other_cluster(core, event) || event->revision <= core->watch_revision) {
+	if (other_cluster(core, event) || event->revision <= core->heard_revision) {
 		lose(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
+	heard(core, event->revision);
+	if (core->state != RELIST_WATCHING || event->revision <= core->list_revision)
+		return; /* held, or listed */
 	core->failures = 0;
+	caught_up(core, event);
+	emit(actions, RELIST_TELL_EVENTS);
+}
+
+static void on_held(struct relist_core *core, const struct relist_event *event,
+                    struct relist_actions *actions)
+{
+	if (event->revision <= core->list_revision)
+		return;
+	PL_ASSERT(event->revision > core->watch_revision);
 	caught_up(core, event);
 	emit(actions, RELIST_TELL_EVENTS);
 }
@@ -178,7 +226,8 @@ static void on_progress(struct relist_core *core, const struct relist_event *eve
 		lose(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
-	if (event->revision < core->watch_revision)
+	heard(core, event->revision);
+	if (core->state != RELIST_WATCHING || event->revision < core->watch_revision)
 		return; /* a member that lags; what we have was told in order */
 	core->failures = 0;
 	caught_up(core, event);
@@ -192,9 +241,31 @@ static void on_ready(struct relist_core *core, const struct relist_event *event,
 		lose(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
-	if (core->was_ready && core->check_at_ms != NEVER)
-		core->check_at_ms = event->now_ms; /* who knows what it was resumed on */
+	if (core->was_ready) {
+		core->resumed = true;
+		if (core->state == RELIST_WATCHING && core->check_at_ms != NEVER)
+			core->check_at_ms = event->now_ms; /* who knows on what */
+	}
 	core->was_ready = true;
+	if (core->state != RELIST_OPENING)
+		return;
+	if (event->cluster_id != 0)
+		core->cluster_id = event->cluster_id;
+	heard(core, event->revision);
+	fetch(core, actions); /* held to what the watch has seen */
+}
+
+/* Before the list's end it is done without, unless it says what the list may not. */
+static void on_ended(struct relist_core *core, const struct relist_event *event,
+                     struct relist_actions *actions)
+{
+	if (core->state == RELIST_WATCHING || event->code == PL_REWOUND) {
+		lose(core, event->code, event->now_ms, actions);
+		return;
+	}
+	core->has_watch = false;
+	if (core->state == RELIST_OPENING)
+		fetch(core, actions);
 }
 
 static void on_checked(struct relist_core *core, const struct relist_event *event,
@@ -215,9 +286,24 @@ static void on_checked(struct relist_core *core, const struct relist_event *even
 	emit(actions, RELIST_DO_PROGRESS);
 }
 
+static void on_patience(struct relist_core *core, uint64_t now_ms,
+                        struct relist_actions *actions)
+{
+	if (!core->has_watch) {
+		open_first(core, now_ms, actions);
+		return;
+	}
+	unwatch(core, actions);
+	fetch(core, actions);
+}
+
 static void on_timeout(struct relist_core *core, uint64_t now_ms,
                        struct relist_actions *actions)
 {
+	if (core->state == RELIST_OPENING && now_ms >= core->fetch_at_ms) {
+		on_patience(core, now_ms, actions);
+		return;
+	}
 	if (core->state == RELIST_LISTING && now_ms >= core->fetch_at_ms) {
 		fetch(core, actions);
 		return;
@@ -235,8 +321,8 @@ static void on_timeout(struct relist_core *core, uint64_t now_ms,
 	}
 }
 
-static void on_watching(struct relist_core *core, const struct relist_event *event,
-                        struct relist_actions *actions)
+static void on_watch(struct relist_core *core, const struct relist_event *event,
+                     struct relist_actions *actions)
 {
 	switch (event->type) {
 	case RELIST_EV_READY:
@@ -249,18 +335,22 @@ static void on_watching(struct relist_core *core, const struct relist_event *eve
 		on_progress(core, event, actions);
 		break;
 	case RELIST_EV_ENDED:
-		lose(core, event->code, event->now_ms, actions);
-		break;
-	case RELIST_EV_CHECKED:
-		on_checked(core, event, actions);
-		break;
-	case RELIST_EV_CHECK_FAILED:
-		core->check_at_ms = event->now_ms + backoff_ms(core) + core->check_ms / 4;
-		emit(actions, RELIST_TELL_TROUBLE)->code = event->code;
+		on_ended(core, event, actions);
 		break;
 	default:
 		PL_UNREACHABLE("not about a watch");
 	}
+}
+
+static void on_check(struct relist_core *core, const struct relist_event *event,
+                     struct relist_actions *actions)
+{
+	if (event->type == RELIST_EV_CHECKED) {
+		on_checked(core, event, actions);
+		return;
+	}
+	core->check_at_ms = event->now_ms + backoff_ms(core) + core->check_ms / 4;
+	emit(actions, RELIST_TELL_TROUBLE)->code = event->code;
 }
 
 void relist_core_init(struct relist_core *core, uint64_t check_ms, uint64_t stall_ms,
@@ -280,7 +370,7 @@ void relist_step(struct relist_core *core, const struct relist_event *event,
 	switch (event->type) {
 	case RELIST_EV_START:
 		PL_ASSERT(core->state == RELIST_IDLE);
-		fetch(core, actions);
+		open_first(core, event->now_ms, actions);
 		break;
 	case RELIST_EV_PAGE:
 		PL_ASSERT(core->state == RELIST_LISTING && core->fetch_at_ms == NEVER);
@@ -297,10 +387,17 @@ void relist_step(struct relist_core *core, const struct relist_event *event,
 	case RELIST_EV_EVENTS:
 	case RELIST_EV_PROGRESS:
 	case RELIST_EV_ENDED:
+		PL_ASSERT(core->has_watch);
+		on_watch(core, event, actions);
+		break;
+	case RELIST_EV_HELD:
+		PL_ASSERT(core->state == RELIST_WATCHING);
+		on_held(core, event, actions);
+		break;
 	case RELIST_EV_CHECKED:
 	case RELIST_EV_CHECK_FAILED:
 		PL_ASSERT(core->state == RELIST_WATCHING);
-		on_watching(core, event, actions);
+		on_check(core, event, actions);
 		break;
 	}
 	core_check(core);
@@ -311,6 +408,7 @@ uint64_t relist_deadline_ms(const struct relist_core *core)
 	switch (core->state) {
 	case RELIST_IDLE:
 		break;
+	case RELIST_OPENING:
 	case RELIST_LISTING:
 		return core->fetch_at_ms;
 	case RELIST_WATCHING:

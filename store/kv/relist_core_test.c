@@ -4,12 +4,19 @@
 #include "tests/harness/t.h"
 
 static const char *const action_names[] = {
-	[RELIST_DO_FETCH] = "fetch a page at", [RELIST_DO_WATCH] = "watch from",
-	[RELIST_DO_UNWATCH] = "unwatch",       [RELIST_DO_CHECK] = "check",
-	[RELIST_DO_PROGRESS] = "progress?",    [RELIST_TELL_BEGIN] = "BEGIN",
-	[RELIST_TELL_PAGE] = "PAGE",           [RELIST_TELL_END] = "END",
-	[RELIST_TELL_EVENTS] = "EVENTS",       [RELIST_TELL_PROGRESS] = "PROGRESS",
-	[RELIST_TELL_LOST] = "LOST",           [RELIST_TELL_TROUBLE] = "trouble",
+	[RELIST_DO_FETCH] = "fetch a page at",
+	[RELIST_DO_WATCH] = "watch from",
+	[RELIST_DO_UNWATCH] = "unwatch",
+	[RELIST_DO_CHECK] = "check",
+	[RELIST_DO_PROGRESS] = "progress?",
+	[RELIST_DO_RELEASE] = "release",
+	[RELIST_TELL_BEGIN] = "BEGIN",
+	[RELIST_TELL_PAGE] = "PAGE",
+	[RELIST_TELL_END] = "END",
+	[RELIST_TELL_EVENTS] = "EVENTS",
+	[RELIST_TELL_PROGRESS] = "PROGRESS",
+	[RELIST_TELL_LOST] = "LOST",
+	[RELIST_TELL_TROUBLE] = "trouble",
 };
 
 static char story[16384];
@@ -79,9 +86,23 @@ static void begin(void)
 	tell("start", (struct relist_event){.type = RELIST_EV_START});
 }
 
-T_CASE(list_and_watch)
+/* The watch stands before the list. */
+static void open_at(uint64_t now_ms, int64_t revision)
 {
 	begin();
+	heard("ready", RELIST_EV_READY, now_ms, revision);
+}
+
+/* It does not come to that. */
+static void open_without(void)
+{
+	begin();
+	failed(RELIST_EV_ENDED, 1, PL_COMPACTED);
+}
+
+T_CASE(list_and_watch)
+{
+	open_without();
 	failed(RELIST_EV_PAGE_FAILED, 10, PL_UNAVAIL);
 	due();
 	page(60, 100, true);
@@ -94,14 +115,103 @@ T_CASE(list_and_watch)
 	heard("checked", RELIST_EV_CHECKED, 10250, 120);
 	heard("progress", RELIST_EV_PROGRESS, 10260, 120);
 	failed(RELIST_EV_ENDED, 11000, PL_COMPACTED);
+	heard("ready", RELIST_EV_READY, 11005, 129);
 	page(11010, 130, false);
 	t_golden("relist/list_and_watch.txt", story);
+}
+
+/* What comes while the list is read is held, and told when that has ended. */
+T_CASE(watch_and_list)
+{
+	open_at(10, 99);
+	heard("events", RELIST_EV_EVENTS, 20, 100);
+	failed(RELIST_EV_PAGE_FAILED, 30, PL_UNAVAIL);
+	due();
+	page(70, 101, true);
+	heard("events", RELIST_EV_EVENTS, 80, 101);
+	heard("progress", RELIST_EV_PROGRESS, 85, 102);
+	heard("events", RELIST_EV_EVENTS, 90, 103);
+	page(100, 104, false);
+	heard("held", RELIST_EV_HELD, 100, 100);
+	heard("held", RELIST_EV_HELD, 100, 101);
+	heard("held", RELIST_EV_HELD, 100, 103);
+	heard("events", RELIST_EV_EVENTS, 110, 104);
+	t_golden("relist/watch_and_list.txt", story);
+}
+
+/* The watch has some way to go until it is where the list was. */
+T_CASE(list_is_ahead_of_the_watch)
+{
+	open_at(10, 99);
+	page(20, 110, false);
+	heard("progress", RELIST_EV_PROGRESS, 30, 101);
+	heard("events", RELIST_EV_EVENTS, 40, 105);
+	heard("events", RELIST_EV_EVENTS, 50, 110);
+	heard("events", RELIST_EV_EVENTS, 60, 111);
+	heard("an old one", RELIST_EV_EVENTS, 70, 111);
+	t_golden("relist/list_is_ahead.txt", story);
+}
+
+/* It does not stand in time; then it ends, while the list is read. */
+T_CASE(lists_without_the_watch)
+{
+	begin();
+	due();
+	page(1100, 100, true);
+	page(1200, 101, false);
+	heard("ready", RELIST_EV_READY, 1210, 100);
+	failed(RELIST_EV_ENDED, 2000, PL_COMPACTED);
+	heard("ready", RELIST_EV_READY, 2010, 120);
+	heard("events", RELIST_EV_EVENTS, 2020, 121);
+	page(2030, 121, true);
+	failed(RELIST_EV_ENDED, 2040, PL_LIMIT);
+	page(2050, 122, false);
+	t_golden("relist/lists_without.txt", story);
+}
+
+/* The store may have been another one in between. */
+T_CASE(resumed_while_listing)
+{
+	open_at(10, 99);
+	page(20, 100, true);
+	heard("ready again", RELIST_EV_READY, 30, 100);
+	page(40, 101, false);
+	due();
+	heard("checked", RELIST_EV_CHECKED, 50, 101);
+	t_golden("relist/resumed_while_listing.txt", story);
+}
+
+/* While the list is read; the read that is under way counts no more. */
+T_CASE(rewound_while_listing)
+{
+	open_at(10, 99);
+	heard("events", RELIST_EV_EVENTS, 20, 110);
+	heard("events", RELIST_EV_EVENTS, 30, 110);
+	heard("ready", RELIST_EV_READY, 40, 90);
+	page(50, 89, false); /* less than the watch had */
+	due();
+	failed(RELIST_EV_ENDED, 120, PL_REWOUND);
+	due();
+	tell("ready, in another cluster", (struct relist_event){.type = RELIST_EV_READY,
+	                                                        .now_ms = 200,
+	                                                        .cluster_id = 8,
+	                                                        .revision = 5});
+	page(210, 6, false); /* of the first one */
+	due();
+	heard("ready", RELIST_EV_READY, 500, 90);
+	page(510, 90, true);
+	tell("progress, in another cluster",
+	     (struct relist_event){.type = RELIST_EV_PROGRESS,
+	                           .now_ms = 520,
+	                           .cluster_id = 8,
+	                           .revision = 95});
+	t_golden("relist/rewound_while_listing.txt", story);
 }
 
 /* The watch begins at the listed revision, which the list has shown already. */
 T_CASE(listed_revision_again)
 {
-	begin();
+	open_without();
 	page(10, 100, false);
 	heard("ready", RELIST_EV_READY, 20, 99);
 	heard("events", RELIST_EV_EVENTS, 30, 100);
@@ -112,12 +222,14 @@ T_CASE(listed_revision_again)
 
 T_CASE(compacted_while_paging)
 {
-	begin();
+	open_at(5, 100);
 	page(10, 100, true);
 	failed(RELIST_EV_PAGE_FAILED, 20, PL_COMPACTED);
+	heard("ready", RELIST_EV_READY, 25, 150);
 	page(30, 150, true);
 	failed(RELIST_EV_PAGE_FAILED, 40, PL_COMPACTED);
 	due();
+	heard("ready", RELIST_EV_READY, 140, 155);
 	page(150, 160, false);
 	t_golden("relist/compacted.txt", story);
 }
@@ -125,20 +237,23 @@ T_CASE(compacted_while_paging)
 /* The store comes back from a backup, unseen by the watch; then as another one. */
 T_CASE(rewound)
 {
-	begin();
+	open_at(5, 99);
 	page(10, 100, false);
-	heard("ready", RELIST_EV_READY, 20, 100);
 	heard("events", RELIST_EV_EVENTS, 30, 110);
 	heard("ready again", RELIST_EV_READY, 4000, 110);
 	due();
 	heard("checked", RELIST_EV_CHECKED, 4010, 90);
+	heard("ready", RELIST_EV_READY, 4015, 90);
 	page(4020, 90, false);
-	heard("ready", RELIST_EV_READY, 4030, 90);
 	tell("ready, in another cluster", (struct relist_event){.type = RELIST_EV_READY,
 	                                                        .now_ms = 5000,
 	                                                        .cluster_id = 8,
 	                                                        .revision = 95});
 	due();
+	tell("ready, in another cluster", (struct relist_event){.type = RELIST_EV_READY,
+	                                                        .now_ms = 5090,
+	                                                        .cluster_id = 8,
+	                                                        .revision = 19});
 	tell("a page of the other cluster", (struct relist_event){.type = RELIST_EV_PAGE,
 	                                                          .now_ms = 5100,
 	                                                          .cluster_id = 8,
@@ -149,9 +264,8 @@ T_CASE(rewound)
 /* A watch that owes what a read has seen; it is given more time while it moves. */
 T_CASE(silent_watch)
 {
-	begin();
+	open_at(5, 99);
 	page(10, 100, false);
-	heard("ready", RELIST_EV_READY, 20, 100);
 	due();
 	heard("checked", RELIST_EV_CHECKED, 10020, 140);
 	heard("events", RELIST_EV_EVENTS, 14000, 120);
@@ -159,13 +273,11 @@ T_CASE(silent_watch)
 	t_golden("relist/silent.txt", story);
 }
 
-/* A list below what its own earlier pages saw can not be of the same store. */
 /* The answer to a check is slow, and the watch goes on meanwhile. */
 T_CASE(check_is_overtaken)
 {
-	begin();
+	open_at(5, 99);
 	page(10, 100, false);
-	heard("ready", RELIST_EV_READY, 20, 100);
 	due();
 	heard("events", RELIST_EV_EVENTS, 10020, 110);
 	heard("checked", RELIST_EV_CHECKED, 10030, 105);
@@ -175,13 +287,15 @@ T_CASE(check_is_overtaken)
 	t_golden("relist/check_is_overtaken.txt", story);
 }
 
+/* A list below what its own earlier pages saw can not be of the same store. */
 T_CASE(page_of_the_past)
 {
-	begin();
+	open_at(5, 98);
 	page(10, 100, true);
 	page(20, 99, true);
-	T_EQ(core.state, RELIST_LISTING);
+	T_EQ(core.state, RELIST_OPENING);
 	T_EQ(core.list_revision, 0);
+	heard("ready", RELIST_EV_READY, 25, 98);
 	page(30, 99, false);
 	T_EQ(core.state, RELIST_WATCHING);
 	T_EQ(core.list_revision, 99);

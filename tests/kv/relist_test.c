@@ -22,6 +22,8 @@ struct mirror {
 	unsigned lists, losts, pages;
 	enum pl_code lost;
 	int64_t told_revision;
+	uint64_t end_ms;   /* of the last list */
+	unsigned released; /* notes of events that came with its end */
 	char story[STORY_SIZE];
 	size_t story_len;
 	struct relist *relist;
@@ -30,7 +32,7 @@ struct mirror {
 };
 
 static struct kit kit;
-static struct kv *plain;
+static struct kv *plain, *session; /* without faults; that which has them */
 static struct mirror m;
 /* The truth, written down as it is made. */
 static int64_t history[4096][2]; /* by revision: key or -1, value */
@@ -77,6 +79,7 @@ static void take_events(const struct relist_note *note)
 {
 	T_TRUE(m.complete);
 	T_TRUE(note->revision > m.told_revision);
+	m.released += kit.now_ms == m.end_ms;
 	/* No revision of ours in between may be missing. */
 	for (int64_t r = m.told_revision + 1; r < note->revision && r < 4096; r++)
 		T_TRUE(history[r][0] < 0 || brings(note, r));
@@ -110,6 +113,7 @@ static void take_note(const struct relist_note *note)
 		m.listing = false;
 		m.complete = true;
 		m.told_revision = note->revision;
+		m.end_ms = kit.now_ms;
 		break;
 	case RELIST_EVENTS:
 		take_events(note);
@@ -158,6 +162,7 @@ static void open_with(uint64_t seed, const struct faulty_rule *rules, size_t cou
 	memset(history, 0xff, sizeof history);
 	kit_open(&kit, NULL);
 	T_EQ(memkv_session(kit.mem, &plain, NULL), PL_OK);
+	session = kit.kv;
 	T_EQ(faulty_open(kit.kv, seed, rules, count, &kit.kv, NULL), PL_OK);
 }
 
@@ -410,6 +415,122 @@ T_CASE(compacted_between_pages)
 	close_all();
 }
 
+/* What changes while the list is read is told once, after it: what came before the
+ * first page is in there. */
+T_CASE(changes_while_listing)
+{
+	struct faulty_rule slow = {.what = FAULTY_SLOW_REQUEST,
+	                           .ops = 1u << KV_GET,
+	                           .per_mille = 1000,
+	                           .delay_min_ms = 100,
+	                           .delay_max_ms = 100};
+
+	open_with(1, &slow, 1);
+	for (unsigned i = 0; i < 10; i++)
+		(void)set(i, i);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(50);
+	(void)set(5, 55); /* 12: listed */
+	run(150);
+	(void)set(0, 100);
+	(void)set(5, -1);
+	run(250);
+	(void)set(9, 99);
+	run(300);
+	T_STR(m.story, "begin@12 page@12 page@12 page@12 end@12 events@13 events@14 "
+	               "events@15 ");
+	(void)set(9, 100);
+	run(310);
+	mirror_is_true();
+	T_EQ(m.losts, 0);
+	close_all();
+}
+
+/* Stopped while they are told. */
+T_CASE(stopped_in_what_was_held)
+{
+	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
+	                           .ops = 1u << KV_GET,
+	                           .per_mille = 1000,
+	                           .delay_min_ms = 100,
+	                           .delay_max_ms = 100};
+
+	for (unsigned at = 1; at < 7; at++) {
+		open_with(1, &slow, 1);
+		(void)set(1, 1);
+		m.stop_at = at;
+		follow(kv_prefix(kit_key("p/")), 4);
+		run(50);
+		(void)set(1, 2);
+		(void)set(1, 3);
+		(void)set(1, 4);
+		run(200);
+		T_TRUE(m.stopped);
+		T_EQ(m.notes, at + 1);
+		close_all();
+	}
+	/* And while they are held. */
+	open_with(1, &slow, 1);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(50);
+	(void)set(1, 2);
+	relist_stop(m.relist);
+	run(60);
+	T_TRUE(m.stopped);
+	T_EQ(m.notes, 1);
+	close_all();
+}
+
+/* The list goes on as if nothing had been watched, and another watch follows. */
+T_CASE(more_than_can_be_held)
+{
+	static char value[1 << 20];
+	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
+	                           .ops = 1u << KV_GET,
+	                           .per_mille = 1000,
+	                           .delay_min_ms = 100,
+	                           .delay_max_ms = 100};
+	struct kv_req req;
+
+	open_with(1, &slow, 1);
+	(void)set(1, 1);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(50);
+	memset(value, '0', sizeof value);
+	req = kv_op_put(kit_key("p/2"), pl_span(value, sizeof value));
+	for (unsigned i = 0; i < 6; i++) {
+		T_EQ(direct(&req), PL_OK);
+		history[kit.result.header.revision][0] = 2;
+	}
+	(void)set(2, -1);
+	run(200);
+	T_STR(m.story, "begin@2 page@2 end@2 events@3 events@4 events@5 events@6 "
+	               "events@7 events@8 events@9 ");
+	mirror_is_true();
+	T_EQ(m.losts, 0);
+	close_all();
+}
+
+/* For want of a watch nothing waits for ever. */
+T_CASE(watch_that_is_late)
+{
+	struct faulty_rule late = {
+		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
+
+	open_with(1, &late, 1);
+	(void)set(1, 1);
+	follow(kv_prefix(kit_key("p/")), 4);
+	run(900);
+	T_STR(m.story, "");
+	run(1100);
+	T_STR(m.story, "begin@2 page@2 end@2 ");
+	(void)set(1, 2);
+	run(1200);
+	mirror_is_true();
+	T_EQ(m.losts, 0);
+	close_all();
+}
+
 /* A watch that stands still and lets its revisions be compacted away. */
 T_CASE(stalled_watch)
 {
@@ -417,9 +538,11 @@ T_CASE(stalled_watch)
 		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
 
 	open_with(1, &stall, 1);
+	faulty_calm(kit.kv, true);
 	(void)set(1, 1);
 	follow(kv_prefix(kit_key("p/")), 4);
 	run(100);
+	faulty_calm(kit.kv, false);
 	(void)set(1, 2);
 	run(4000);
 	T_EQ(m.losts, 1);
@@ -432,14 +555,15 @@ T_CASE(watch_ends)
 {
 	struct faulty_rule end = {.what = FAULTY_END_WATCH,
 	                          .per_mille = 1000,
-	                          .count = 3,
+	                          .count = 6,
 	                          .code = PL_COMPACTED};
 
 	open_with(1, &end, 1);
 	(void)set(1, 1);
 	follow(kv_prefix(kit_key("p/")), 4);
 	run(4000);
-	T_EQ(m.losts, 3);
+	T_EQ(m.lists, 4);
+	T_EQ(m.losts, 3); /* those of before the lists are not missed */
 	(void)set(1, 2);
 	run(4000);
 	mirror_is_true();
@@ -469,6 +593,42 @@ T_CASE(restored_store)
 	mirror_is_true();
 	memkv_snapshot_free(backup);
 	close_all();
+}
+
+/* What was held is of a store that is no more; the watch finds that out, or a page. */
+T_CASE(restored_while_listing)
+{
+	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
+	                           .ops = 1u << KV_GET,
+	                           .per_mille = 1000,
+	                           .delay_min_ms = 100,
+	                           .delay_max_ms = 100};
+
+	for (unsigned told = 0; told < 2; told++) {
+		struct memkv_snapshot *backup;
+
+		open_with(1, &slow, 1);
+		for (unsigned i = 0; i < 5; i++)
+			(void)set(i, i);
+		T_EQ(memkv_save(kit.mem, &backup, NULL), PL_OK);
+		follow(kv_prefix(kit_key("p/")), 4);
+		run(50);
+		for (unsigned i = 0; i < 5; i++)
+			(void)set(i, 100 + i);
+		run(90);
+		T_EQ(memkv_restore(kit.mem, backup, NULL), PL_OK);
+		memset(history, 0xff, sizeof history);
+		if (told == 1)
+			memkv_reconnect(session);
+		run(1000);
+		T_STR(m.story,
+		      told == 1 ? "lost@0 begin@6 page@6 page@6 end@6 "
+		                : "begin@6 page@6 lost@0 begin@6 page@6 page@6 end@6 ");
+		T_EQ(m.lost, PL_REWOUND);
+		mirror_is_true();
+		memkv_snapshot_free(backup);
+		close_all();
+	}
 }
 
 T_CASE(errors_are_retried)
@@ -561,11 +721,14 @@ static unsigned random_life(uint64_t seed)
 
 T_CASE(random_lives)
 {
-	unsigned losts = 0;
+	unsigned losts = 0, released = 0;
 
-	for (uint64_t seed = 0; seed < 80; seed++)
+	for (uint64_t seed = 0; seed < 80; seed++) {
 		losts += random_life(seed);
+		released += m.released;
+	}
 	T_TRUE(losts > 80); /* or the faults are too few to show anything */
+	T_TRUE(released > 500);
 }
 
 T_CASE(no_memory)

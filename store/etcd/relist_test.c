@@ -1,0 +1,313 @@
+/*
+ * List-and-watch against a real etcd that is written, compacted and killed all the time.
+ *
+ * Each write is a revision of its own, below "p/". So whoever follows must be told each
+ * revision after its list's, and each once; and its list must be what a watch from the
+ * first revision says that there was.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/alloc.h"
+#include "store/base/rng.h"
+#include "store/etcd/rig.h"
+#include "store/kv/relist.h"
+#include "tests/harness/t.h"
+
+enum {
+	KEYS = 40,
+	WRITERS = 4,
+	WRITES = 12000,
+	REVISIONS = WRITES + 1000, /* those whose outcome nobody knows come again */
+	FOLLOWERS = 12,
+	LISTS_MAX = 20000,
+	LIFE = 150, /* events, about; then it begins anew */
+};
+
+/* What stood at a revision: the last change of each key; 0: it was not there. */
+struct listed {
+	int64_t revision;
+	int64_t changed[KEYS];
+};
+
+struct follower {
+	struct relist *relist;
+	struct listed list;
+	int64_t told;
+	unsigned events, life;
+	bool listing, over;
+};
+
+struct writer {
+	bool busy;
+	bool deletes;
+	unsigned key;
+};
+
+static struct rig rig;
+static struct pl_rng rng;
+static struct follower follower[FOLLOWERS];
+static struct writer writer[WRITERS];
+static unsigned written, losts, followers;
+static int64_t newest, compacted;
+/* The truth: by revision which key, and whether it went. */
+static uint8_t changed_key[REVISIONS];
+static bool went[REVISIONS];
+static struct kv_watch *truth;
+static int64_t truth_revision;
+static bool truth_over;
+static struct listed *lists;
+static unsigned list_count;
+
+static unsigned key_of(struct pl_span key)
+{
+	T_TRUE(key.len == 4 && memcmp(key.at, "p/", 2) == 0);
+	return (unsigned)(key.at[2] - '0') * 10 + (unsigned)(key.at[3] - '0');
+}
+
+static void on_truth(void *ctx, const struct kv_watch_note *note)
+{
+	(void)ctx;
+	if (note->what == KV_WATCH_END)
+		truth_over = true;
+	for (size_t i = 0; i < note->count; i++) {
+		const struct kv_event *event = &note->events[i];
+
+		T_EQ(event->record.mod_revision, truth_revision + 1);
+		truth_revision++;
+		T_TRUE(truth_revision < REVISIONS);
+		changed_key[truth_revision] = (uint8_t)key_of(event->record.key);
+		went[truth_revision] = event->is_delete;
+	}
+}
+
+/* -- who follows -------------------------------------------------------------------- */
+
+static void take_page(struct follower *f, const struct relist_note *note)
+{
+	T_TRUE(f->listing);
+	for (size_t i = 0; i < note->count; i++) {
+		int64_t *changed = &f->list.changed[key_of(note->records[i].key)];
+
+		T_EQ(*changed, 0);
+		*changed = note->records[i].mod_revision;
+	}
+}
+
+static void take_events(struct follower *f, const struct relist_note *note)
+{
+	T_TRUE(f->told != 0);
+	for (size_t i = 0; i < note->count; i++) {
+		T_EQ(note->events[i].record.mod_revision, f->told + 1);
+		f->told++;
+	}
+	T_EQ(note->revision, f->told);
+	f->events += (unsigned)note->count;
+}
+
+static void on_note(void *ctx, const struct relist_note *note);
+
+static void follow(struct follower *f)
+{
+	struct relist_opts opts = {.keys = kv_prefix(PL_SPAN_LIT("p/")),
+	                           .page_keys = (uint32_t)pl_rng_between(&rng, 5, 60),
+	                           .seed = pl_rng_next(&rng) | 1};
+
+	*f = (struct follower){.life = (unsigned)pl_rng_below(&rng, 2 * LIFE)};
+	followers++;
+	T_OK(relist_open(rig.kv, &opts, on_note, f, &f->relist, &rig.err), &rig.err);
+}
+
+static void take_end(struct follower *f, const struct relist_note *note)
+{
+	T_TRUE(f->listing && list_count < LISTS_MAX);
+	T_EQ(note->revision, f->list.revision);
+	lists[list_count++] = f->list;
+	f->told = note->revision;
+	f->listing = false;
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	struct follower *f = ctx;
+
+	switch (note->what) {
+	case RELIST_BEGIN:
+		f->list = (struct listed){.revision = note->revision};
+		f->listing = true;
+		f->told = 0;
+		break;
+	case RELIST_PAGE:
+		take_page(f, note);
+		break;
+	case RELIST_END:
+		take_end(f, note);
+		break;
+	case RELIST_EVENTS:
+		take_events(f, note);
+		break;
+	case RELIST_LOST:
+		T_EQ(note->err->code, PL_COMPACTED);
+		losts++;
+		f->told = 0;
+		f->listing = false;
+		break;
+	case RELIST_STOPPED:
+		f->over = true;
+		break;
+	case RELIST_PROGRESS:
+	case RELIST_TROUBLE:
+		break;
+	}
+	if (note->what != RELIST_STOPPED && f->events > f->life && written < WRITES)
+		relist_stop(f->relist);
+}
+
+/* -- who writes --------------------------------------------------------------------- */
+
+static void on_written(void *ctx, const struct kv_result *result,
+                       const struct pl_err *err)
+{
+	struct writer *w = ctx;
+
+	w->busy = false;
+	if (err != NULL) {
+		T_TRUE(err->code == PL_UNKNOWN || err->code == PL_UNAVAIL);
+		return; /* the truth tells */
+	}
+	written++;
+	if (result->header.revision > newest)
+		newest = result->header.revision;
+}
+
+static void write_one(struct writer *w)
+{
+	char key[16];
+	struct kv_req req;
+
+	/* Each has keys of its own, and knows which there are, unless it had bad luck. */
+	w->key = (unsigned)(w - writer) + WRITERS * (unsigned)pl_rng_below(&rng, 10);
+	(void)snprintf(key, sizeof key, "p/%02u", w->key);
+	w->deletes = pl_rng_below(&rng, 5) == 0;
+	req = w->deletes ? kv_op_delete(kv_key(pl_span_str(key)))
+	                 : kv_op_put(pl_span_str(key), PL_SPAN_LIT("value"));
+	w->busy = true;
+	T_OK(kv_start(rig.kv, &req, RIG_TIMEOUT_MS, on_written, w, NULL, &rig.err),
+	     &rig.err);
+}
+
+static void on_compacted(void *ctx, const struct kv_result *result,
+                         const struct pl_err *err)
+{
+	(void)result;
+	(void)err; /* it is tried again */
+	*(bool *)ctx = false;
+}
+
+/* Right behind what is written, as nobody would; the truth is seen before. */
+static void compact(void)
+{
+	static bool busy;
+	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = truth_revision}};
+
+	if (busy || truth_revision < compacted + 40)
+		return;
+	busy = true;
+	compacted = truth_revision;
+	T_OK(kv_start(rig.kv, &req, RIG_TIMEOUT_MS, on_compacted, &busy, NULL, &rig.err),
+	     &rig.err);
+}
+
+/* -- the case ------------------------------------------------------------------------ */
+
+static void turn(void)
+{
+	for (unsigned i = 0; i < WRITERS && written < WRITES; i++)
+		if (!writer[i].busy)
+			write_one(&writer[i]);
+	for (unsigned i = 0; i < FOLLOWERS; i++)
+		if (follower[i].over)
+			follow(&follower[i]);
+	compact();
+	(void)uv_run(&rig.loop, UV_RUN_ONCE);
+}
+
+static void kill_and_revive(void)
+{
+	T_OK(etcd_launch_signal(rig.launch, 0, SIGKILL, &rig.err), &rig.err);
+	T_OK(etcd_launch_revive(rig.launch, 0, &rig.err), &rig.err);
+}
+
+static bool all_are_there(void)
+{
+	for (unsigned i = 0; i < WRITERS; i++)
+		if (writer[i].busy)
+			return false;
+	for (unsigned i = 0; i < FOLLOWERS; i++)
+		if (follower[i].told < newest)
+			return false;
+	return truth_revision >= newest;
+}
+
+static int by_revision(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	return (x->revision > y->revision) - (x->revision < y->revision);
+}
+
+static void lists_are_true(void)
+{
+	int64_t stood[KEYS] = {0}, revision = 1;
+
+	qsort(lists, list_count, sizeof *lists, by_revision);
+	for (unsigned i = 0; i < list_count; i++) {
+		while (revision < lists[i].revision) {
+			revision++;
+			stood[changed_key[revision]] = went[revision] ? 0 : revision;
+		}
+		T_MEM(lists[i].changed, stood, sizeof stood);
+	}
+}
+
+static void stop_all(void)
+{
+	for (unsigned i = 0; i < FOLLOWERS; i++) {
+		relist_stop(follower[i].relist);
+		rig_until(&rig, &follower[i].over);
+	}
+	kv_unwatch(rig.kv, truth);
+	rig_until(&rig, &truth_over);
+}
+
+T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
+{
+	struct kv_watch_req all = {.keys = kv_all_keys(), .from_revision = 2};
+	unsigned kills = 0;
+
+	pl_rng_init(&rng, t_seed());
+	lists = pl_calloc(LISTS_MAX, sizeof *lists);
+	T_TRUE(lists != NULL);
+	truth_revision = 1;
+	rig_up(&rig, NULL, NULL);
+	T_OK(kv_watch(rig.kv, &all, on_truth, NULL, &truth, &rig.err), &rig.err);
+	for (unsigned i = 0; i < FOLLOWERS; i++)
+		follow(&follower[i]);
+	while (written < WRITES) {
+		turn();
+		if (written > WRITES / 4 * (kills + 1) && kills < 2) {
+			kill_and_revive();
+			kills++;
+		}
+	}
+	while (!all_are_there())
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	T_EQ(kills, 2);
+	stop_all();
+	lists_are_true();
+	T_TRUE(followers > 200 && losts > 20);
+	free(lists);
+	rig_down(&rig);
+}
