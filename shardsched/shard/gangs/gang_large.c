@@ -286,13 +286,10 @@ static void bind(struct sched *sched, struct gang_work *work)
 
 static void go_on_reserving(struct sched *sched, struct gang_work *work)
 {
-	const struct gang_known *known = work->known;
 	bool goes_on = work->ours && !work->failed && sched->wall_ms < work->until_ms &&
 	               large_members_wait(sched, work);
 
-	work->ours =
-		work->ours && pl_span_eq(pl_span(known->value, known->len), work->value);
-	if (!goes_on || !work->ours) {
+	if (!goes_on) {
 		give_up(sched, work);
 		return;
 	}
@@ -369,6 +366,18 @@ static void say(struct sched *sched, struct gang_work *work)
 	}
 }
 
+/* The record is past reserving, or somebody else's, or garbled: nothing more is put, and
+ * what is only planned is not there to be bound or released. */
+static void disown(struct sched *sched, struct gang_work *work)
+{
+	const struct gang_known *known = work->known;
+
+	if (!work->ours || pl_span_eq(pl_span(known->value, known->len), work->value))
+		return;
+	unplan(sched, work);
+	work->ours = false;
+}
+
 static void go_on(struct sched *sched, struct gang_work *work)
 {
 	const struct gang_known *known = work->known;
@@ -388,6 +397,7 @@ static void go_on(struct sched *sched, struct gang_work *work)
 		return;
 	}
 	work->seen = true;
+	disown(sched, work);
 	say(sched, work);
 	if (known->garbled || known->phase == GANG_PHASE_ABORTING) {
 		if (!is_left(sched, known->key))

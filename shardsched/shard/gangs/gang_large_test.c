@@ -62,6 +62,32 @@ T_CASE(a_member_that_goes_first_lets_it_go)
 	close_well();
 }
 
+static void is_let_go_by(const char *more)
+{
+	begin();
+	members("");
+	until("reserving");
+	rig_run(&rig);
+	(void)answer_all();
+	T_TRUE(held() > 0);
+	member_with(3, more);
+	rig_deliver_all(&rig);
+	settle_for(1000);
+	T_EQ(bound(), 0);
+	T_EQ(held(), 0);
+	T_STR(phase(), "none");
+	member_with(3, "");
+	rig_deliver_all(&rig);
+	settle_for(20000);
+	close_well();
+}
+
+T_CASE(a_member_that_is_another_first_lets_it_go)
+{
+	is_let_go_by("\"nodeSelector\":{\"no\":\"where\"},");
+	is_let_go_by("\"schedulingGates\":[{\"name\":\"g\"}],");
+}
+
 /* It was bound when the record said so, and went. */
 T_CASE(a_member_that_goes_later_is_left_out)
 {
@@ -247,6 +273,41 @@ T_CASE(a_garbled_record_goes_with_its_holds)
 	T_TRUE(rig.garbled > 0);
 	rig.garbled = 0;
 	close_well();
+}
+
+/* What is only planned by then is not waited for. */
+static void becomes(const char *record)
+{
+	begin();
+	members("");
+	until("reserving");
+	rig_run(&rig); /* the holds are in calls */
+	rig_put(&rig, "/gangs/web/a", record);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		if (rig.out[i].used)
+			T_TRUE(!rig_answer(&rig, i));
+	rig_deliver_all(&rig);
+	settle_for(30000);
+	rig.garbled = 0;
+	close_well();
+}
+
+T_CASE(a_record_may_be_another_before_room_is_held)
+{
+	static const char *const phases[] = {"reserving", "aborting", "bound"};
+
+	becomes("{}");
+	for (unsigned i = 0; i < 3; i++) {
+		char json[256];
+
+		(void)snprintf(json, sizeof json,
+		               "{\"v\":1,\"phase\":\"%s\",\"shard\":\"east-7\",\"epoch\":"
+		               "\"1\",\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{"
+		               "\"at\":0,\"cluster\":\"east\",\"node\":\"n-0\",\"pods\":{"
+		               "\"a-0\":\"7\"}}]}",
+		               phases[i]);
+		becomes(json);
+	}
 }
 
 /* What was left by a larger attempt is seen to before a smaller one. */
