@@ -207,6 +207,26 @@ T_CASE(a_term_that_nobody_carries_goes)
 	}
 }
 
+/* By a lock's absence nobody can tell what has been since. */
+T_CASE(a_lock_that_is_missing_is_made_before_its_term_goes)
+{
+	up_with(ANTI, false);
+	drop(pod_key(KEYS_SPEC, "web", "c"));
+	drop(lock_key());
+	check();
+	T_EQ(r.found[FSCK_LOCK_MISSING], 1);
+	T_EQ(r.found[FSCK_TERM_NOBODY], 1);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	T_TRUE(is_there(lock_key()));
+	finds(FSCK_TERM_NOBODY, 1);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	T_TRUE(!is_there(lock_key()));
+	clean();
+	down();
+}
+
 /* A pod that came, and was bound under it, has put the lock; a registry that is another
  * is read again. */
 T_CASE(a_term_that_is_carried_again_stays)

@@ -52,7 +52,7 @@ static bool mend_lock(const struct fsck_core *core, uint32_t number,
 		return false;
 	/* One that makes no sense is mended in any case: nobody else would. */
 	if ((flags & TERM_BAD_LOCK) == 0 &&
-	    (fsck_term_is_nobodys(core, number) ||
+	    ((there && fsck_term_is_nobodys(core, number)) ||
 	     (!registered && (flags & (TERM_BOUND | TERM_WAITING)) != 0)))
 		return false;
 	*out = (struct fsck_mend){.what = FSCK_MEND_LOCK, .number = number};

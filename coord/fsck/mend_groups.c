@@ -128,10 +128,12 @@ void mend_groups_take(struct mend *mend, struct job *job, const struct kv_txn_re
 
 /* -- registries -------------------------------------------------------------------- */
 
-/* The lock has not been put since nobody carried it. */
+/* The lock has not been put since nobody carried it. One that is not there may have been,
+ * and deleted: it is made first, and the term goes the next time. */
 static bool may_go(const struct mend_term *term)
 {
-	return term->is.pod.len == 0 && term->lock_rev == term->is.lock_rev;
+	return term->is.pod.len == 0 && term->lock_rev != 0 &&
+	       term->lock_rev == term->is.lock_rev;
 }
 
 static bool goes(const struct job *job, const struct registry_term *term,
@@ -242,8 +244,6 @@ static bool book_registry(struct job *job)
 
 		if (term->is.pod.len > 0)
 			fits = book_bump(&job->book, lock, PL_SPAN_LIT("{\"v\":1}"));
-		else if (may_go(term) && term->lock_rev == 0)
-			fits = book_expect(&job->book, lock, 0);
 		else if (may_go(term))
 			fits = book_delete(&job->book, lock, term->lock_rev);
 	}

@@ -88,8 +88,9 @@ static bool fence_of(const struct shard *shard, uint32_t partition,
 	return false;
 }
 
-/* Terms are registered before anything is done for the pods that carry them; room is
- * held for a gang on others' nodes before anything is done for its pods. */
+/* Terms are registered, and locks that were deleted made again, before anything is done
+ * for the pods that need them; room is held for a gang on others' nodes before anything
+ * is done for its pods. */
 static void any_fence(const struct shard *shard, struct guard_fence *out)
 {
 	for (uint32_t p = 0; p < shard->partitions; p++)
@@ -145,8 +146,8 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 	uint32_t partition;
 
 	if (is_shared(written, &id)) {
-		if (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL ||
-		    (id.kind == KEYS_ALLOC && !fence_of(shard, id.partition, out)))
+		if (id.kind != KEYS_BUDGET &&
+		    (id.kind != KEYS_ALLOC || !fence_of(shard, id.partition, out)))
 			any_fence(shard, out);
 		return GUARD_ANCHOR;
 	}

@@ -284,6 +284,7 @@ static inline void rig_node(struct rig *rig, uint32_t p, const char *name,
 	rig_set(&rig->store, pl_span_str(key), pl_span_str(rig_node_json(name, cpu, "")));
 	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", p, name);
 	rig_set(&rig->store, pl_span_str(key), PL_SPAN_LIT("{\"v\":1,\"generation\":1}"));
+	rig_set(&rig->store, PL_SPAN_LIT("/groups/nodes"), PL_SPAN_LIT("{\"v\":1}"));
 }
 
 static int rig_priority; /* of pods that come */

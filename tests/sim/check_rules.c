@@ -23,6 +23,18 @@ static unsigned zone_of(const struct stock *stock, uint32_t node)
 	return stock->node[node].what.zone;
 }
 
+/* Nobody knows that it is there, or in which zone: it was spoilt, or its Node is, before
+ * or after it came. */
+static bool is_hidden(const struct stock *stock, uint32_t k)
+{
+	const struct stock_pod *pod = &stock->pod[k];
+	const struct stock_node *node =
+		pod->node == STOCK_NONE ? NULL : &stock->node[pod->node];
+
+	return pod->spoilt ||
+	       (node != NULL && node->spoilt && (node->bad_node || !node->has_node));
+}
+
 /* Of its group, placed; but one. */
 static bool is_peer(const struct stock *stock, uint32_t group, uint32_t k, bool ending)
 {
@@ -48,7 +60,7 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
 	for (uint32_t k = from; k < to; k++) {
 		uint32_t there = stock->pod[k].node;
 
-		if (k == i || stock->pod[k].spoilt ||
+		if (k == i || (zone ? is_hidden(stock, k) : stock->pod[k].spoilt) ||
 		    !is_peer(stock, scene_group(i), k, true))
 			continue;
 		if (zone ? zone_of(stock, here) == zone_of(stock, there) : here == there)
@@ -68,7 +80,7 @@ static void check_affinity(struct world *world, const struct obs *obs, uint32_t 
 	for (uint32_t k = from; k < to; k++) {
 		if (k == i || !is_peer(stock, scene_group(i), k, true))
 			continue;
-		if (zone_of(stock, stock->pod[k].node) == zone || stock->pod[k].spoilt)
+		if (zone_of(stock, stock->pod[k].node) == zone || is_hidden(stock, k))
 			return;
 		elsewhere += stock->pod[k].phase == STOCK_BOUND;
 	}
@@ -171,14 +183,14 @@ static void check_whole(struct world *world, const struct obs *obs, uint32_t i)
 		           i, obs->revision, count, scene_gang_min(gang));
 }
 
-/* Whether a neighbour was spoilt: then nobody knows how many there are. */
+/* Whether one of its group is hidden: then nobody knows how many there are. */
 static bool is_blurred(const struct stock *stock, uint32_t i)
 {
 	uint32_t from, to;
 
 	around(stock, i, &from, &to);
 	for (uint32_t k = from; k < to; k++)
-		if (stock->pod[k].spoilt)
+		if (is_hidden(stock, k))
 			return true;
 	return false;
 }

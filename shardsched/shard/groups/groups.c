@@ -106,6 +106,7 @@ static struct group *make(struct sched *sched, uint32_t space, uint32_t id)
 	group->key[1] = strings_ref(&sched->model.strings, id);
 	pl_list_init(&group->of_space);
 	pl_list_init(&group->gathered);
+	pl_list_init(&group->lost);
 	(void)!pl_map_add(&sched->groups.groups, &group->by_key, group_key(group->key));
 	return group;
 }
@@ -130,6 +131,7 @@ struct group *groups_get(struct sched *sched, struct pl_span space, struct pl_sp
 static void unregister(struct sched *sched, struct group *group)
 {
 	pl_list_del(&group->of_space);
+	pl_list_del(&group->lost);
 	group->space = NULL;
 	model_unref(&sched->model, MODEL_SPECS, group->carrier);
 	group->carrier = NULL;
@@ -751,6 +753,7 @@ enum pl_code groups_init(struct sched *sched)
 	pl_map_init(&groups->groups);
 	pl_list_init(&groups->wanting);
 	pl_list_init(&groups->gathered);
+	pl_list_init(&groups->lost);
 	pl_arena_init(&groups->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	groups->global = groups_space(sched, 0);
 	return groups->global == NULL ? PL_NOMEM : PL_OK;

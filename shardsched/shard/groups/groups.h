@@ -4,13 +4,17 @@
  *
  *	groups.c    registries, terms, and the bonds between them and classes
  *	locks.c     what a transaction compares and puts
- *	register.c  terms that are not registered yet
+ *	register.c  terms that are not registered yet, and locks that are not there
  *
  * A term is registered before the first pod that carries it is decided. Whoever binds,
  * ends or moves a pod compares the registries that he relied on, so nobody can have
  * missed a term; and puts the locks of those terms that find the pod. Whoever decides
  * under a term compares its lock as the whole view brought it: nothing that the term
  * looks at has changed between the view and the commit.
+ *
+ * Nobody is decided by a lock's absence, be it of a term or /groups/nodes: whoever put it
+ * and whoever deleted it then, by hand, would both be missed. It is made again, and the
+ * view has to reach that; a revision that was compared once never comes back.
  */
 #ifndef SHARDSCHED_SHARD_GROUPS_H
 #define SHARDSCHED_SHARD_GROUPS_H
@@ -57,6 +61,7 @@ struct group {
 	int64_t seen;               /* last change of the lock that the view brought */
 	int64_t own;                /* our last put of it that compared it */
 	int64_t blind;              /* likewise, that did not */
+	struct pl_list lost;        /* somebody is to be decided, and there is no lock */
 	uint64_t stamp;             /* of the call that has put it last */
 	uint64_t bundle;            /* likewise: its number and one */
 	uint32_t extra;             /* in that bundle */
@@ -98,7 +103,8 @@ struct groups {
 	uint64_t view_epoch; /* grows when the whole view begins anew */
 	int64_t wait_rev;    /* what the view has to reach first */
 	int64_t shape;       /* last change of /groups/nodes that the view brought */
-	bool shape_gone;
+	bool shape_gone, shape_lost;
+	struct pl_list lost; /* locks that are to be made */
 	/* What stays so while pods are decided, as no news comes in: worked out once. */
 	struct {
 		bool known, steady;
@@ -204,7 +210,7 @@ void groups_failed(struct sched *sched, const struct call_item *item,
 
 void register_run(struct sched *sched);
 uint64_t register_deadline_ms(const struct sched *sched);
-/* Its call has ended without a yes. */
+/* Its call has ended without a yes, and nothing was read. */
 void register_failed(struct sched *sched);
 
 #endif

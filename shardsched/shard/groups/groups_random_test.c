@@ -1,6 +1,7 @@
 /*
  * Several shards over one store, under random schedules: events late, answers lost,
- * partitions that move, nodes that are relabelled, pods that end. A naive judge looks at
+ * partitions that move, nodes that are relabelled, pods that end, locks that somebody
+ * deletes by hand. A naive judge looks at
  * every transaction that is about to be applied: each pod with rules that it binds must
  * be one that a single scheduler, deciding pod after pod on all that there is at that
  * moment, could have put there.
@@ -78,8 +79,9 @@ static int64_t epoch_of[RIG_PARTITIONS];
 static uint64_t now_ms;
 static struct pl_rng rng;
 static struct pl_err err;
-static unsigned judged, refused_txns, unknowns, relabels, ends, moves;
+static unsigned judged, refused_txns, unknowns, relabels, ends, moves, unlocks;
 static uint64_t bundles, bundles_failed;
+static bool unlocking;
 
 static uint32_t below(uint32_t n)
 {
@@ -397,8 +399,42 @@ static void judge(const struct kv_txn *txn)
 
 /* -- the store ----------------------------------------------------------------------- */
 
+/* By hand, and no other key with it. */
+static void unlock(struct pl_span key)
+{
+	struct keys_id id;
+
+	T_EQ(keys_parse(key, &id, NULL), PL_OK);
+	if (rig_get(&store, key) == NULL ||
+	    (id.kind != KEYS_GROUP && id.kind != KEYS_SHAPE))
+		return;
+	unlocks++;
+	store.revision++;
+	rig_unset(&store, key);
+}
+
+static void unlock_any(void)
+{
+	struct kv_keys locks = kv_prefix(PL_SPAN_LIT("/groups/"));
+	uint32_t first = rig_at(&store, locks.from), count = 0;
+
+	while (first + count < store.keys &&
+	       kv_key_in(locks, store.key[first + count].key))
+		count++;
+	unlock(store.key[first + below(count)].key);
+}
+
+/* The moment in which it hurts: the lock tells of what others have not heard yet. */
+static void unlock_put(const struct kv_txn *txn)
+{
+	for (size_t i = 0; i < txn->then_count; i++)
+		if (txn->then[i].op == KV_PUT && below(2) == 0)
+			unlock(txn->then[i].put.key);
+}
+
 static struct kv_result apply(const struct kv_txn *txn)
 {
+	struct kv_result result;
 	bool holds = true;
 
 	for (size_t i = 0; i < txn->compare_count; i++)
@@ -407,7 +443,10 @@ static struct kv_result apply(const struct kv_txn *txn)
 		judge(txn);
 	else
 		refused_txns++;
-	return rig_exec(&store, txn);
+	result = rig_exec(&store, txn);
+	if (holds && unlocking && below(2) == 0)
+		unlock_put(txn);
+	return result;
 }
 
 static bool is_fenced(const struct out *out)
@@ -640,7 +679,8 @@ static void relabel(uint32_t node)
 	set("/groups/nodes", "{\"v\":1}");
 }
 
-/* Whoever ends a pod puts the locks of those who look at it; here, of all. */
+/* Whoever ends a pod puts the locks of those who look at it, be they there or not; here,
+ * of all. */
 static void pod_ends(uint32_t pod)
 {
 	struct truth truth;
@@ -658,7 +698,7 @@ static void pod_ends(uint32_t pod)
 		struct keys_id id;
 
 		T_EQ(keys_parse(key, &id, NULL), PL_OK);
-		if (id.kind == KEYS_GROUP && store.key[i].mod_revision != 0)
+		if (id.kind == KEYS_GROUP)
 			rig_set(&store, key, PL_SPAN_LIT("{\"v\":1}"));
 	}
 }
@@ -713,6 +753,8 @@ static void step(void)
 
 	if (below(4) == 0)
 		others_step();
+	if (unlocking && below(12) == 0)
+		unlock_any();
 	if (below(150) == 0)
 		move(below(RIG_PARTITIONS));
 	if (below(300) == 0 && shard->viewed)
@@ -800,6 +842,7 @@ static void begin(uint64_t seed)
 	memset(shards, 0, sizeof shards);
 	memset(epoch_of, 0, sizeof epoch_of);
 	now_ms = 1000;
+	unlocking = seed % 2 == 0;
 	for (uint32_t n = 0; n < NODES; n++) {
 		put_node(n, n % ZONES);
 		set(alloc_key(n), "{\"v\":1,\"generation\":1}");
@@ -854,9 +897,10 @@ T_CASE_SECONDS(rules_hold_whoever_places, 120)
 	}
 	(void)printf(
 		"# judged %u, refused %u, unknown %u, relabelled %u, ended %u, moved %u, "
-		"bundles %llu, failed %llu\n",
-		judged, refused_txns, unknowns, relabels, ends, moves,
+		"unlocked %u, bundles %llu, failed %llu\n",
+		judged, refused_txns, unknowns, relabels, ends, moves, unlocks,
 		(unsigned long long)bundles, (unsigned long long)bundles_failed);
 	T_TRUE(judged > 1000 && refused_txns > 200 && unknowns > 100 && relabels > 50);
+	T_TRUE(unlocks > 200);
 	T_TRUE(ends > 100 && moves > 50 && bundles > 500 && bundles_failed > 100);
 }

@@ -35,6 +35,8 @@ static bool take_lock(struct sched *sched, const struct keys_id *id,
 		return true;
 	group->seen = record->mod_revision;
 	group->gone = gone;
+	if (!gone)
+		pl_list_del(&group->lost);
 	if (group->seen > group->own)
 		break_under(sched, group);
 	if (gone && group->space == NULL)
@@ -75,6 +77,7 @@ bool groups_take(struct sched *sched, const struct keys_id *id,
 	if (id->kind == KEYS_SHAPE && record->mod_revision > groups->shape) {
 		groups->shape = record->mod_revision;
 		groups->shape_gone = gone;
+		groups->shape_lost = groups->shape_lost && gone;
 		if (sched->bundle.shaped)
 			bundle_break(sched);
 	}
@@ -87,13 +90,14 @@ void groups_view_begun(struct sched *sched)
 
 	groups->view_epoch++;
 	groups->shape = 0;
-	groups->shape_gone = false;
+	groups->shape_gone = groups->shape_lost = false;
 	bundle_break(sched);
 	PL_MAP_EACH (at, &groups->groups) {
 		struct group *group = PL_CONTAINER_OF(at, struct group, by_key);
 
 		group->seen = group->own = 0;
 		group->gone = false;
+		pl_list_del(&group->lost);
 	}
 }
 
@@ -150,7 +154,7 @@ static bool is_wide_shut(const struct sched *sched)
 	int64_t clear = clear_up_to(sched);
 
 	return clear == 0 || clear < groups->wait_rev || clear < groups->shape ||
-	       large_shuts(sched);
+	       groups->shape_lost || !pl_list_empty(&groups->lost) || large_shuts(sched);
 }
 
 bool groups_shut(const struct sched *sched)
@@ -187,22 +191,54 @@ static int64_t lock_of(const struct group *group)
 	return group->gone ? 0 : group->seen;
 }
 
+static void wait_for(struct sched *sched, int64_t revision)
+{
+	if (revision > sched->groups.wait_rev)
+		sched->groups.wait_rev = revision;
+}
+
+/* It is to be made again, unless it comes with the registry, which is known already. */
+static void lose(struct sched *sched, struct group *group, int64_t clear)
+{
+	if (group->space != NULL && group->space->heard > clear)
+		wait_for(sched, group->space->heard);
+	else if (pl_list_empty(&group->lost))
+		pl_list_add_tail(&sched->groups.lost, &group->lost);
+}
+
+/* False: the wide lane is shut until something has come. */
+static bool may_rely(struct sched *sched, struct group *group, int64_t clear)
+{
+	if (!is_known(group, clear)) {
+		wait_for(sched, group->seen);
+		wait_for(sched, group->blind);
+		return false;
+	}
+	if (lock_of(group) == 0) {
+		lose(sched, group, clear);
+		return false;
+	}
+	return true;
+}
+
+static int64_t shape_rev(const struct groups *groups)
+{
+	return groups->shape_gone ? 0 : groups->shape;
+}
+
 bool groups_may_decide(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
 	int64_t clear = bonds->wide ? clear_up_to(sched) : 0;
 
-	for (uint32_t i = 0; bonds->wide && i < bonds->count; i++) {
-		const struct group *group = bonds->bond[i].group;
-		int64_t last = group->seen > group->blind ? group->seen : group->blind;
-
-		if (!bonds->bond[i].compares || is_known(group, clear))
-			continue;
-		if (last > sched->groups.wait_rev)
-			sched->groups.wait_rev = last;
-		return false;
-	}
-	return true;
+	for (uint32_t i = 0; bonds->wide && i < bonds->count; i++)
+		if (bonds->bond[i].compares &&
+		    !may_rely(sched, bonds->bond[i].group, clear))
+			return false;
+	if (!bonds->wide || shape_rev(&sched->groups) != 0)
+		return true;
+	sched->groups.shape_lost = true;
+	return false;
 }
 
 /* -- into a bundle ----------------------------------------------------------------------
@@ -259,9 +295,8 @@ static struct bundle_extra shape_of(const struct sched *sched, struct keys_text 
 
 	if (keys_build(&id, text, NULL) != PL_OK)
 		PL_UNREACHABLE("a key without names");
-	return (struct bundle_extra){.how = BUNDLE_EXPECT,
-	                             .rev = groups->shape_gone ? 0 : groups->shape,
-	                             .key = keys_span(text)};
+	return (struct bundle_extra){
+		.how = BUNDLE_EXPECT, .rev = shape_rev(groups), .key = keys_span(text)};
 }
 
 static void bundle_shape(struct sched *sched)
@@ -491,10 +526,16 @@ void groups_stand(struct sched *sched, const struct call *call,
 			(void)groups_take_registry(sched, space, item->value, false,
 			                           revision);
 	}
+	if (item->id.kind == KEYS_SHAPE) {
+		sched->groups.shape_lost = false;
+		wait_for(sched, revision);
+	}
 	group = item->id.kind == KEYS_GROUP ? group_of(sched, &item->id) : NULL;
 	if (group == NULL)
 		return;
-	if (item->compared && call->view_epoch == sched->groups.view_epoch)
+	pl_list_del(&group->lost);
+	if (item->compared && call->kind != CALL_REGISTER &&
+	    call->view_epoch == sched->groups.view_epoch)
 		group->own = revision;
 	else if (revision > group->blind)
 		group->blind = revision;
@@ -516,8 +557,33 @@ static void registry_failed(struct sched *sched, const struct call_item *item,
 		                           record->mod_revision);
 }
 
-/* A lock is known when the view has brought it, and what happened before; that it is not
- * there at all is taken from here. */
+/* Known is what the view has brought, with all that happened before. What is not there is
+ * made again: the view may not have heard of its end, nor of what was before that. */
+static void shape_failed(struct sched *sched, const struct kv_record *record,
+                         int64_t revision)
+{
+	struct groups *groups = &sched->groups;
+
+	if (record != NULL) {
+		groups->shape_lost = false;
+		wait_for(sched, record->mod_revision);
+	} else if (revision > groups->shape) {
+		groups->shape_lost = true;
+	}
+}
+
+static void lock_failed(struct sched *sched, struct group *group,
+                        const struct kv_record *record, int64_t revision)
+{
+	group->own = 0; /* somebody was there since */
+	if (record != NULL) {
+		pl_list_del(&group->lost);
+		wait_for(sched, record->mod_revision);
+	} else if (revision > group->seen && pl_list_empty(&group->lost)) {
+		pl_list_add_tail(&sched->groups.lost, &group->lost);
+	}
+}
+
 void groups_failed(struct sched *sched, const struct call_item *item,
                    const struct book_found *found, int64_t revision)
 {
@@ -530,14 +596,13 @@ void groups_failed(struct sched *sched, const struct call_item *item,
 		registry_failed(sched, item, record, revision);
 		return;
 	}
-	if (item->id.kind == KEYS_GROUP)
-		group = group_of(sched, &item->id);
+	if (item->id.kind == KEYS_SHAPE) {
+		shape_failed(sched, record, revision);
+		return;
+	}
+	group = item->id.kind == KEYS_GROUP ? group_of(sched, &item->id) : NULL;
 	if (group != NULL)
-		group->own = 0; /* somebody was there since */
-	if (record != NULL && record->mod_revision > sched->groups.wait_rev)
-		sched->groups.wait_rev = record->mod_revision;
-	if (record == NULL && item->id.kind == KEYS_SHAPE)
-		sched->groups.shape_gone = true;
-	if (record == NULL && group != NULL)
-		group->gone = true;
+		lock_failed(sched, group, record, revision);
+	else if (record != NULL)
+		wait_for(sched, record->mod_revision);
 }

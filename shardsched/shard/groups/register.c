@@ -2,6 +2,9 @@
  * Terms that pods carry and that are not registered yet: those of a few namespaces in one
  * transaction, with their registries compared. The locks are put along, so that
  * everybody's view gets them.
+ *
+ * A lock that somebody has deleted is made again before anybody is decided under it, in a
+ * transaction that finds it missing still, and its term registered as it is known.
  */
 #include <stdlib.h>
 
@@ -275,28 +278,97 @@ static void add_spaces(struct sched *sched, struct call *call)
 	}
 }
 
+/* -- locks that are not there ---------------------------------------------------------
+ */
+
+static bool is_lost(const struct sched *sched)
+{
+	return sched->groups.shape_lost || !pl_list_empty(&sched->groups.lost);
+}
+
+static enum pl_code make(struct call *call, const struct keys_id *id,
+                         struct pl_span value)
+{
+	struct keys_text key;
+
+	if (keys_build(id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("a lock that no key can have");
+	if (!book_put(&call->book, keys_span(&key), 0, value))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	return call_item_of(call, &(struct call_item){.value = value, .compared = true},
+	                    keys_span(&key));
+}
+
+/* Unregistered meanwhile, it would be a lock of nothing. */
+static enum pl_code make_lock(struct sched *sched, struct call *call,
+                              const struct group *group, struct pl_span value)
+{
+	const struct keys_id id = {.kind = KEYS_GROUP,
+	                           .scope = sched_text(sched, group->key[0]),
+	                           .name = sched_text(sched, group->key[1])};
+	enum pl_code code = groups_expect(sched, call, group->key[0]);
+
+	return code == PL_OK ? make(call, &id, value) : code;
+}
+
+/* As many as fit. False: none. */
+static bool add_lost(struct sched *sched, struct call *call)
+{
+	char text[GROUP_VALUE_SIZE];
+	struct pl_span value =
+		pl_arena_dup(&call->arena, group_value(sched->shard, text));
+	enum pl_code code = value.at == NULL ? PL_NOMEM : PL_OK;
+	uint32_t made = 0;
+
+	if (code == PL_OK && sched->groups.shape_lost) {
+		code = make(call, &(struct keys_id){.kind = KEYS_SHAPE},
+		            PL_SPAN_LIT("{\"v\":1}"));
+		made += code == PL_OK;
+	}
+	PL_LIST_EACH (link, &sched->groups.lost) {
+		if (code == PL_OK)
+			code = make_lock(sched, call,
+			                 PL_LIST_ITEM(link, struct group, lost), value);
+		made += code == PL_OK;
+	}
+	if (made == 0)
+		sched->groups.retry_ms = sched->now_ms + RETRY_MS;
+	return made > 0;
+}
+
+static bool fill(struct sched *sched, struct call *call)
+{
+	if (call_room(call, 1) != PL_OK)
+		return false;
+	if (is_lost(sched))
+		return add_lost(sched, call);
+	add_spaces(sched, call);
+	return call->items > 0;
+}
+
+static bool is_due(const struct sched *sched)
+{
+	return is_lost(sched) || !pl_list_empty(&sched->groups.wanting);
+}
+
 void register_run(struct sched *sched)
 {
 	struct call *call;
 
-	if (pl_list_empty(&sched->groups.wanting) ||
-	    sched->now_ms < sched->groups.retry_ms)
+	if (!is_due(sched) || sched->now_ms < sched->groups.retry_ms)
 		return;
 	call = call_begin(sched, CALL_REGISTER);
 	if (call == NULL)
 		return;
-	if (call_room(call, 1) == PL_OK)
-		add_spaces(sched, call);
-	if (call->items == 0)
-		call_end(sched, call);
-	else
+	if (fill(sched, call))
 		call_post(sched, call);
+	else
+		call_end(sched, call);
 }
 
 uint64_t register_deadline_ms(const struct sched *sched)
 {
-	if (pl_list_empty(&sched->groups.wanting) ||
-	    sched->call[SCHED_REGISTER_AT].state != CALL_FREE)
+	if (!is_due(sched) || sched->call[SCHED_REGISTER_AT].state != CALL_FREE)
 		return UINT64_MAX;
 	return sched->groups.retry_ms;
 }
