@@ -106,6 +106,11 @@ static enum where wanted(const struct sched *sched, const struct sched_pod *pod)
 	return where_is(sched, pod);
 }
 
+bool ends_alone(const struct sched *sched, const struct sched_pod *pod)
+{
+	return wanted(sched, pod) == ALONE;
+}
+
 static void link_to(struct sched *sched, struct sched_pod *pod, struct pl_list *list)
 {
 	pl_list_add_tail(list, &pod->link);

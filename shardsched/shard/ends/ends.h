@@ -10,6 +10,9 @@
 bool ends_pod(const struct sched *sched, const struct sched_pod *pod);
 /* What is to become of it as things stand. */
 enum state_end ends_of(const struct sched *sched, const struct sched_pod *pod);
+/* It is to end, and no node has to be told. That its node is gone may not be so any more,
+ * or not be known. */
+bool ends_alone(const struct sched *sched, const struct sched_pod *pod);
 /* Into the lists of those that are to end, or out of them. */
 void ends_settle(struct sched *sched, struct sched_pod *pod);
 /* Its Node is known, or is another one. */

@@ -247,6 +247,10 @@ static void fill(struct sched *sched, struct call *call)
 
 		if (call->placements >= sched->batch)
 			return;
+		if (!ends_alone(sched, pod)) {
+			ends_settle(sched, pod);
+			continue;
+		}
 		code = put_alone(sched, call, pod, &err);
 		if (code == PL_BUSY && call->items > 0)
 			return;

@@ -434,6 +434,47 @@ T_CASE(whose_node_comes_back_is_left_alone)
 	down();
 }
 
+/* Whether it is gone is for the owner of its partition to know. */
+T_CASE(whose_node_is_not_ours_any_more_is_left_alone)
+{
+	rig_open(&rig, NULL);
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_settle(&rig);
+	rig_pod(&rig, 3, "a", "1", "");
+	rig_put(&rig, "/schedules/0003/web/a/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	T_TRUE(home("n-1") != 3);
+	rig_deliver_all(&rig);
+	rig_lost(&rig, home("n-1"));
+	rig_settle(&rig);
+	T_TRUE(strstr(rig_value(&rig, "/schedules/0003/web/a/state"), "\"Bound\""));
+	rig_own(&rig, home("n-1"));
+	rig_settle(&rig);
+	T_TRUE(strstr(rig_value(&rig, "/schedules/0003/web/a/state"), "\"Pending\""));
+	down();
+}
+
+/* It is there again, without the pod: nobody here knows whether that runs. */
+T_CASE(whose_node_comes_back_without_it_is_left_alone)
+{
+	rig_open(&rig, NULL);
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_settle(&rig);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, "/schedules/0001/web/a/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_deliver_all(&rig);
+	rig_node(&rig, home("n-1"), "n-1", "8");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	rig_close(&rig);
+}
+
 /* -- taints ------------------------------------------------------------------- */
 
 static void tainted_node(const char *taints)
