@@ -39,12 +39,12 @@ void preempt_free(struct preempt *preempt)
 	free(preempt);
 }
 
-/* Room is being made for it already: a pod of lower priority is terminating for it on
- * the node where it is to go. */
+/* Room is being made for it already: a pod of lower priority is terminating for it, or is
+ * about to, on the node where it is to go. */
 static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 {
 	const struct snapshot *snapshot = preempt->snapshot;
-	const uint32_t flags = PLACED_TERMINATING | PLACED_PREEMPTED;
+	const uint32_t leaving = PLACED_TERMINATING | PLACED_DOOMED;
 	struct verdict say;
 
 	if (slot == SNAPSHOT_NONE || !pl_bitset_has(snapshot->live, slot))
@@ -57,7 +57,7 @@ static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 	     i = snapshot->placed[i].next_on_node) {
 		const struct placed *pod = &snapshot->placed[i];
 
-		if ((pod->flags & flags) == flags &&
+		if ((pod->flags & PLACED_PREEMPTED) != 0 && (pod->flags & leaving) != 0 &&
 		    pod->view->spec->priority < preempt->priority)
 			return true;
 	}

@@ -40,7 +40,7 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 
 static void check_listed(const struct sched *sched, const struct sched_node *node)
 {
-	uint32_t unknown = 0, sent = 0;
+	uint32_t unknown = 0, sent = 0, flags;
 	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; i < node->count; i++) {
@@ -66,9 +66,10 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].view->spec == pod->spec);
-		PL_ASSERT((listed->leaving || pod_is_doomed_at(pod, node)) ==
-		          ((sched->snapshot.placed[listed->placed].flags &
-		            PLACED_TERMINATING) != 0));
+		flags = sched->snapshot.placed[listed->placed].flags;
+		PL_ASSERT(listed->leaving == ((flags & PLACED_TERMINATING) != 0));
+		PL_ASSERT((!listed->leaving && pod_is_doomed_at(pod, node)) ==
+		          ((flags & PLACED_DOOMED) != 0));
 	}
 	PL_ASSERT(node->least_old || node->least == least);
 	PL_ASSERT(unknown == node->unknown);

@@ -98,6 +98,7 @@ enum {
 	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
 	PLACED_PREEMPTED = 1 << 2,   /* it terminates to make room for another pod */
 	PLACED_LIFTED = 1 << 3,      /* in a probe: in no chain, counted nowhere */
+	PLACED_DOOMED = 1 << 4, /* is to terminate: until it does spreading counts it */
 };
 
 /* A pod that waits for room to be made on a node (status.nominatedNodeName). */

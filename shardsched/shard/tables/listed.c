@@ -128,23 +128,19 @@ static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *
 	return low;
 }
 
-/* By what this node's alloc says, or is to say. What is known of the pod's state may be
- * of another time, and of another node. */
-static bool terminates(const struct sched_node *node, const struct listed *listed)
-{
-	return listed->leaving || pod_is_doomed_at(listed->pod, node);
-}
-
-/* To make room. Of pods of others nobody knows. */
+/* By what this node's alloc says. What is known of the pod's state may be of another
+ * time, and of another node. To spreading it is gone only then: a plan may come to
+ * nothing, and who was decided as if it stood could be bound before it. */
 static uint32_t flags_of(const struct sched *sched, const struct sched_node *node,
                          const struct listed *listed)
 {
 	const struct sched_pod *pod = listed->pod;
+	bool doomed = pod_is_doomed_at(pod, node);
 
-	if (!terminates(node, listed))
-		return 0;
-	if (pod_is_doomed_at(pod, node) || pod->why == sched->preempted ||
-	    !pod_is_owned(sched, pod))
+	if (!listed->leaving)
+		return doomed ? PLACED_DOOMED | PLACED_PREEMPTED : 0;
+	/* To make room. Of pods of others nobody knows. */
+	if (doomed || pod->why == sched->preempted || !pod_is_owned(sched, pod))
 		return PLACED_TERMINATING | PLACED_PREEMPTED;
 	return PLACED_TERMINATING;
 }
@@ -177,22 +173,26 @@ static void place(struct sched *sched, struct sched_node *node, struct listed *l
 /* To spreading it is gone; or it is not, after all. */
 void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 {
+	const uint32_t marks = PLACED_TERMINATING | PLACED_PREEMPTED | PLACED_DOOMED;
 	struct listed *listed = &node->listed[i];
-	bool is;
+	uint32_t want = flags_of(sched, node, listed), *flags;
 
 	if (listed->placed == SNAPSHOT_NONE)
 		return;
-	is = (sched->snapshot.placed[listed->placed].flags & PLACED_TERMINATING) != 0;
-	if (is == terminates(node, listed))
+	flags = &sched->snapshot.placed[listed->placed].flags;
+	if ((want & PLACED_TERMINATING) != 0) /* whom it makes room for has not changed */
+		want |= *flags & PLACED_PREEMPTED;
+	if (((*flags ^ want) & PLACED_TERMINATING) == 0) {
+		*flags = (*flags & ~marks) | want;
 		return;
-	if (is) {
+	}
+	if ((want & PLACED_TERMINATING) == 0) {
 		snapshot_pod_remove(&sched->snapshot, listed->placed);
 		listed->placed = SNAPSHOT_NONE;
 		place(sched, node, listed);
 	} else {
 		snapshot_pod_terminate(&sched->snapshot, listed->placed);
-		sched->snapshot.placed[listed->placed].flags |=
-			flags_of(sched, node, listed);
+		*flags = (*flags & ~marks) | want;
 	}
 	if (node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
