@@ -13,7 +13,7 @@
  * says what failed). Each brings its compares, its writes, and reads for the case that
  * some compare does not hold: so an answer of "no" brings what is newer, and book_answer
  * tells it entry by entry, in the order in which they were added. A key may be in one
- * entry only.
+ * entry only. (The reads may be left out, and made by themselves after a "no".)
  *
  * **Unknown outcomes**: a transaction is the same when it is sent again, and what it
  * writes makes its own compares fail. So whoever does not know sends it once more: if it

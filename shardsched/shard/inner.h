@@ -262,6 +262,7 @@ struct call {
 	enum call_state state;
 	enum call_kind kind;
 	bool doubt;   /* an attempt ended without anybody knowing how */
+	bool lean;    /* without reads for the case that it fails: see call_post */
 	bool reading; /* it is only asked how things stand */
 	bool rewound; /* made for revisions that mean nothing any more */
 	bool bundle;  /* it is the bundle's */
@@ -380,6 +381,7 @@ struct sched {
 	uint64_t repair_ms;              /* 0: nothing failed */
 	uint32_t waiting;
 	uint32_t ending;  /* pods that are to end, and are in no call */
+	uint32_t smooth;  /* commits that stood, since the last that failed */
 	uint32_t commits; /* calls that are not free */
 	uint32_t batch;
 	struct bundle bundle;

@@ -3,7 +3,7 @@
  *
  *	yes       what was assumed is so, at the revision of the answer
  *	no        everything that was sent waits again; what was read is news, and takes
- *	          back what conflicted
+ *	          back what conflicted. Where the commit did not read, that comes first
  *	unknown   the same again, until it is yes or no. Fenced by then: it can not be
  *	          applied any more, but may have been; so what stands there is read.
  *	not done  the same again, after a while
@@ -393,6 +393,7 @@ static void succeeded(struct sched *sched, struct call *call, int64_t revision)
 		abroad_answered(sched, call, false);
 	else if (!call->bundle)
 		batch_grow(sched, call);
+	sched->smooth += call->kind == CALL_COMMIT && sched->smooth < UINT32_MAX;
 	call->stood = true;
 	stands(sched, call, revision);
 	finish(sched, call);
@@ -409,6 +410,8 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 	conflict = take_read(sched, call, result, KEYS_NODE) || conflict;
 	take_locks(sched, call, result);
 	sched->figures.txns_failed += call_commits(call);
+	if (call->kind == CALL_COMMIT)
+		sched->smooth = 0;
 	if (call->kind == CALL_COMMIT && conflict && !call->bundle)
 		batch_halve(sched);
 	if (call->kind == CALL_ABROAD)
@@ -416,14 +419,26 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 	finish(sched, call);
 }
 
-/* It can not be applied any more; whether it was is asked now. */
-static void read_instead(struct sched *sched, struct call *call)
+static void ask(struct call *call)
 {
 	call->reading = true;
 	call->req = (struct kv_req){.op = KV_TXN,
 	                            .txn = {.then = call->book.otherwise,
 	                                    .then_count = call->book.otherwises}};
+}
+
+/* It can not be applied any more; whether it was is asked now. */
+static void read_instead(struct sched *sched, struct call *call)
+{
+	ask(call);
 	again(sched, call);
+}
+
+/* All is said but why. */
+static void read_why(struct call *call)
+{
+	ask(call);
+	call->state = CALL_NEW;
 }
 
 static bool is_wanted(const struct sched *sched, const struct call *call)
@@ -534,6 +549,8 @@ static void answered(struct sched *sched, struct call *call,
 		failed(sched, call, &read);
 	} else if (result->txn.succeeded) {
 		succeeded(sched, call, result->header.revision);
+	} else if (call->lean) {
+		read_why(call);
 	} else {
 		failed(sched, call, result);
 	}
@@ -554,7 +571,7 @@ void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *re
 		digests_answer(sched, it, result);
 		return;
 	}
-	sched->figures.txns += call_commits(it) && result != NULL;
+	sched->figures.txns += call_commits(it) && result != NULL && !it->reading;
 	if (result != NULL)
 		answered(sched, it, result);
 	else

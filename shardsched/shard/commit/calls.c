@@ -6,7 +6,10 @@
 
 #include "shardsched/shard/inner.h"
 
-enum { EXTRAS = 16 }; /* at once */
+enum {
+	EXTRAS = 16, /* at once */
+	LEAN_AFTER = 8,
+};
 
 uint8_t call_number(const struct sched *sched, const struct call *call)
 {
@@ -53,7 +56,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 		return NULL;
 	call->kind = kind;
 	call->serial = ++sched->calls;
-	call->doubt = call->reading = call->rewound = false;
+	call->doubt = call->lean = call->reading = call->rewound = false;
 	call->bundle = call->stood = false;
 	call->attempts = 0;
 	call->items = call->placements = call->echoed = 0;
@@ -152,10 +155,25 @@ enum pl_code call_room(struct call *call, uint32_t items)
 	return call->item == NULL ? PL_NOMEM : PL_OK;
 }
 
+/*
+ * What is read in case that a commit fails is some twentieth of what the commit costs the
+ * store. Where none has failed for a while it is left out, and asked for by itself when
+ * one does.
+ */
+static void make_lean(const struct sched *sched, struct call *call)
+{
+	if (call->kind != CALL_COMMIT || call->bundle || sched->smooth < LEAN_AFTER)
+		return;
+	call->lean = true;
+	call->req.txn.otherwise = NULL;
+	call->req.txn.otherwise_count = 0;
+}
+
 void call_post(struct sched *sched, struct call *call)
 {
 	if (call->kind != CALL_READ)
 		book_req(&call->book, &call->req);
+	make_lean(sched, call);
 	for (uint32_t i = 0; i < call->items; i++)
 		call->item[i].epoch = call_epoch(sched, call->item[i].id.partition);
 	call->groups_epoch = sched->groups.epoch;
