@@ -1,4 +1,5 @@
 /* Pods that leave their nodes. */
+#include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
 
@@ -401,6 +402,37 @@ T_CASE(whose_node_is_gone_is_placed_again_or_goes)
 	later();
 	T_STR(phase_of("a"), "Bound");
 	T_STR(phase_of("c"), "Bound");
+	down();
+}
+
+/* What was held there is gone with its alloc, and keeps nobody from seeing that. */
+T_CASE(whose_node_is_gone_with_what_it_held_is_placed_again)
+{
+	uint32_t p = home("n-1");
+	char key[64];
+
+	rig_open(&rig, NULL);
+	for (uint32_t i = 0; i < RIG_PARTITIONS; i++)
+		rig_own(&rig, i);
+	rig_node(&rig, p, "n-1", "8");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-1", p);
+	rig_put(&rig, key,
+	        "{\"v\":1,\"generation\":9,\"used\":{\"cpu\":\"2000m\",\"pods\":\"2\"},"
+	        "\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{\"0001\":{\"web\":"
+	        "[\"a\"]}},\"holds\":[{\"kind\":\"gang\",\"namespace\":\"web\",\"name\":"
+	        "\"g\",\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},\"nonzero\":{\"memory\":"
+	        "\"209715200\"},\"until\":\"2026-11-21T09:00:10.000Z\"}]}");
+	rig_deliver_all(&rig);
+	rig_del(&rig, key);
+	(void)rig_deliver(&rig, p, SCHED_ALLOCS, UINT32_MAX);
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/n-1", p);
+	rig_del(&rig, key);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Pending");
+	T_EQ(rig.sched->gangs.holds, 0);
 	down();
 }
 

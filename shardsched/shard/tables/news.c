@@ -125,6 +125,10 @@ static bool take_alloc(struct sched *sched, struct sched_node *node,
 		node->said = (struct sched_sums){0};
 		listed_clear(sched, node);
 	}
+	if (gone) {
+		node_give_back(sched, node);
+		holds_clear(sched, node);
+	}
 	for (uint32_t i = 0; i < node->count; i++) /* it may be there by now */
 		node->listed[i].pod->flags &= (uint16_t)~POD_MISSING;
 	node_settle(sched, node);
