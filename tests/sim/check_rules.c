@@ -23,45 +23,85 @@ static unsigned zone_of(const struct stock *stock, uint32_t node)
 	return stock->node[node].what.zone;
 }
 
+/* Those that its rule finds, itself among them. */
+struct group {
+	uint32_t pod[SCENE_GANG_PODS + SCENE_GROUP], pods;
+};
+
+static struct group group_of(const struct stock *stock, uint32_t i)
+{
+	struct group out = {.pods = 0};
+	uint32_t first = i / SCENE_GROUP * SCENE_GROUP; /* they lie close together */
+
+	if (scene_is_gang(i)) {
+		out.pods = scene_gang_pods(scene_gang(i), stock->pods, out.pod);
+		for (uint32_t k = 0; k < stock->pods; k++)
+			if (scene_found_by(k) == scene_gang(i))
+				out.pod[out.pods++] = k;
+		return out;
+	}
+	for (uint32_t k = first; k < first + SCENE_GROUP && k < stock->pods; k++)
+		if (scene_group(k) == scene_group(i))
+			out.pod[out.pods++] = k;
+	return out;
+}
+
+/* Its gang is bound as a whole, and it is about to follow. */
+static const struct stock_planned *follows(const struct stock *stock, uint32_t i)
+{
+	if (!scene_is_gang(i) || stock->gang[scene_gang(i)].phase != STOCK_GANG_BOUND)
+		return NULL;
+	return stock_planned_of(&stock->gang[scene_gang(i)], i);
+}
+
+/* Who counts: also who ends; also who was to follow and has gone, of which nobody may
+ * have heard. */
+enum { BOUND_ONLY = 0, AND_ENDING = 1, AND_OVER = 2, ALL = AND_ENDING | AND_OVER };
+
+/* STOCK_NONE: it has none that counts. */
+static uint32_t place_of(const struct stock *stock, uint32_t i, unsigned who)
+{
+	const struct stock_pod *pod = &stock->pod[i];
+	const struct stock_planned *is = follows(stock, i);
+	bool ending = (who & AND_ENDING) != 0, over = (who & AND_OVER) != 0;
+
+	if (pod->phase == STOCK_BOUND || (ending && pod->phase == STOCK_TERMINATING))
+		return pod->node;
+	return is == NULL || (is->over && !over) ? STOCK_NONE : is->node;
+}
+
 /* Nobody knows that it is there, or in which zone: it was spoilt, or its Node is, before
  * or after it came. */
 static bool is_hidden(const struct stock *stock, uint32_t k)
 {
-	const struct stock_pod *pod = &stock->pod[k];
-	const struct stock_node *node =
-		pod->node == STOCK_NONE ? NULL : &stock->node[pod->node];
+	uint32_t at = place_of(stock, k, ALL);
+	const struct stock_node *node = at == STOCK_NONE ? NULL : &stock->node[at];
 
-	return pod->spoilt ||
+	return stock->pod[k].spoilt ||
 	       (node != NULL && node->spoilt && (node->bad_node || !node->has_node));
 }
 
-/* Of its group, placed; but one. */
-static bool is_peer(const struct stock *stock, uint32_t group, uint32_t k, bool ending)
+/* It is in this revision that it came there. */
+static bool is_new(const struct stock *stock, uint32_t i)
 {
-	const struct stock_pod *pod = &stock->pod[k];
+	const struct stock_pod *pod = &stock->pod[i];
 
-	return scene_group(k) == group && pod->node != STOCK_NONE &&
-	       (pod->phase == STOCK_BOUND || (ending && pod->phase == STOCK_TERMINATING));
-}
-
-/* Groups lie close together. */
-static void around(const struct stock *stock, uint32_t i, uint32_t *from, uint32_t *to)
-{
-	*from = i / SCENE_GROUP * SCENE_GROUP;
-	*to = *from + SCENE_GROUP < stock->pods ? *from + SCENE_GROUP : stock->pods;
+	if (pod->phase != STOCK_BOUND)
+		return follows(stock, i) != NULL;
+	return stock->is_touched_pod[i] && stock->was_pod[i].phase != STOCK_BOUND;
 }
 
 static void check_anti(struct world *world, const struct obs *obs, uint32_t i, bool zone)
 {
 	const struct stock *stock = world->stock;
-	uint32_t from, to, here = stock->pod[i].node;
+	const struct group group = group_of(stock, i);
+	uint32_t here = place_of(stock, i, ALL);
 
-	around(stock, i, &from, &to);
-	for (uint32_t k = from; k < to; k++) {
-		uint32_t there = stock->pod[k].node;
+	for (uint32_t n = 0; n < group.pods; n++) {
+		uint32_t k = group.pod[n], there = place_of(stock, k, AND_ENDING);
 
-		if (k == i || (zone ? is_hidden(stock, k) : stock->pod[k].spoilt) ||
-		    !is_peer(stock, scene_group(i), k, true))
+		if (k == i || there == STOCK_NONE ||
+		    (zone ? is_hidden(stock, k) : stock->pod[k].spoilt))
 			continue;
 		if (zone ? zone_of(stock, here) == zone_of(stock, there) : here == there)
 			check_fail(world, "rules",
@@ -71,77 +111,106 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
 	}
 }
 
+/* Comes in the same transaction, and may do so before or after all that it is judged
+ * with: it has no rule of its own. */
+static bool is_loose(const struct stock *stock, uint32_t i, uint32_t k)
+{
+	bool carries = scene_is_gang(i) ? scene_is_gang(k) : scene_is_carrier(k);
+
+	return k != i && !carries && is_new(stock, k);
+}
+
+/* In a zone where one of its group was, that ends now. */
+static bool may_follow_ending(const struct stock *stock, const struct group *group,
+                              uint32_t i)
+{
+	unsigned zone = zone_of(stock, place_of(stock, i, ALL));
+
+	for (uint32_t n = 0; n < group->pods; n++) {
+		uint32_t there = place_of(stock, group->pod[n], AND_ENDING);
+
+		if (stock->pod[group->pod[n]].phase == STOCK_TERMINATING &&
+		    there != STOCK_NONE && zone_of(stock, there) == zone)
+			return true;
+	}
+	return false;
+}
+
+/* Those that come at once may be the first: then all of them in one zone. */
 static void check_affinity(struct world *world, const struct obs *obs, uint32_t i)
 {
 	const struct stock *stock = world->stock;
-	uint32_t from, to, elsewhere = 0, zone = zone_of(stock, stock->pod[i].node);
+	const struct group group = group_of(stock, i);
+	uint32_t elsewhere = 0, others = 0,
+		 zone = zone_of(stock, place_of(stock, i, ALL));
 
-	around(stock, i, &from, &to);
-	for (uint32_t k = from; k < to; k++) {
-		if (k == i || !is_peer(stock, scene_group(i), k, true))
+	for (uint32_t n = 0; n < group.pods; n++) {
+		uint32_t k = group.pod[n], there = place_of(stock, k, AND_ENDING);
+		bool here = there != STOCK_NONE && zone_of(stock, there) == zone;
+
+		if (k == i || there == STOCK_NONE)
 			continue;
-		if (zone_of(stock, stock->pod[k].node) == zone || is_hidden(stock, k))
+		if (is_hidden(stock, k) ||
+		    (here && (!is_new(stock, k) || is_loose(stock, i, k))))
 			return;
-		elsewhere += stock->pod[k].phase == STOCK_BOUND;
+		if (is_loose(stock, i, k))
+			continue;
+		if (is_new(stock, k))
+			others += !here && !may_follow_ending(stock, &group, k);
+		else
+			elsewhere += stock->pod[k].phase == STOCK_BOUND;
 	}
-	if (elsewhere > 0)
+	if (elsewhere + others > 0)
 		check_fail(world, "rules",
-		           "p-%u (%s), @%" PRId64
-		           ": in zone %u, where none of its group is, and %u elsewhere",
+		           "p-%u (%s), @%" PRId64 ": in zone %u, where none of its group "
+		           "was, and %u elsewhere, and %u that came with it",
 		           i, scene_kind_text[scene_kind(i)], obs->revision, zone,
-		           elsewhere);
-}
-
-/* Comes in the same transaction, and may do so after all that it is judged with: it has
- * no rule of its own. */
-static bool may_be_last(const struct stock *stock, uint32_t i, uint32_t k)
-{
-	return k != i && !scene_is_carrier(k) &&
-	       stock->pod[k].state_rev == stock->pod[i].state_rev &&
-	       zone_of(stock, stock->pod[k].node) == zone_of(stock, stock->pod[i].node);
+		           elsewhere, others);
 }
 
 /* How many of its group the emptiest host has: there may be few, as they come. */
-static uint32_t on_least(const struct stock *stock, uint32_t i, bool ending)
+static uint32_t on_least(const struct stock *stock, const struct group *group,
+                         unsigned who)
 {
-	uint32_t least = UINT32_MAX, from, to;
+	uint32_t least = UINT32_MAX;
 
-	around(stock, i, &from, &to);
 	for (uint32_t n = 0; n < stock->nodes && least > 0; n++) {
 		uint32_t here = 0;
 
 		if (!stock->node[n].has_node || !stock->node[n].has_alloc ||
 		    stock->node[n].spoilt)
 			continue;
-		for (uint32_t k = from; k < to; k++)
-			here += is_peer(stock, scene_group(i), k, ending) &&
-			        stock->pod[k].node == n;
+		for (uint32_t k = 0; k < group->pods; k++)
+			here += place_of(stock, group->pod[k], who) == n;
 		least = here < least ? here : least;
 	}
 	return least;
 }
 
 /* How many more there are than in the emptiest domain. */
-static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool ending)
+static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, unsigned who)
 {
-	uint32_t count[SCENE_ZONES_ALL] = {0}, least = UINT32_MAX, here = 0, from, to;
-	uint32_t node = stock->pod[i].node;
+	const struct group group = group_of(stock, i);
+	uint32_t count[SCENE_ZONES_ALL] = {0}, least = UINT32_MAX, here = 0;
+	uint32_t node = place_of(stock, i, ALL);
 	bool has[SCENE_ZONES_ALL] = {0};
 
-	around(stock, i, &from, &to);
-	for (uint32_t k = from; k < to; k++) {
-		if (k != i && (!is_peer(stock, scene_group(i), k, ending) ||
-		               may_be_last(stock, i, k)))
+	for (uint32_t n = 0; n < group.pods; n++) {
+		uint32_t k = group.pod[n], there = place_of(stock, k, k == i ? ALL : who);
+
+		if (there == STOCK_NONE ||
+		    (is_loose(stock, i, k) &&
+		     zone_of(stock, there) == zone_of(stock, node)))
 			continue;
-		here += stock->pod[k].node == node;
-		count[zone_of(stock, stock->pod[k].node)]++;
+		here += there == node;
+		count[zone_of(stock, there)]++;
 	}
 	for (uint32_t n = 0; n < stock->nodes; n++)
 		if (stock->node[n].has_node && stock->node[n].has_alloc &&
 		    !stock->node[n].spoilt)
 			has[zone_of(stock, n)] = true;
 	if (!zone)
-		return here - on_least(stock, i, ending);
+		return here - on_least(stock, &group, who);
 	for (unsigned z = 0; z < SCENE_ZONES_ALL; z++)
 		if (has[z] && count[z] < least)
 			least = count[z];
@@ -151,12 +220,13 @@ static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, bool endi
 static void check_spread(struct world *world, const struct obs *obs, uint32_t i,
                          bool zone)
 {
-	if (skew(world->stock, i, zone, true) <= 1 ||
-	    skew(world->stock, i, zone, false) <= 1)
-		return;
+	for (unsigned who = BOUND_ONLY; who <= ALL; who++)
+		if (skew(world->stock, i, zone, who) <= 1)
+			return;
 	check_fail(world, "rules", "p-%u (%s), @%" PRId64 ": skew %u on n-%u", i,
 	           scene_kind_text[scene_kind(i)], obs->revision,
-	           skew(world->stock, i, zone, false), world->stock->pod[i].node);
+	           skew(world->stock, i, zone, BOUND_ONLY),
+	           place_of(world->stock, i, ALL));
 }
 
 static void check_whole(struct world *world, const struct obs *obs, uint32_t i)
@@ -174,7 +244,8 @@ static void check_whole(struct world *world, const struct obs *obs, uint32_t i)
 	for (uint32_t k = 0; k < members; k++) {
 		const struct stock_pod *pod = &stock->pod[pods[k]];
 
-		count += pod->spoilt || is_peer(stock, scene_group(i), pods[k], true) ||
+		count += pod->spoilt ||
+		         place_of(stock, pods[k], AND_ENDING) != STOCK_NONE ||
 		         (pod->left_ms != 0 && now - pod->left_ms < LATELY_MS);
 	}
 	if (count < scene_gang_min(gang))
@@ -186,20 +257,20 @@ static void check_whole(struct world *world, const struct obs *obs, uint32_t i)
 /* Whether one of its group is hidden: then nobody knows how many there are. */
 static bool is_blurred(const struct stock *stock, uint32_t i)
 {
-	uint32_t from, to;
+	const struct group group = group_of(stock, i);
 
-	around(stock, i, &from, &to);
-	for (uint32_t k = from; k < to; k++)
-		if (is_hidden(stock, k))
+	for (uint32_t k = 0; k < group.pods; k++)
+		if (is_hidden(stock, group.pod[k]))
 			return true;
 	return false;
 }
 
-static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
+static void check_rule(struct world *world, const struct obs *obs, uint32_t i,
+                       enum scene_kind rule)
 {
 	bool blurred = is_blurred(world->stock, i);
 
-	switch (scene_kind(i)) {
+	switch (rule) {
 	case SCENE_ANTI_HOST:
 	case SCENE_STATEFUL:
 		check_anti(world, obs, i, false);
@@ -215,7 +286,7 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 	case SCENE_SPREAD_HOST:
 	case SCENE_SPREAD_ZONE:
 		if (!blurred)
-			check_spread(world, obs, i, scene_kind(i) == SCENE_SPREAD_ZONE);
+			check_spread(world, obs, i, rule == SCENE_SPREAD_ZONE);
 		return;
 	case SCENE_APART_SPREAD:
 		if (!blurred && scene_is_carrier(i))
@@ -223,8 +294,6 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 		return;
 	case SCENE_GANG:
 	case SCENE_LARGE:
-		check_whole(world, obs, i);
-		return;
 	case SCENE_BASIC:
 	case SCENE_NODEAFFINITY:
 	case SCENE_SELECTOR:
@@ -237,6 +306,36 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 	case SCENE_KINDS:
 		return;
 	}
+}
+
+/* What becomes pods of a gang that is bound was judged when it was. */
+static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
+{
+	const struct stock *stock = world->stock;
+
+	if (!scene_is_gang(i)) {
+		check_rule(world, obs, i, scene_kind(i));
+		return;
+	}
+	check_whole(world, obs, i);
+	if (stock->gang[scene_gang(i)].phase == STOCK_GANG_NONE &&
+	    !stock->gang_spoilt[scene_gang(i)])
+		check_rule(world, obs, i, scene_gang_rule(scene_gang(i)));
+}
+
+/* From now on all of them are there. */
+static void check_large(struct world *world, const struct obs *obs, uint32_t g)
+{
+	const struct stock *stock = world->stock;
+	const struct stock_gang *gang = &stock->gang[g];
+
+	if (gang->phase != STOCK_GANG_BOUND || gang->blurred || stock->gang_spoilt[g])
+		return;
+	if (scene_gang_rule(g) != SCENE_BASIC)
+		world_hit(world, COVER_LARGE_RULED);
+	for (uint32_t n = 0; n < gang->count; n++)
+		if (!gang->plan[n].over && !gang->plan[n].lost)
+			check_rule(world, obs, gang->plan[n].pod, scene_gang_rule(g));
 }
 
 static void see(struct world *world, void *me, const struct obs *obs)
@@ -255,6 +354,8 @@ static void see(struct world *world, void *me, const struct obs *obs)
 		    stock->pod[i].node != STOCK_NONE)
 			check_pod(world, obs, i);
 	}
+	for (uint32_t k = 0; k < stock->touched_gangs; k++)
+		check_large(world, obs, stock->touched_gang[k]);
 }
 
 const struct check check_rules = {"rules", sizeof(struct state), see, NULL};

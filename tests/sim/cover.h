@@ -102,7 +102,8 @@
 	X(BOUND_LARGE, "pods bound: large gangs", 1)                              \
 	X(LARGE_RESERVING, "large gangs for which room is held", 1)               \
 	X(LARGE_BOUND, "large gangs bound", 1)                                    \
-	X(LARGE_PLACED, "of these, all their pods", 1)                            \
+	X(LARGE_RULED, "of these, with rules about pods on other nodes", 1)       \
+	X(LARGE_PLACED, "of large gangs, all their pods", 1)                      \
 	X(LARGE_ABORTED, "large gangs given up", 1)                               \
 	X(LARGE_RELEASED, "of these, all their room given back", 1)               \
 	X(LARGE_LATE, "large gangs given up after their time", 1)                 \

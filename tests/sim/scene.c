@@ -73,6 +73,32 @@ uint32_t scene_gang_min(uint32_t gang)
 	                                                     : SCENE_GANG_MIN;
 }
 
+/* The smallest worlds have a large one with the first, and others with the second and the
+ * third. */
+enum scene_kind scene_gang_rule(uint32_t gang)
+{
+	static const enum scene_kind rules[] = {SCENE_SPREAD_ZONE, SCENE_AFFINITY,
+	                                        SCENE_BASIC};
+	uint32_t turn = gang / SCENE_KINDS;
+
+	if (scene_kind(gang * SCENE_GROUP) == SCENE_LARGE)
+		return rules[turn / SCENE_LARGE_ROWS % 3];
+	return rules[(turn + 1) % 3];
+}
+
+/* Those without a rule of the first row, the second, the third. */
+uint32_t scene_found_by(uint32_t pod)
+{
+	static const uint32_t first[] = {SCENE_LARGE, SCENE_GANG,
+	                                 SCENE_KINDS + SCENE_GANG};
+	uint32_t row = pod / SCENE_GROUP, turn = row / SCENE_KINDS;
+	uint32_t gang = first[turn % 3] + turn / 3 * 3 * SCENE_KINDS;
+
+	if (scene_kind(pod) != SCENE_BASIC || gang % SCENE_SPACES != row % SCENE_SPACES)
+		return UINT32_MAX;
+	return gang;
+}
+
 static bool is_apart(enum scene_kind kind)
 {
 	return kind == SCENE_APART_SPREAD || kind == SCENE_APART_AFFINITY ||
@@ -291,7 +317,7 @@ void scene_node_json(const struct scene *scene, uint32_t node,
 		what->cpu_milli, what->memory_mib, what->pods);
 }
 
-#define SELECT "\"labelSelector\":{\"matchLabels\":{\"app\":\"g%u\"}},"
+#define SELECT "\"labelSelector\":{\"matchLabels\":{\"%s\":\"g%u\"}},"
 #define ZONE "\"topology.kubernetes.io/zone\""
 #define HOST "\"kubernetes.io/hostname\""
 
@@ -312,8 +338,11 @@ static void bears_json(uint32_t pod, char out[MORE_SIZE])
 /* What of the spec makes its kind. */
 static void kind_json(uint32_t pod, char out[MORE_SIZE])
 {
+	const char *label = scene_is_gang(pod) ? "found" : "app";
 	uint32_t group = scene_group(pod);
 	unsigned zone = pod / SCENE_GROUP % SCENE_ZONES;
+	enum scene_kind rule =
+		scene_is_gang(pod) ? scene_gang_rule(scene_gang(pod)) : scene_kind(pod);
 	static const char anti[] =
 		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuring"
 		"SchedulingIgnoredDuringExecution\":[{" SELECT "\"topologyKey\":%s}]}},";
@@ -322,7 +351,7 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		"\"whenUnsatisfiable\":\"DoNotSchedule\"," SELECT "\"topologyKey\":%s}],";
 
 	out[0] = 0;
-	switch (scene_kind(pod)) {
+	switch (rule) {
 	case SCENE_NODEAFFINITY:
 		(void)snprintf(
 			out, MORE_SIZE,
@@ -349,13 +378,13 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		break;
 	case SCENE_APART_SPREAD:
 		if (scene_is_carrier(pod))
-			(void)snprintf(out, MORE_SIZE, spread, group, ZONE);
+			(void)snprintf(out, MORE_SIZE, spread, label, group, ZONE);
 		break;
 	case SCENE_SPREAD_ZONE:
-		(void)snprintf(out, MORE_SIZE, spread, group, ZONE);
+		(void)snprintf(out, MORE_SIZE, spread, label, group, ZONE);
 		break;
 	case SCENE_SPREAD_HOST:
-		(void)snprintf(out, MORE_SIZE, spread, group, HOST);
+		(void)snprintf(out, MORE_SIZE, spread, label, group, HOST);
 		break;
 	case SCENE_AFFINITY:
 	case SCENE_APART_AFFINITY:
@@ -363,15 +392,15 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		               "\"affinity\":{\"podAffinity\":{\"requiredDuring"
 		               "SchedulingIgnoredDuringExecution\":[{" SELECT
 		               "\"topologyKey\":" ZONE "}]}},",
-		               group);
+		               label, group);
 		break;
 	case SCENE_ANTI_HOST:
 	case SCENE_STATEFUL:
-		(void)snprintf(out, MORE_SIZE, anti, group, HOST);
+		(void)snprintf(out, MORE_SIZE, anti, label, group, HOST);
 		break;
 	case SCENE_ANTI_ZONE:
 	case SCENE_APART_ANTI:
-		(void)snprintf(out, MORE_SIZE, anti, group, ZONE);
+		(void)snprintf(out, MORE_SIZE, anti, label, group, ZONE);
 		break;
 	case SCENE_BASIC:
 	case SCENE_PORT:
@@ -387,7 +416,9 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 {
 	enum scene_kind kind = scene_kind(pod);
 	uint32_t group = scene_group(pod), owner = is_apart(kind) ? pod : group;
-	char more[MORE_SIZE], space[SCENE_NAME_SIZE], gang[96] = "", port[96] = "";
+	uint32_t by = scene_is_gang(pod) ? scene_gang(pod) : scene_found_by(pod);
+	char more[MORE_SIZE], space[SCENE_NAME_SIZE];
+	char gang[96] = "", port[96] = "", found[32] = "";
 
 	scene_pod_space(pod, space);
 	kind_json(pod, more);
@@ -396,6 +427,8 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 			gang, sizeof gang,
 			",\"placet.io/gang\":\"g-%u\",\"placet.io/gang-min\":\"%u\"",
 			scene_gang(pod), scene_gang_min(scene_gang(pod)));
+	if (by != UINT32_MAX)
+		(void)snprintf(found, sizeof found, ",\"found\":\"g%u\"", by);
 	if (kind == SCENE_PORT)
 		(void)snprintf(port, sizeof port,
 		               "\"ports\":[{\"containerPort\":80,\"hostPort\":%u}],",
@@ -404,7 +437,7 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 		out, SCENE_JSON_SIZE,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-%u\","
 		"\"namespace\":\"%s\",\"uid\":\"u-%u-%u\",\"labels\":{\"app\":\"g%u\",\"kind\":"
-		"\"k%u\",\"half\":\"h%u\"},"
+		"\"k%u\",\"half\":\"h%u\"%s},"
 		"\"annotations\":{\"sim\":\"%u %u %" PRId64 " %" PRId64 "\"%s},"
 		"\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\","
 		"\"name\":\"g%u\",\"uid\":\"o-%u\",\"controller\":true}]},"
@@ -412,7 +445,7 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 		"\"i\",%s\"resources\":{\"requests\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
 		pod, space, pod, what->life, group, (unsigned)kind, scene_half(pod),
-		what->life, what->version, what->cpu_milli, what->memory_mib, gang,
+		found, what->life, what->version, what->cpu_milli, what->memory_mib, gang,
 		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", owner, owner, more,
 		scene_priority(kind), port, what->cpu_milli, what->memory_mib);
 }

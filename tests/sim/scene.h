@@ -8,7 +8,7 @@
  *
  * Those of a group have one controller, so that one shard decides about all of them; but
  * where each has its own: these meet only in what the store holds about their rule. A
- * large gang is several such rows.
+ * large gang is several such rows. Some gangs have a rule of another kind, too.
  */
 #ifndef TESTS_SIM_SCENE_H
 #define TESTS_SIM_SCENE_H
@@ -101,6 +101,10 @@ uint32_t scene_gang(uint32_t pod);
 /* Its members, in order, of those that there are. */
 uint32_t scene_gang_pods(uint32_t gang, uint32_t pods, uint32_t out[SCENE_GANG_PODS]);
 uint32_t scene_gang_min(uint32_t gang);
+/* What its members require of each other, over zones; BASIC: nothing. */
+enum scene_kind scene_gang_rule(uint32_t gang);
+/* The gang whose rule finds it, too, though it is no member; UINT32_MAX: none. */
+uint32_t scene_found_by(uint32_t pod);
 /* UINT32_MAX: none of ours. */
 uint32_t scene_gang_of(struct pl_span space, struct pl_span name, uint32_t pods);
 void scene_gang_name(uint32_t gang, char out[SCENE_NAME_SIZE]);
