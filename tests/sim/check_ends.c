@@ -1,8 +1,8 @@
 /*
  * Who is moved by shards, though nobody asked: whose node is closed for maintenance, and
  * not before the time is over for which he bears that; and who is less important than
- * somebody who is nominated there. Nobody else. The time is held against the shard where
- * all wall clocks are right.
+ * somebody who is nominated there, or is to be when all have been told. Nobody else. The
+ * time is held against the shard where all wall clocks are right.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -50,12 +50,25 @@ static void check_closed(struct world *world, const struct obs *obs, uint32_t i,
 		world_hit(world, COVER_MOVED_TAINT_LATE);
 }
 
+/* The hold comes with the last who have to go; until then the pod's state says it. */
+static bool is_made_room(const struct stock *stock, uint32_t node, int32_t priority)
+{
+	for (uint32_t i = 0; i < stock->pods; i++)
+		if (stock->pod[i].phase == STOCK_PENDING &&
+		    stock->pod[i].makes_room == node &&
+		    scene_priority(scene_kind(i)) > priority)
+			return true;
+	return false;
+}
+
 static void check_victim(struct world *world, const struct obs *obs, uint32_t i,
                          const struct stock_pod *was)
 {
 	const struct stock_node *node = &world->stock->node[was->node];
+	int32_t priority = scene_priority(scene_kind(i));
 
-	if (node->hold_priority <= scene_priority(scene_kind(i)))
+	if (node->hold_priority <= priority &&
+	    !is_made_room(world->stock, was->node, priority))
 		check_fail(world, "ends",
 		           "p-%u (%s), @%" PRId64
 		           ": has to go from n-%u, and nobody more important is to come",

@@ -86,9 +86,10 @@ struct stock_pod {
 	int64_t epoch;
 	uint16_t shard;
 	char reason[STOCK_WORD];
-	uint64_t since_ms; /* that it was bound, or came to be there */
-	uint64_t left_ms;  /* when it had a place for the last time; 0: never */
-	int64_t said_ms;   /* likewise, as its state says, by somebody's wall clock */
+	uint32_t makes_room; /* on that node, for itself, as its state says; STOCK_NONE */
+	uint64_t since_ms;   /* that it was bound, or came to be there */
+	uint64_t left_ms;    /* when it had a place for the last time; 0: never */
+	int64_t said_ms;     /* likewise, as its state says, by somebody's wall clock */
 	bool spoilt;
 };
 

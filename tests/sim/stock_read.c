@@ -180,16 +180,30 @@ static enum stock_phase phase_of(const char *word)
 	return STOCK_BAD_STATE;
 }
 
+/* "room is made on <cluster>/<node>, where ..." */
+static uint32_t makes_room(const struct stock *stock, const char *reason,
+                           const char *message)
+{
+	char cluster[STOCK_WORD] = "", node[STOCK_WORD] = "";
+
+	_Static_assert(STOCK_WORD == 48, "as the format says");
+	if (strcmp(reason, "preempting") != 0 ||
+	    sscanf(message, "room is made on %47[^/]/%47[^,],", cluster, node) != 2)
+		return STOCK_NONE;
+	return scene_node_of(&stock->scene, pl_span_str(cluster), pl_span_str(node));
+}
+
 bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_pod *out)
 {
 	const char *phase = NULL, *cluster = "", *node = "", *shard = "", *reason = "",
-		   *uid = "", *since = NULL, *ask = "", *ended = "", *next = "";
+		   *uid = "", *since = NULL, *ask = "", *ended = "", *next = "",
+		   *message = "";
 	struct pl_json root;
 	int64_t v = 0;
 
 	pl_arena_reset(&stock->arena);
 	out->phase = STOCK_BAD_STATE;
-	out->node = STOCK_NONE;
+	out->node = out->makes_room = STOCK_NONE;
 	out->epoch = 0;
 	if (pl_json_parse(&stock->arena, value, NULL, &root, NULL) != PL_OK ||
 	    pl_json_int(root, "v", PL_JSON_REQUIRED, &v, NULL) != PL_OK || v != 1 ||
@@ -203,6 +217,7 @@ bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_po
 	    pl_json_string(root, "next", PL_JSON_OPTIONAL, &next, NULL) != PL_OK ||
 	    pl_json_string(root, "ended", PL_JSON_OPTIONAL, &ended, NULL) != PL_OK ||
 	    pl_json_string(root, "reason", PL_JSON_OPTIONAL, &reason, NULL) != PL_OK ||
+	    pl_json_string(root, "message", PL_JSON_OPTIONAL, &message, NULL) != PL_OK ||
 	    pl_json_int(root, "epoch", PL_JSON_OPTIONAL, &out->epoch, NULL) != PL_OK ||
 	    pl_stamp_parse(pl_span_str(since), &out->said_ms, NULL) != PL_OK)
 		return false;
@@ -216,6 +231,7 @@ bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_po
 	                       : scene_node_of(&stock->scene, pl_span_str(cluster),
 	                                       pl_span_str(node));
 	(void)snprintf(out->reason, sizeof out->reason, "%s", reason);
+	out->makes_room = makes_room(stock, reason, message);
 	uid = strrchr(uid, '-');
 	out->life = uid == NULL ? UINT32_MAX : (uint32_t)strtoul(uid + 1, NULL, 10);
 	return out->phase != STOCK_BAD_STATE;
