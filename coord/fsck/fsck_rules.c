@@ -304,7 +304,7 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.next = core->node[node].first_bound,
 		.look = look_of(core, spec->namespace, spec->labels),
 		.want = want_of(core, spec),
-		.index = strings_ref(&core->model.strings, at->pod.index),
+		.index = at->pod.index,
 		.partition = (uint16_t)at->partition,
 		.beside = at->pod.beside,
 		.leaving = at->state.phase == STATE_TERMINATING,
@@ -362,6 +362,7 @@ static const struct labels *join_labels(struct fsck_core *core,
                                         const struct labels *labels, uint32_t name,
                                         const struct identity *beside, uint32_t due)
 {
+	char room[IDENTITY_KEYS][PL_NUM_TEXT_SIZE];
 	struct draft_pairs pairs = {0};
 	struct maker maker;
 
@@ -379,9 +380,8 @@ static const struct labels *join_labels(struct fsck_core *core,
 		if ((due & 1u << key) != 0)
 			pairs.at[pairs.count++] = (struct draft_pair){
 				identity_key_text((enum identity_key)key),
-				model_text(&core->model,
-			                   identity_value((enum identity_key)key, name,
-			                                  beside))};
+				identity_value(&core->model, (enum identity_key)key, name,
+			                       beside, room[key])};
 	maker_init(&maker, &core->model, &core->scratch);
 	labels = labels_make(&maker, pairs);
 	if (maker.code != PL_OK)
@@ -497,8 +497,6 @@ static void give_back(struct fsck_rules *rules, struct model *model)
 {
 	struct strings *strings = &model->strings;
 
-	for (uint32_t i = 0; i < rules->bounds; i++)
-		strings_unref(strings, rules->bound[i].index);
 	for (uint32_t i = 0; i < rules->looks; i++) {
 		strings_unref(strings, rules->look[i].namespace);
 		model_unref(model, MODEL_LABELS, rules->look[i].labels);

@@ -35,7 +35,7 @@ struct fsck_bound {
 	uint32_t entry, node;
 	uint32_t next; /* on the node */
 	uint32_t look, want;
-	uint32_t index; /* held; of the labels that stand beside its class: identity.h */
+	uint32_t index; /* of the labels that stand beside its class: identity.h */
 	uint16_t partition;
 	uint8_t beside;
 	bool leaving;

@@ -113,13 +113,24 @@ static bool is_asked(const struct model *model, enum identity_key key, uint32_t 
 
 /* -- of a pod ----------------------------------------------------------- */
 
+static bool is_index(struct pl_span value, uint32_t *out)
+{
+	uint64_t index;
+
+	if (pl_num_u64_in(value, 0, UINT32_MAX, &index, NULL) != PL_OK)
+		return false;
+	*out = (uint32_t)index;
+	return true;
+}
+
 /* The only label of that key, and no selector asks for it. */
 static bool may_stand_beside(const struct model *model, const struct draft_meta *meta,
                              enum identity_key key, struct pl_span value)
 {
-	uint32_t twins = 0;
+	uint32_t twins = 0, index;
 
-	if (key == IDENTITY_POD_NAME && !pl_span_eq(value, meta->name))
+	if (key == IDENTITY_POD_NAME ? !pl_span_eq(value, meta->name)
+	                             : !is_index(value, &index))
 		return false;
 	for (uint32_t i = 0; i < meta->labels.count; i++)
 		twins += pl_span_eq(meta->labels.at[i].key, texts[key]);
@@ -127,11 +138,10 @@ static bool may_stand_beside(const struct model *model, const struct draft_meta 
 }
 
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
-                                  const struct draft_meta *meta, uint32_t *keys,
-                                  struct pl_span *index)
+                                  const struct draft_meta *meta, struct identity *beside)
 {
 	struct draft_pairs left = {.at = NULL};
-	uint32_t beside = 0;
+	struct identity found = {0};
 	bool has_index = false;
 
 	for (uint32_t i = 0; i < meta->labels.count; i++) {
@@ -142,15 +152,18 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
 		    !may_stand_beside(model, meta, key, label->value))
 			continue;
 		if (key != IDENTITY_POD_NAME) {
-			if (has_index && !pl_span_eq(*index, label->value))
+			uint32_t index = 0;
+
+			(void)is_index(label->value, &index);
+			if (has_index && index != found.index)
 				continue;
 			has_index = true;
-			*index = label->value;
+			found.index = index;
 		}
-		beside |= 1U << key;
+		found.keys |= 1U << key;
 		left.count++;
 	}
-	if (beside == 0 || left.count == meta->labels.count)
+	if (found.keys == 0 || left.count == meta->labels.count)
 		return meta->labels;
 	left.at = pl_arena_zalloc(arena, meta->labels.count, sizeof *left.at);
 	if (left.at == NULL)
@@ -159,17 +172,36 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
 	for (uint32_t i = 0; i < meta->labels.count; i++) {
 		enum identity_key key = key_of(meta->labels.at[i].key);
 
-		if (key == IDENTITY_KEYS || (beside & 1U << key) == 0)
+		if (key == IDENTITY_KEYS || (found.keys & 1U << key) == 0)
 			left.at[left.count++] = meta->labels.at[i];
 	}
-	*keys = beside;
+	*beside = found;
 	return left;
 }
 
-uint32_t identity_value(enum identity_key key, uint32_t name,
-                        const struct identity *beside)
+struct pl_span identity_value(const struct model *model, enum identity_key key,
+                              uint32_t name, const struct identity *beside,
+                              char room[PL_NUM_TEXT_SIZE])
 {
-	return key == IDENTITY_POD_NAME ? name : beside->index;
+	if (key == IDENTITY_POD_NAME)
+		return model_text(model, name);
+	return pl_span(room, pl_num_print_u64(room, beside->index));
+}
+
+static bool is_due(const struct model *model, enum identity_key key, uint32_t name,
+                   const struct identity *beside)
+{
+	const struct identities *all = &model->identities;
+	char room[PL_NUM_TEXT_SIZE];
+
+	if ((beside->keys & 1U << key) == 0)
+		return false;
+	if (all->key[key].whole > 0 || all->key[key].values == 0)
+		return all->key[key].whole > 0;
+	if (key != IDENTITY_POD_NAME)
+		name = strings_find(&model->strings,
+		                    identity_value(model, key, name, beside, room));
+	return is_asked(model, key, name);
 }
 
 uint32_t identity_due(const struct model *model, uint32_t name,
@@ -177,12 +209,8 @@ uint32_t identity_due(const struct model *model, uint32_t name,
 {
 	uint32_t due = 0;
 
-	for (unsigned i = 0; beside->keys != 0 && i < IDENTITY_KEYS; i++) {
-		enum identity_key key = (enum identity_key)i;
-
-		if ((beside->keys & 1U << i) != 0 &&
-		    is_asked(model, key, identity_value(key, name, beside)))
+	for (unsigned i = 0; beside->keys != 0 && i < IDENTITY_KEYS; i++)
+		if (is_due(model, (enum identity_key)i, name, beside))
 			due |= 1U << i;
-	}
 	return due;
 }

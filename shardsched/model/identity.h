@@ -19,9 +19,10 @@
 #include "shardsched/model/draft.h"
 #include "shardsched/model/strings.h"
 #include "store/base/arena.h"
+#include "store/base/num.h"
 
 /* X(NAME, key). The value of the first is the pod's name; of the others it is one
- * index. */
+ * index, a number as pl_num_u64 reads it: what is none stays in the class. */
 #define IDENTITY_MAP(X)                                   \
 	X(POD_NAME, "statefulset.kubernetes.io/pod-name") \
 	X(POD_INDEX, "apps.kubernetes.io/pod-index")      \
@@ -51,8 +52,8 @@ struct identities {
 
 /* Of a pod: what stands beside its class. */
 struct identity {
-	uint32_t index; /* held; 0: no index does */
-	uint32_t keys;  /* 1 << enum identity_key | ... */
+	uint32_t index;
+	uint32_t keys; /* 1 << enum identity_key | ... */
 };
 
 struct model;
@@ -63,19 +64,18 @@ void identity_ask(struct model *model, const struct selector *selector);
 void identity_unask(struct model *model, const struct selector *selector);
 
 /* The labels of a pod without those that may stand beside its class. At least one
- * remains: to budgets a pod without labels is another thing. Takes no reference: gives
- * the text of the index. */
+ * remains: to budgets a pod without labels is another thing. */
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
-                                  const struct draft_meta *meta, uint32_t *keys,
-                                  struct pl_span *index);
+                                  const struct draft_meta *meta, struct identity *beside);
 
 /* Those that stand beside, of a pod of that name, and are asked for by now. */
 uint32_t identity_due(const struct model *model, uint32_t name,
                       const struct identity *beside);
 
-/* The key as text, and the value's number. */
+/* The key, and the value for a pod of that name, which lies in room or is the name. */
 struct pl_span identity_key_text(enum identity_key key);
-uint32_t identity_value(enum identity_key key, uint32_t name,
-                        const struct identity *beside);
+struct pl_span identity_value(const struct model *model, enum identity_key key,
+                              uint32_t name, const struct identity *beside,
+                              char room[PL_NUM_TEXT_SIZE]);
 
 #endif

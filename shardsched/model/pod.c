@@ -51,7 +51,6 @@ struct pod pod_copy(struct model *model, const struct pod *pod)
 	strings_ref(&model->strings, pod->uid);
 	strings_ref(&model->strings, pod->node);
 	strings_ref(&model->strings, pod->nominated);
-	strings_ref(&model->strings, pod->index);
 	return out;
 }
 
@@ -81,6 +80,5 @@ void pod_drop(struct model *model, struct pod *pod)
 	strings_unref(&model->strings, pod->uid);
 	strings_unref(&model->strings, pod->node);
 	strings_unref(&model->strings, pod->nominated);
-	strings_unref(&model->strings, pod->index);
 	*pod = (struct pod){0};
 }

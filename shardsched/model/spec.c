@@ -334,13 +334,10 @@ static void put_fields(struct maker *maker, const struct pod_draft *draft,
 static void put_labels(struct maker *maker, const struct pod_draft *draft,
                        struct spec *spec, struct identity *beside)
 {
-	struct pl_span index = {0};
-	struct draft_pairs labels = identity_split(maker->model, maker->arena,
-	                                           &draft->meta, &beside->keys, &index);
+	struct draft_pairs labels =
+		identity_split(maker->model, maker->arena, &draft->meta, beside);
 
 	spec->labels = labels_make(maker, labels);
-	if (index.at != NULL && beside->keys != 0)
-		beside->index = maker_text(maker, index);
 }
 
 static const struct spec *make(struct maker *maker, const struct pod_draft *draft,
@@ -385,10 +382,8 @@ enum pl_code spec_make(struct model *model, struct pl_arena *arena,
 		return code;
 	maker_init(&maker, model, arena);
 	made = make(&maker, draft, &requests, &made_beside);
-	if (maker.code != PL_OK) {
-		strings_unref(&model->strings, made_beside.index);
+	if (maker.code != PL_OK)
 		return pl_err_set(err, maker.code, "keep a pod");
-	}
 	*out = made;
 	*beside = made_beside;
 	return PL_OK;
@@ -494,12 +489,16 @@ static const struct labels *joined(struct maker *maker, const struct spec *spec,
 			model_text(maker->model, spec->labels->row[i].value)};
 	for (unsigned i = 0; i < IDENTITY_KEYS; i++) {
 		enum identity_key key = (enum identity_key)i;
+		char *room;
 
-		if ((due & 1U << i) != 0)
-			pair[count++] = (struct draft_pair){
-				identity_key_text(key),
-				model_text(maker->model,
-			                   identity_value(key, name, beside))};
+		if ((due & 1U << i) == 0)
+			continue;
+		room = maker_room(maker, PL_NUM_TEXT_SIZE);
+		if (room == NULL)
+			return NULL;
+		pair[count++] = (struct draft_pair){
+			identity_key_text(key),
+			identity_value(maker->model, key, name, beside, room)};
 	}
 	return labels_make(maker, (struct draft_pairs){pair, count});
 }

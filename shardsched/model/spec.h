@@ -140,7 +140,7 @@ SPEC_ROWS_MAP(SPEC_ROWS_GET)
 #define SPEC_GANG_DOMAIN_ANNOTATION "placet.io/gang-domain"
 enum { SPEC_GANG_MOST = 1000000 };
 
-/* With a reference; beside: to be given back too. PL_LIMIT, with the field: requests that
+/* With a reference. PL_LIMIT, with the field: requests that
  * add up to more than can be counted; PL_NOMEM. err may not be NULL. */
 PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                                     const struct pod_draft *draft,

@@ -1,27 +1,25 @@
 #include "shardsched/model/strings.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "shardsched/model/text.h"
-#include "store/base/alloc.h"
 
-enum { CHUNK_SLOTS = 1024 };
-
-struct strings_slot {
-	uint8_t *text; /* NULL: free, and the link leads to the next free one */
-	uint32_t len;
-	uint32_t refs;
+/* With 20 bytes of text what a short name takes is 40 bytes. */
+struct string {
 	struct bucket_link link;
+	uint32_t refs;
+	uint32_t len;
+	uint8_t text[]; /* and a NUL byte */
 };
 
-static struct strings_slot *slot_at(const struct strings *strings, uint32_t id)
+static struct string *string_at(const struct strings *strings, uint32_t id)
 {
-	return &strings->chunk[id / CHUNK_SLOTS][id % CHUNK_SLOTS];
+	return pages_at(&strings->pages, id);
 }
 
 static struct bucket_link *link_of(const void *owner, uint32_t id)
 {
-	return &slot_at(owner, id)->link;
+	return &string_at(owner, id)->link;
 }
 
 void strings_init(struct strings *strings)
@@ -30,23 +28,17 @@ void strings_init(struct strings *strings)
 	buckets_init(&strings->buckets, strings, link_of);
 }
 
-static struct strings_slot *held(const struct strings *strings, uint32_t id)
+static struct string *held(const struct strings *strings, uint32_t id)
 {
-	struct strings_slot *slot;
+	struct string *string = string_at(strings, id);
 
-	PL_ASSERT(id < strings->slots);
-	slot = slot_at(strings, id);
-	PL_ASSERT(slot->refs > 0);
-	return slot;
+	PL_ASSERT(string->refs > 0);
+	return string;
 }
 
 void strings_done(struct strings *strings)
 {
-	for (uint32_t id = 1; id < strings->slots; id++)
-		free(slot_at(strings, id)->text);
-	for (uint32_t i = 0; i < strings->chunks; i++)
-		free(strings->chunk[i]);
-	free(strings->chunk);
+	pages_done(&strings->pages);
 	buckets_done(&strings->buckets);
 	*strings = (struct strings){0};
 }
@@ -61,12 +53,12 @@ static uint32_t find(const struct strings *strings, struct pl_span text, uint32_
 	uint32_t id = buckets_chain(&strings->buckets, hash);
 
 	while (id != 0) {
-		const struct strings_slot *slot = slot_at(strings, id);
+		const struct string *string = string_at(strings, id);
 
-		if (slot->link.hash == hash &&
-		    pl_span_eq(pl_span(slot->text, slot->len), text))
+		if (string->link.hash == hash &&
+		    pl_span_eq(pl_span(string->text, string->len), text))
 			break;
-		id = slot->link.next;
+		id = string->link.next;
 	}
 	return id;
 }
@@ -76,74 +68,24 @@ uint32_t strings_find(const struct strings *strings, struct pl_span text)
 	return find(strings, text, hash_of(strings, text));
 }
 
-static bool add_chunk(struct strings *strings)
-{
-	size_t cap = strings->chunks == 0 ? 2 : (size_t)strings->chunks * 2;
-	bool full = (strings->chunks & (strings->chunks - 1)) == 0; /* 0, 1, 2, 4, ... */
-	struct strings_slot *chunk;
-
-	if (full) {
-		struct strings_slot **grown =
-			pl_realloc(strings->chunk, cap * sizeof(void *));
-
-		if (grown == NULL)
-			return false;
-		strings->chunk = grown;
-	}
-	chunk = pl_calloc(CHUNK_SLOTS, sizeof *chunk);
-	if (chunk == NULL)
-		return false;
-	strings->chunk[strings->chunks++] = chunk;
-	return true;
-}
-
-/* A free number, 0 when there is no memory for one more. */
-static uint32_t take_slot(struct strings *strings)
-{
-	uint32_t id = strings->unused;
-
-	if (!buckets_ready(&strings->buckets))
-		return 0;
-	if (id != 0) {
-		strings->unused = slot_at(strings, id)->link.next;
-		return id;
-	}
-	if (strings->slots >= UINT32_MAX - CHUNK_SLOTS)
-		return 0;
-	if (strings->slots == strings->chunks * CHUNK_SLOTS && !add_chunk(strings))
-		return 0;
-	if (strings->slots == 0)
-		strings->slots = 1; /* 0 is no string */
-	return strings->slots++;
-}
-
-static uint8_t *copy_of(struct pl_span text)
-{
-	uint8_t *copy = pl_malloc(text.len + 1);
-
-	if (copy == NULL)
-		return NULL;
-	if (text.len > 0)
-		memcpy(copy, text.at, text.len);
-	copy[text.len] = 0;
-	return copy;
-}
-
 static enum pl_code add_new(struct strings *strings, struct pl_span text, uint32_t hash,
                             uint32_t *out)
 {
-	uint8_t *copy = copy_of(text);
-	uint32_t id = copy == NULL ? 0 : take_slot(strings);
+	struct string *string;
+	uint32_t id = 0;
 
-	if (id == 0) {
-		free(copy);
+	if (buckets_ready(&strings->buckets))
+		id = pages_take(&strings->pages, sizeof *string + text.len + 1);
+	if (id == 0)
 		return PL_NOMEM;
-	}
-	*slot_at(strings, id) =
-		(struct strings_slot){copy, (uint32_t)text.len, 1, {hash, 0}};
+	string = string_at(strings, id);
+	*string =
+		(struct string){.link.hash = hash, .refs = 1, .len = (uint32_t)text.len};
+	if (text.len > 0)
+		memcpy(string->text, text.at, text.len);
+	string->text[text.len] = 0;
 	buckets_add(&strings->buckets, id);
 	strings->count++;
-	strings->bytes += text.len + 1;
 	*out = id;
 	return PL_OK;
 }
@@ -152,7 +94,7 @@ enum pl_code strings_add(struct strings *strings, struct pl_span text, uint32_t 
 {
 	uint32_t hash = hash_of(strings, text), id;
 
-	if (text.len >= UINT32_MAX)
+	if (text.len >= UINT32_MAX - 64)
 		return PL_LIMIT;
 	id = find(strings, text, hash);
 	if (id == 0)
@@ -163,41 +105,38 @@ enum pl_code strings_add(struct strings *strings, struct pl_span text, uint32_t 
 
 uint32_t strings_ref(struct strings *strings, uint32_t id)
 {
-	struct strings_slot *slot;
+	struct string *string;
 
 	if (id == 0)
 		return 0;
-	slot = held(strings, id);
-	PL_ASSERT(slot->refs < UINT32_MAX);
-	slot->refs++;
+	string = held(strings, id);
+	PL_ASSERT(string->refs < UINT32_MAX);
+	string->refs++;
 	return id;
 }
 
 void strings_unref(struct strings *strings, uint32_t id)
 {
-	struct strings_slot *slot;
+	struct string *string;
 
 	if (id == 0)
 		return;
-	slot = held(strings, id);
-	if (--slot->refs > 0)
+	string = held(strings, id);
+	if (--string->refs > 0)
 		return;
 	buckets_del(&strings->buckets, id);
 	strings->count--;
-	strings->bytes -= (size_t)slot->len + 1;
-	free(slot->text);
-	*slot = (struct strings_slot){.link.next = strings->unused};
-	strings->unused = id;
+	pages_give(&strings->pages, id);
 }
 
 struct pl_span strings_get(const struct strings *strings, uint32_t id)
 {
-	const struct strings_slot *slot;
+	const struct string *string;
 
 	if (id == 0)
 		return pl_span("", 0);
-	slot = held(strings, id);
-	return pl_span(slot->text, slot->len);
+	string = held(strings, id);
+	return pl_span(string->text, string->len);
 }
 
 bool strings_int(const struct strings *strings, uint32_t id, int64_t *out)
@@ -207,8 +146,5 @@ bool strings_int(const struct strings *strings, uint32_t id, int64_t *out)
 
 size_t strings_memory(const struct strings *strings)
 {
-	size_t slots = (size_t)strings->chunks * CHUNK_SLOTS;
-
-	return strings->bytes + slots * sizeof(struct strings_slot) +
-	       strings->buckets.cap * sizeof(uint32_t);
+	return pages_memory(&strings->pages) + strings->buckets.cap * sizeof(uint32_t);
 }

@@ -15,20 +15,15 @@
 #include <stdint.h>
 
 #include "shardsched/model/buckets.h"
+#include "shardsched/model/pages.h"
 #include "store/base/err.h"
 #include "store/base/hash.h"
 #include "store/base/span.h"
 
-struct strings_slot;
-
 /* May not be moved or copied. */
 struct strings {
-	struct strings_slot **chunk;
-	uint32_t chunks;
-	uint32_t slots;  /* that were ever in use; number 0 is the first */
-	uint32_t unused; /* the first of a chain of free slots, 0 at its end */
+	struct pages pages; /* a piece for each, by its number */
 	uint32_t count;
-	size_t bytes; /* of the texts */
 	struct buckets buckets;
 	struct pl_hash_key key;
 };

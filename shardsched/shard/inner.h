@@ -200,7 +200,7 @@ struct sched_pod {
 	uint32_t attempts;  /* before it came here */
 	uint32_t told_s;    /* when its state last told why it is pending; 0: long ago */
 	uint32_t gang_said; /* what its gang said then */
-	uint32_t index;     /* held: of labels beside the class */
+	uint32_t index;     /* of labels beside the class */
 	uint32_t why;    /* the state's reason, where it has a place or is asked to go */
 	uint16_t listed; /* by so many nodes */
 	uint16_t held;   /* for by so many */

@@ -105,7 +105,6 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	strings_unref(strings, pod->key[1]);
 	strings_unref(strings, pod->key[2]);
 	strings_unref(strings, pod->uid);
-	strings_unref(strings, pod->index);
 	sched->beside -= pod->beside != 0;
 	strings_unref(strings, pod->at[0]);
 	strings_unref(strings, pod->at[1]);
@@ -340,7 +339,7 @@ void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
 	sched->beside -= pod->beside != 0;
 	sched->beside += keys != 0;
 	pod->beside = (uint8_t)keys;
-	set_text(sched, &pod->index, index);
+	pod->index = index;
 }
 
 /* Whoever it was decided for is no more. In a call, what was decided stays so; when it is
