@@ -325,11 +325,11 @@ static enum pl_code decide(struct ask *ask, const struct pod *pod, struct pl_err
 			err, PL_INVALID,
 			"spec.schedulerName: nobody schedules for '" PL_SPAN_FMT
 			"': the configuration scheduler has no profile of that name",
-			PL_SPAN_ARG(model_text(model, pod->spec->scheduler)));
+			PL_SPAN_ARG(model_text(model, pod->spec->form->scheduler)));
 	if (code != PL_OK)
 		return code;
-	if (pod->spec->gang != 0)
-		code = read_gang(ask, model_text(model, pod->spec->gang), err);
+	if (pod->spec->form->gang != 0)
+		code = read_gang(ask, model_text(model, pod->spec->form->gang), err);
 	if (code != PL_OK)
 		return code;
 	ask->nowhere = decision.gated || decision.outcome.result != CYCLE_NODE;

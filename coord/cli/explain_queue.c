@@ -31,7 +31,7 @@ static bool read_pod(struct explain_queue *queue, struct pl_span json, struct po
 	    pod_parse(&parse, json, out, &err) != PL_OK)
 		return false;
 	if (out->node == 0 && out->deleted_ms == 0 && !pod_is_over(out) &&
-	    out->spec->gates.count == 0)
+	    out->spec->form->gates.count == 0)
 		return true;
 	pod_drop(queue->model, out);
 	return false;

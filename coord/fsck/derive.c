@@ -148,14 +148,14 @@ static enum pl_code add_spec(struct derive *derive, const struct spec *spec,
 	                                .memory = asks->memory,
 	                                .storage = asks->storage,
 	                                .pods = 1,
-	                                .nonzero_cpu_milli = spec->nonzero_cpu_milli,
-	                                .nonzero_memory = spec->nonzero_memory};
+	                                .nonzero_cpu_milli = spec_nonzero_cpu_milli(spec),
+	                                .nonzero_memory = spec_nonzero_memory(spec)};
 	enum pl_code code = add_amounts(derive, &amounts, err);
 
 	for (uint64_t i = 0; i < asks->count && code == PL_OK; i++)
 		code = add_scalar(derive, model_text(derive->model, asks->row[i].name),
 		                  asks->row[i].amount, err);
-	for (uint32_t i = 0; i < spec->ports.count && code == PL_OK; i++)
+	for (uint32_t i = 0; i < spec->form->ports.count && code == PL_OK; i++)
 		code = add_port(derive, &spec_ports(spec)[i], err);
 	return code;
 }

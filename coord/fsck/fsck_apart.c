@@ -187,7 +187,7 @@ static void judge_near(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_rule *rule = &core->rules.rule[number];
 	const struct spec_term *row = spec_affinity(rule->spec);
-	uint32_t count = rule->spec->affinity.count;
+	uint32_t count = rule->spec->form->affinity.count;
 
 	fsck_find_terms(core, row, count, number + 1);
 	for (uint32_t n = 0; n < count; n++) {

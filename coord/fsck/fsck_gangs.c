@@ -199,11 +199,11 @@ void fsck_gang_pod(struct fsck_core *core, bool placed)
 	const struct spec *spec = core->at.pod.spec;
 	uint32_t number, least;
 
-	if (!core->at.spec_ok || spec->gang == 0)
+	if (!core->at.spec_ok || spec->form->gang == 0)
 		return;
-	least = spec->gang_min > 0 ? (uint32_t)spec->gang_min : 1;
+	least = spec->form->gang_min > 0 ? (uint32_t)spec->form->gang_min : 1;
 	number = gang_add(core, model_text(&core->model, spec->namespace),
-	                  model_text(&core->model, spec->gang));
+	                  model_text(&core->model, spec->form->gang));
 	if (number == FSCK_NONE)
 		return;
 	core->gang[number].bound += placed;

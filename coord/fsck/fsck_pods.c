@@ -151,12 +151,13 @@ static void add_requests(struct fsck_core *core, uint32_t number)
 	sum->storage = resources_sum(sum->storage, asks->storage);
 	sum->pods = resources_sum(sum->pods, 1);
 	sum->nonzero_cpu_milli =
-		resources_sum(sum->nonzero_cpu_milli, spec->nonzero_cpu_milli);
-	sum->nonzero_memory = resources_sum(sum->nonzero_memory, spec->nonzero_memory);
+		resources_sum(sum->nonzero_cpu_milli, spec_nonzero_cpu_milli(spec));
+	sum->nonzero_memory =
+		resources_sum(sum->nonzero_memory, spec_nonzero_memory(spec));
 	for (uint64_t i = 0; i < asks->count; i++)
 		sum->scalars += (uint64_t)asks->row[i].amount *
 		                pl_hash(model_text(&core->model, asks->row[i].name));
-	for (uint32_t i = 0; i < spec->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
 		const struct spec_port *row = &spec_ports(spec)[i];
 		struct alloc_port port = {.protocol = port_word(row->protocol),
 		                          .ip = model_text(&core->model, row->ip),
@@ -313,7 +314,8 @@ static void judge_place(struct fsck_core *core)
 	}
 	core->counts.bound++;
 	/* Of a gang the room may have been held before the node was changed. */
-	if (fsck_is_as_bound(&at->state) && !(at->spec_ok && at->pod.spec->gang != 0) &&
+	if (fsck_is_as_bound(&at->state) &&
+	    !(at->spec_ok && at->pod.spec->form->gang != 0) &&
 	    at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;
 	if (!there)

@@ -59,8 +59,9 @@ static uint32_t look_of(struct fsck_core *core, uint32_t namespace,
 static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
 {
 	struct fsck_rules *rules = &core->rules;
-	const uint64_t key[3] = {(uintptr_t)spec->node_selector,
-	                         (uintptr_t)spec->required, (uintptr_t)spec->tolerations};
+	const uint64_t key[3] = {(uintptr_t)spec->form->node_selector,
+	                         (uintptr_t)spec->form->required,
+	                         (uintptr_t)spec->form->tolerations};
 	struct fsck_want *want = ROOM(core, rules->want, rules->want_cap, rules->wants);
 	bool fresh = false;
 	uint32_t number = FSCK_NONE;
@@ -70,11 +71,14 @@ static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
 	if (!fresh)
 		return number;
 	*want = (struct fsck_want){
-		.labels = model_ref(&core->model, MODEL_LABELS, spec->node_selector),
-		.required = model_ref(&core->model, MODEL_NODE_SELECTORS, spec->required),
-		.tolerations =
-			model_ref(&core->model, MODEL_TOLERATIONS, spec->tolerations),
-		.plain = spec->node_selector->count == 0 && spec->required == NULL};
+		.labels =
+			model_ref(&core->model, MODEL_LABELS, spec->form->node_selector),
+		.required = model_ref(&core->model, MODEL_NODE_SELECTORS,
+	                              spec->form->required),
+		.tolerations = model_ref(&core->model, MODEL_TOLERATIONS,
+	                                 spec->form->tolerations),
+		.plain = spec->form->node_selector->count == 0 &&
+	                 spec->form->required == NULL};
 	return rules->wants++;
 }
 
@@ -138,7 +142,7 @@ static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t a
 	                           .affinity = row[at].affinity != 0,
 	                           .taints = row[at].taints != 0};
 
-	for (uint32_t i = 0; i < spec->spreads.count; i++) {
+	for (uint32_t i = 0; i < spec->form->spreads.count; i++) {
 		uint32_t key;
 
 		if (row[i].hard == 0)
@@ -161,7 +165,8 @@ static bool rule_open(struct fsck_core *core, struct fsck_rule *rule)
 	case RULE_APART:
 		return keys_of_terms(core, &spec_anti_affinity(spec)[rule->at], 1);
 	case RULE_AFFINITY:
-		return keys_of_terms(core, spec_affinity(spec), spec->affinity.count);
+		return keys_of_terms(core, spec_affinity(spec),
+		                     spec->form->affinity.count);
 	case RULE_SPREAD:
 		return scope_of(core, spec, rule->at, &rule->scope);
 	}
@@ -225,7 +230,7 @@ static void carried(struct fsck_core *core, struct fsck_rule rule, uint32_t boun
 
 static void carry_apart(struct fsck_core *core, const struct spec *spec, uint32_t bound)
 {
-	for (uint32_t i = 0; i < spec->anti_affinity.count; i++) {
+	for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
 		key_begin(core, spec, RULE_APART);
 		key_word(core, (uintptr_t)spec_anti_affinity(spec)[i].term);
 		carried(core,
@@ -237,10 +242,10 @@ static void carry_apart(struct fsck_core *core, const struct spec *spec, uint32_
 static void carry_affinity(struct fsck_core *core, const struct spec *spec,
                            uint32_t bound)
 {
-	if (spec->affinity.count == 0)
+	if (spec->form->affinity.count == 0)
 		return;
 	key_begin(core, spec, RULE_AFFINITY);
-	for (uint32_t i = 0; i < spec->affinity.count; i++)
+	for (uint32_t i = 0; i < spec->form->affinity.count; i++)
 		key_word(core, (uintptr_t)spec_affinity(spec)[i].term);
 	carried(core, (struct fsck_rule){.kind = RULE_AFFINITY, .spec = spec}, bound);
 }
@@ -257,15 +262,15 @@ static void carry_spread(struct fsck_core *core, const struct spec *spec, uint32
 {
 	const struct spec_spread *row = spec_spreads(spec);
 
-	for (uint32_t i = 0; i < spec->spreads.count; i++) {
+	for (uint32_t i = 0; i < spec->form->spreads.count; i++) {
 		if (row[i].hard == 0)
 			continue;
 		key_begin(core, spec, RULE_SPREAD);
 		key_spread(core, &row[i]);
-		key_word(core, (uintptr_t)spec->node_selector);
-		key_word(core, (uintptr_t)spec->required);
-		key_word(core, (uintptr_t)spec->tolerations);
-		for (uint32_t n = 0; n < spec->spreads.count; n++)
+		key_word(core, (uintptr_t)spec->form->node_selector);
+		key_word(core, (uintptr_t)spec->form->required);
+		key_word(core, (uintptr_t)spec->form->tolerations);
+		for (uint32_t n = 0; n < spec->form->spreads.count; n++)
 			if (row[n].hard != 0)
 				key_word(core, row[n].topology_key);
 		carried(core,
@@ -282,7 +287,7 @@ static int64_t bound_since(const struct fsck_current *at, const struct spec *spe
 {
 	int64_t rev = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev;
 
-	return spec->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
+	return spec->form->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
 }
 
 static uint32_t bound_add(struct fsck_core *core, uint32_t node)
@@ -308,7 +313,7 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.partition = (uint16_t)at->partition,
 		.beside = at->pod.beside,
 		.leaving = at->state.phase == STATE_TERMINATING,
-		.of_gang = spec->gang != 0,
+		.of_gang = spec->form->gang != 0,
 		.healthy = at->state.phase == STATE_BOUND &&
 	                   at->state.ask == STATE_ASK_NONE &&
 	                   at->state.ended == STATE_ENDED_NOT,
@@ -321,7 +326,7 @@ static void keep_ports(struct fsck_core *core, const struct spec *spec, uint32_t
 {
 	struct fsck_rules *rules = &core->rules;
 
-	for (uint32_t i = 0; i < spec->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
 		const struct spec_port *row = &spec_ports(spec)[i];
 		struct fsck_host_port *port =
 			ROOM(core, rules->port, rules->port_cap, rules->ports);

@@ -267,8 +267,8 @@ static void step_hold(void)
 {
 	uint32_t node = below(h.opts->nodes);
 	const struct spec *spec = h.pod[below(h.pods)].spec;
-	struct node_hold is = {spec->requests, spec->nonzero_cpu_milli,
-	                       spec->nonzero_memory};
+	struct node_hold is = {spec->requests, spec_nonzero_cpu_milli(spec),
+	                       spec_nonzero_memory(spec)};
 	struct held *to = &h.held[h.held_count];
 
 	if (h.held_count == HOLDS_MAX || pl_rng_chance(&h.rng, 1, 2)) {

@@ -30,7 +30,7 @@ struct pool_class *pool_find(const struct pool *pool, const struct spec *spec)
 const struct profile *pool_profile(const struct pool *pool, const struct pool_class *open)
 {
 	const struct profile *profile =
-		profiles_find(pool->opts.profiles, open->spec->scheduler);
+		profiles_find(pool->opts.profiles, open->spec->form->scheduler);
 
 	PL_ASSERT(profile != NULL);
 	return profile;
@@ -75,10 +75,10 @@ static enum pl_code make(struct pool *pool, const struct spec *spec,
 	struct pool_class *open;
 	enum pl_code code = PL_OK;
 
-	if (profiles_find(pool->opts.profiles, spec->scheduler) == NULL)
+	if (profiles_find(pool->opts.profiles, spec->form->scheduler) == NULL)
 		return pl_err_set(err, PL_NOTFOUND,
 		                  "spec.schedulerName: no profile '%.*s'",
-		                  PL_SPAN_ARG(model_text(model, spec->scheduler)));
+		                  PL_SPAN_ARG(model_text(model, spec->form->scheduler)));
 	if (by_spec_room(pool, spec->item.id) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "classes of pods");
 	open = pl_calloc(1, sizeof *open + pool->opts.extra_size);

@@ -9,15 +9,16 @@ static enum gang_fault differs(const struct gang *gang, uint32_t member)
 {
 	const struct spec *one = spec_of(gang, 0), *two = spec_of(gang, member);
 
-	if (two->gang != one->gang)
+	if (two->form->gang != one->form->gang)
 		return GANG_FAULT_GANG;
 	if (two->namespace != one->namespace)
 		return GANG_FAULT_NAMESPACE;
-	if (two->scheduler != one->scheduler)
+	if (two->form->scheduler != one->form->scheduler)
 		return GANG_FAULT_SCHEDULER;
-	if (two->gang_min != one->gang_min)
+	if (two->form->gang_min != one->form->gang_min)
 		return GANG_FAULT_MINIMUM;
-	return two->gang_domain == one->gang_domain ? GANG_FAULT_NONE : GANG_FAULT_DOMAIN;
+	return two->form->gang_domain == one->form->gang_domain ? GANG_FAULT_NONE
+	                                                        : GANG_FAULT_DOMAIN;
 }
 
 static bool sets_aside(struct gang *gang, enum gang_fault fault, uint32_t member,

@@ -84,11 +84,11 @@ static bool try_orders(struct gang *gang)
 static void need(struct gang *gang)
 {
 	const struct spec *spec = gang->members[0].class->view->spec;
-	uint32_t least = spec->gang_min > 0 ? (uint32_t)spec->gang_min : 1;
+	uint32_t least = spec->form->gang_min > 0 ? (uint32_t)spec->form->gang_min : 1;
 
 	least = least > gang->opts->present ? least - gang->opts->present : 0;
 	gang->need = least > 0 ? least : 1;
-	gang->topology_key = spec->gang_domain;
+	gang->topology_key = spec->form->gang_domain;
 }
 
 static void decide(struct gang *gang)

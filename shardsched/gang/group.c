@@ -9,7 +9,8 @@ static struct gang_group group_of(struct fw_class *class)
 	return (struct gang_group){
 		.class = class,
 		.alike = (spec->flags & SPEC_BY_NAME) == 0,
-		.patient = spec->affinity.count > 0 || spec->spreads.count > 0,
+		.patient =
+			spec->form->affinity.count > 0 || spec->form->spreads.count > 0,
 	};
 }
 

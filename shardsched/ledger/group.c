@@ -318,15 +318,15 @@ enum pl_code group_terms_of(const struct model *model, const struct spec *spec,
 {
 	struct pl_buf buf = {.max = GROUP_POD_MAX};
 	struct printer to = {.model = model, .arena = arena, .buf = &buf};
-	uint32_t most = spec->affinity.count + spec->anti_affinity.count +
-	                (uint32_t)spec->spreads.count;
+	uint32_t most = spec->form->affinity.count + spec->form->anti_affinity.count +
+	                (uint32_t)spec->form->spreads.count;
 	struct group_terms terms = {.term = room(&to, most, sizeof *terms.term)};
 
-	add_pod_terms(&to, spec, spec_affinity(spec), spec->affinity.count,
+	add_pod_terms(&to, spec, spec_affinity(spec), spec->form->affinity.count,
 	              GROUP_AFFINITY, &terms);
-	add_pod_terms(&to, spec, spec_anti_affinity(spec), spec->anti_affinity.count,
-	              GROUP_ANTI_AFFINITY, &terms);
-	for (uint32_t i = 0; to.code == PL_OK && i < spec->spreads.count; i++) {
+	add_pod_terms(&to, spec, spec_anti_affinity(spec),
+	              spec->form->anti_affinity.count, GROUP_ANTI_AFFINITY, &terms);
+	for (uint32_t i = 0; to.code == PL_OK && i < spec->form->spreads.count; i++) {
 		if (!spread_needs(&spec_spreads(spec)[i]))
 			continue;
 		put_spread(&to, spec, &spec_spreads(spec)[i]);
@@ -341,12 +341,12 @@ enum pl_code group_terms_of(const struct model *model, const struct spec *spec,
 
 bool group_is_carrier(const struct model *model, const struct spec *spec)
 {
-	bool is = spec->affinity.count > 0;
+	bool is = spec->form->affinity.count > 0;
 
-	for (uint32_t i = 0; !is && i < spec->anti_affinity.count; i++)
+	for (uint32_t i = 0; !is && i < spec->form->anti_affinity.count; i++)
 		is = !is_local(model, spec_anti_affinity(spec)[i].term,
 		               GROUP_ANTI_AFFINITY);
-	for (uint32_t i = 0; !is && i < spec->spreads.count; i++)
+	for (uint32_t i = 0; !is && i < spec->form->spreads.count; i++)
 		is = spec_spreads(spec)[i].hard != 0;
 	return is;
 }
@@ -369,12 +369,12 @@ bool group_finds(const struct model *model, const struct spec *carrier,
 {
 	const struct spec_spread *spread = spec_spreads(carrier);
 
-	for (uint32_t i = 0; i < carrier->spreads.count; i++)
+	for (uint32_t i = 0; i < carrier->form->spreads.count; i++)
 		if (carrier->namespace == spec->namespace &&
 		    selector_matches(&model->strings, spread[i].selector, spec->labels))
 			return true;
-	return term_finds(model, spec_affinity(carrier), carrier->affinity.count, spec,
-	                  space) ||
+	return term_finds(model, spec_affinity(carrier), carrier->form->affinity.count,
+	                  spec, space) ||
 	       term_finds(model, spec_anti_affinity(carrier),
-	                  carrier->anti_affinity.count, spec, space);
+	                  carrier->form->anti_affinity.count, spec, space);
 }

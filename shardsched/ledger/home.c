@@ -13,9 +13,9 @@ static bool is_judged_with_others(const struct spec *spec)
 {
 	const struct spec_spread *spread = spec_spreads(spec);
 
-	if (spec->affinity.count > 0 || spec->anti_affinity.count > 0)
+	if (spec->form->affinity.count > 0 || spec->form->anti_affinity.count > 0)
 		return true;
-	for (uint16_t i = 0; i < spec->spreads.count; i++)
+	for (uint16_t i = 0; i < spec->form->spreads.count; i++)
 		if (spread[i].hard != 0)
 			return true;
 	return false;
@@ -31,12 +31,12 @@ enum pl_code home_of(const struct model *model, const struct pod *pod, uint32_t 
 		group.namespace, model_text(model, pod->name), count, &home.named, err);
 
 	home.partition = home.named;
-	if (code == PL_OK && spec->gang != 0) {
-		group.gang = model_text(model, spec->gang);
+	if (code == PL_OK && spec->form->gang != 0) {
+		group.gang = model_text(model, spec->form->gang);
 		code = partition_of_group(&group, count, &home.partition, err);
-	} else if (code == PL_OK && spec->owner_kind != 0 &&
+	} else if (code == PL_OK && spec->form->owner_kind != 0 &&
 	           is_judged_with_others(spec)) {
-		group.kind = model_text(model, spec->owner_kind);
+		group.kind = model_text(model, spec->form->owner_kind);
 		group.name = model_text(model, spec->owner_name);
 		group.uid = model_text(model, spec->owner_uid);
 		code = partition_of_group(&group, count, &home.partition, err);

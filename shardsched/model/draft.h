@@ -131,6 +131,9 @@ struct draft_meta {
 	int64_t deleted_ms; /* 0: not being deleted */
 };
 
+/* NULL: there is none. */
+const struct draft_owner *draft_controller(const struct draft_meta *meta);
+
 /* The value of that key; at NULL: there is none. */
 struct pl_span draft_get(struct draft_pairs pairs, struct pl_span key);
 

@@ -28,6 +28,7 @@
 	X(POD_TERMS, pod_term)           \
 	X(RESOURCES, resources)          \
 	X(IMAGES, images)                \
+	X(FORMS, form)                   \
 	X(SPECS, spec)
 
 #define MODEL_KIND_ENUM(name, lower) MODEL_##name,

@@ -73,13 +73,13 @@ T_CASE(requests_are_added_up_as_the_scheduler_does)
 	T_EQ(resources_get(pod.spec->requests, id("example.com/gpu")), 2);
 	/* No cpu is missing; the second container has no memory, and so has the init
 	 * container, which wants no more than that alone. */
-	T_EQ(pod.spec->nonzero_cpu_milli, 111);
-	T_EQ(pod.spec->nonzero_memory, 200 * 1024 * 1024 + 2);
+	T_EQ(spec_nonzero_cpu_milli(pod.spec), 111);
+	T_EQ(spec_nonzero_memory(pod.spec), 200 * 1024 * 1024 + 2);
 	pod_drop(&model, &pod);
 
 	pod = pod_of(POD("", ""));
 	T_EQ(pod.spec->requests->cpu_milli, 0);
-	T_EQ(pod.spec->nonzero_cpu_milli, 100);
+	T_EQ(spec_nonzero_cpu_milli(pod.spec), 100);
 	pod_drop(&model, &pod);
 	end();
 }
@@ -108,7 +108,7 @@ T_CASE(limits_become_requests_and_host_networks_take_their_ports)
 	             "\"protocol\":\"UDP\",\"hostIP\":\"10.0.0.1\"}]}]}}");
 	T_EQ(pod.spec->requests->cpu_milli, 1000);
 	T_EQ(pod.spec->requests->memory, 1 << 30);
-	T_EQ(pod.spec->ports.count, 2);
+	T_EQ(pod.spec->form->ports.count, 2);
 	T_EQ(spec_ports(pod.spec)[0].port, 80);
 	T_EQ(spec_ports(pod.spec)[0].ip, id("0.0.0.0"));
 	T_EQ(spec_ports(pod.spec)[1].protocol, SPEC_UDP);
@@ -191,16 +191,16 @@ T_CASE(everything_that_scheduling_reads_is_there)
 		"\"name\":\"w\",\"ephemeral\":{\"volumeClaimTemplate\":{}}},{\"name\":\"r\","
 		"\"rbd\":{\"monitors\":[\"m1\",\"m2\"],\"image\":\"i\",\"readOnly\":true}}]"));
 	T_EQ(pod.spec->sla, SPEC_SLA_GOLD);
-	T_EQ(pod.spec->gang, id("g"));
-	T_EQ(pod.spec->gang_min, 3);
-	T_EQ(pod.spec->gang_domain, id("zone"));
+	T_EQ(pod.spec->form->gang, id("g"));
+	T_EQ(pod.spec->form->gang_min, 3);
+	T_EQ(pod.spec->form->gang_domain, id("zone"));
 	T_TRUE(!pod.preempted);
-	T_EQ(pod.spec->owner_kind, id("ReplicaSet"));
+	T_EQ(pod.spec->form->owner_kind, id("ReplicaSet"));
 	T_EQ(pod.spec->owner_uid, id("u1"));
 	T_EQ(pod.spec->priority, -5);
 	T_EQ(pod.spec->flags, SPEC_NEVER_PREEMPTS | SPEC_BY_NAME);
 	T_EQ(pod.created_ms, 1000);
-	T_EQ(pod.spec->gates.count, 2);
+	T_EQ(pod.spec->form->gates.count, 2);
 	T_EQ(spec_gates(pod.spec)[1], id("b"));
 	spread = &spec_spreads(pod.spec)[0];
 	T_EQ(spread->max_skew, 2);
@@ -208,13 +208,13 @@ T_CASE(everything_that_scheduling_reads_is_there)
 	T_TRUE(spread->hard && spread->affinity && spread->taints);
 	T_EQ(spread->selector->count, 2); /* app, and hash from the pod's own labels */
 	T_TRUE(selector_matches(&model.strings, spread->selector, pod.spec->labels));
-	T_EQ(pod.spec->volumes.count, 2);
+	T_EQ(pod.spec->volumes, 2);
 	T_EQ(spec_volumes(pod.spec)[0].kind, DRAFT_EPHEMERAL);
 	T_EQ(spec_volumes(pod.spec)[0].name, id("w"));
 	T_EQ(spec_volumes(pod.spec)[0].id, id("*-w"));
-	T_EQ(spec_volumes(pod.spec)[1].pool, id("rbd"));
+	T_EQ(spec_pool(pod.spec, &spec_volumes(pod.spec)[1]), id("rbd"));
 	T_EQ(spec_volumes(pod.spec)[1].monitors, 2);
-	T_EQ(spec_monitors(pod.spec)[spec_volumes(pod.spec)[1].first + 1], id("m2"));
+	T_EQ(spec_monitors(pod.spec, &spec_volumes(pod.spec)[1])[1], id("m2"));
 	pod_drop(&model, &pod);
 	end();
 }
@@ -385,11 +385,12 @@ T_CASE(the_longest_lists_that_are_taken_are_kept)
 	}
 	say("}}}}");
 	pod = pod_of(big);
-	T_EQ(pod.spec->ports.count, 2048);
+	T_EQ(pod.spec->form->ports.count, 2048);
 	T_EQ(spec_ports(pod.spec)[2047].port, 2048);
-	T_EQ(pod.spec->soft_anti_affinity.count, 2048);
-	T_EQ(pod.spec->monitors.count, 2048);
-	T_SPAN(model_text(&model, spec_monitors(pod.spec)[2047]), PL_SPAN_LIT("m2047"));
+	T_EQ(pod.spec->form->soft_anti_affinity.count, 2048);
+	T_EQ(spec_volumes(pod.spec)[0].monitors, 2048);
+	T_SPAN(model_text(&model, spec_monitors(pod.spec, spec_volumes(pod.spec))[2047]),
+	       PL_SPAN_LIT("m2047"));
 	pod_drop(&model, &pod);
 	end();
 }

@@ -97,6 +97,14 @@ struct draft_meta reader_meta(struct reader *reader, struct pl_json root)
 	return out;
 }
 
+const struct draft_owner *draft_controller(const struct draft_meta *meta)
+{
+	for (uint32_t i = 0; i < meta->owner_count; i++)
+		if (meta->owners[i].controller)
+			return &meta->owners[i];
+	return NULL;
+}
+
 struct pl_span draft_get(struct draft_pairs pairs, struct pl_span key)
 {
 	for (uint32_t i = 0; i < pairs.count; i++)

@@ -4,141 +4,98 @@
  * Immutable and shared: two pods that are alike in it have the same address, so
  * what was worked out for one holds for the other. (A pod with a claim that is named
  * after it also depends on its name: SPEC_BY_NAME.) Labels that only tell replicas apart
- * stand beside it: identity.h.
+ * stand beside it: identity.h. What classes share with others is their form: form.h.
  *
- * One block of memory: fixed fields, then rows of several kinds.
+ * One block of memory: fixed fields, then its volumes, then texts of these.
  */
 #ifndef SHARDSCHED_MODEL_SPEC_H
 #define SHARDSCHED_MODEL_SPEC_H
 
-#include "shardsched/model/node_selector.h"
-#include "shardsched/model/pod_draft.h"
-#include "shardsched/model/pod_term.h"
+#include "shardsched/model/form.h"
 #include "shardsched/model/resources.h"
-#include "shardsched/model/taints.h"
 
 enum {
 	SPEC_NEVER_PREEMPTS = 1 << 0,
 	SPEC_HOST_NETWORK = 1 << 1,
 	SPEC_BY_NAME = 1 << 2, /* a claim is named after the pod: own_name.h */
+	SPEC_NONZERO = 1 << 3, /* LeastAllocated counts what is asked for */
 };
 
 enum spec_sla { SPEC_SLA_NONE, SPEC_SLA_BRONZE, SPEC_SLA_SILVER, SPEC_SLA_GOLD };
 
-struct spec_port {
-	uint32_t ip; /* of "0.0.0.0" when none was given */
-	uint16_t port;
-	uint8_t protocol; /* enum spec_protocol */
-	uint8_t zero;
-};
-
-enum spec_protocol { SPEC_TCP, SPEC_UDP, SPEC_SCTP, SPEC_PROTOCOL_OTHER };
-
-struct spec_spread {
-	const struct selector *selector; /* with the pod's own matchLabelKeys */
-	uint32_t topology_key;
-	int32_t max_skew;
-	int32_t min_domains; /* 0: not said, which counts as 1 */
-	uint8_t hard;        /* DoNotSchedule */
-	uint8_t affinity;    /* nodes that node affinity refuses do not count */
-	uint8_t taints;      /* nodes with taints that are not tolerated do not count */
-	uint8_t zero;
-};
-
 struct spec_volume {
-	uint32_t kind; /* enum draft_source, DRAFT_OTHER left out */
 	uint32_t name; /* of the volume */
 	uint32_t id;   /* claim, disk, iqn or image; where own, the claim's pattern */
-	uint32_t pool; /* rbd */
-	uint32_t read_only;
-	uint32_t first; /* of its monitors */
-	uint32_t monitors;
-	uint32_t own; /* the claim is named after the pod: own_name.h */
-};
-
-struct spec_term {
-	const struct pod_term *term;
-	int64_t weight; /* 0: required */
-};
-
-/* X(name, type): rows behind the fixed fields, in the order of the pod; images by
- * number, one for each container. */
-#define SPEC_ROWS_MAP(X)                        \
-	X(affinity, struct spec_term)           \
-	X(anti_affinity, struct spec_term)      \
-	X(soft_affinity, struct spec_term)      \
-	X(soft_anti_affinity, struct spec_term) \
-	X(spreads, struct spec_spread)          \
-	X(volumes, struct spec_volume)          \
-	X(ports, struct spec_port)              \
-	X(images, uint32_t)                     \
-	X(gates, uint32_t)                      \
-	X(monitors, uint32_t)
-
-struct spec_rows {
-	uint16_t count;
+	uint8_t kind;  /* enum draft_source, DRAFT_OTHER left out */
+	uint8_t read_only;
+	uint8_t own; /* the claim is named after the pod: own_name.h */
+	uint8_t zero;
+	uint16_t first; /* of its texts; rbd: the pool, then the monitors */
+	uint16_t monitors;
 };
 
 struct spec {
 	struct intern_item item;
 	uint32_t namespace;
+	const struct form *form;
 	const struct labels *labels;
-	const struct labels *node_selector;    /* empty when there is none */
-	const struct node_selector *required;  /* NULL: none */
-	const struct node_selector *preferred; /* NULL: none */
-	const struct tolerations *tolerations;
 	const struct resources *requests; /* what fitting counts */
-	int64_t nonzero_cpu_milli;        /* what LeastAllocated counts */
-	int64_t nonzero_memory;
-	uint32_t scheduler;
-	uint32_t owner_kind; /* the controller's; 0: there is none */
-	uint32_t owner_api;  /* "apps/v1" */
-	uint32_t owner_name;
+	uint32_t owner_name;              /* the controller's; 0: there is none */
 	uint32_t owner_uid;
-	uint32_t gang; /* the name; 0: none */
-	int32_t gang_min;
 	int32_t priority;
-	uint16_t flags;
-	uint16_t sla;         /* enum spec_sla */
-	uint32_t gang_domain; /* topology key, of which all want one value; 0: none */
-#define SPEC_ROWS_FIELD(name, type) struct spec_rows name;
-	SPEC_ROWS_MAP(SPEC_ROWS_FIELD)
+	uint8_t flags;
+	uint8_t sla; /* enum spec_sla */
+	uint16_t volumes;
+	uint16_t texts;
+	uint8_t zero[6];
 };
 
-_Static_assert(sizeof(struct spec) % 8 == 0, "rows follow at once, the wide ones first");
+_Static_assert(sizeof(struct spec) == 72, "there may be one for each pod");
 
-#define SPEC_ROWS_ENUM(name, type) SPEC_ROWS_##name,
-enum spec_rows_kind { SPEC_ROWS_MAP(SPEC_ROWS_ENUM) SPEC_ROWS_END };
-
-/* Where rows of that kind begin: behind all before. A sum of constants and counts. */
-static inline size_t spec_rows_at(const struct spec *spec, enum spec_rows_kind kind)
+static inline const struct spec_volume *spec_volumes(const struct spec *spec)
 {
-	size_t at = sizeof *spec;
-
-#define SPEC_ROWS_ADD(name, type)    \
-	if (SPEC_ROWS_##name < kind) \
-		at += (size_t)spec->name.count * sizeof(type);
-	SPEC_ROWS_MAP(SPEC_ROWS_ADD)
-	return at;
+	return (const struct spec_volume *)(const void *)(spec + 1);
 }
 
-/* spec_ports(spec) is the first of spec->ports.count rows, and so on. */
-#define SPEC_ROWS_GET(name, type)                                                    \
-	static inline const type *spec_##name(const struct spec *spec)               \
-	{                                                                            \
-		const char *start = (const char *)spec;                              \
-		return (const type *)(const void *)(start +                          \
-		                                    spec_rows_at(spec,               \
-		                                                 SPEC_ROWS_##name)); \
-	}
-SPEC_ROWS_MAP(SPEC_ROWS_GET)
+static inline const uint32_t *spec_texts(const struct spec *spec)
+{
+	return (const uint32_t *)(const void *)(spec_volumes(spec) + spec->volumes);
+}
 
-/* Where a pod says that it belongs to a gang, of how many at least, and which label all
- * their nodes are to have in common. */
-#define SPEC_GANG_ANNOTATION "placet.io/gang"
-#define SPEC_GANG_MIN_ANNOTATION "placet.io/gang-min"
-#define SPEC_GANG_DOMAIN_ANNOTATION "placet.io/gang-domain"
-enum { SPEC_GANG_MOST = 1000000 };
+/* Of rbd; 0: of another kind. */
+static inline uint32_t spec_pool(const struct spec *spec,
+                                 const struct spec_volume *volume)
+{
+	return volume->kind == DRAFT_RBD ? spec_texts(spec)[volume->first] : 0;
+}
+
+/* The first of volume->monitors. */
+static inline const uint32_t *spec_monitors(const struct spec *spec,
+                                            const struct spec_volume *volume)
+{
+	return spec_texts(spec) + volume->first + 1;
+}
+
+/* spec_ports(spec) is the first of spec->form->ports.count rows, and so on. */
+#define SPEC_ROWS_GET(name, type)                                      \
+	static inline const type *spec_##name(const struct spec *spec) \
+	{                                                              \
+		return form_##name(spec->form);                        \
+	}
+FORM_ROWS_MAP(SPEC_ROWS_GET)
+
+/* What LeastAllocated counts. */
+static inline int64_t spec_nonzero_cpu_milli(const struct spec *spec)
+{
+	return (spec->flags & SPEC_NONZERO) != 0 ? spec->requests->cpu_milli
+	                                         : spec->form->nonzero_cpu_milli;
+}
+
+static inline int64_t spec_nonzero_memory(const struct spec *spec)
+{
+	return (spec->flags & SPEC_NONZERO) != 0 ? spec->requests->memory
+	                                         : spec->form->nonzero_memory;
+}
 
 /* With a reference. PL_LIMIT, with the field: requests that
  * add up to more than can be counted; PL_NOMEM. err may not be NULL. */

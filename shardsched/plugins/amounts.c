@@ -90,9 +90,9 @@ static int64_t asked_of(const struct spec *spec, const struct amount_item *item,
 {
 	switch (item->kind) {
 	case AMOUNT_CPU:
-		return nonzero ? spec->nonzero_cpu_milli : spec->requests->cpu_milli;
+		return nonzero ? spec_nonzero_cpu_milli(spec) : spec->requests->cpu_milli;
 	case AMOUNT_MEMORY:
-		return nonzero ? spec->nonzero_memory : spec->requests->memory;
+		return nonzero ? spec_nonzero_memory(spec) : spec->requests->memory;
 	case AMOUNT_STORAGE:
 		return spec->requests->storage;
 	case AMOUNT_SCALAR:

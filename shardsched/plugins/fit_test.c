@@ -89,10 +89,10 @@ static struct hand hand_nonzero(const struct pod *pod, uint32_t slot, const char
 
 	if (strcmp(name, "cpu") == 0) {
 		hand.used = snapshot.row[slot].nonzero_cpu_milli;
-		hand.need = pod->spec->nonzero_cpu_milli;
+		hand.need = spec_nonzero_cpu_milli(pod->spec);
 	} else if (strcmp(name, "memory") == 0) {
 		hand.used = snapshot.row[slot].nonzero_memory;
-		hand.need = pod->spec->nonzero_memory;
+		hand.need = spec_nonzero_memory(pod->spec);
 	}
 	return hand;
 }

@@ -38,7 +38,7 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	struct own *own = call->own;
 
 	(void)snapshot;
-	own->spread = pl_calloc(call->spec->images.count + 1U, sizeof *own->spread);
+	own->spread = pl_calloc(call->spec->form->images.count + 1U, sizeof *own->spread);
 	return own->spread == NULL ? pl_err_set(err, PL_NOMEM, "remember images") : PL_OK;
 }
 
@@ -86,7 +86,7 @@ static void refresh(const struct plugin_call *call)
 	own->made = true;
 	own->epoch = snapshot->images_epoch;
 	own->anywhere = false;
-	for (uint32_t i = 0; i < call->spec->images.count; i++) {
+	for (uint32_t i = 0; i < call->spec->form->images.count; i++) {
 		uint32_t nodes =
 			snapshot_image_nodes(snapshot, spec_images(call->spec)[i]);
 		double spread = nodes == 0 ? 0 : (double)nodes / snapshot->nodes;
@@ -122,9 +122,10 @@ static int64_t scaled(int64_t bytes, double spread, int64_t most)
 static int64_t score_of(const struct plugin_call *call, const struct images *images)
 {
 	const struct own *own = call->own;
-	int64_t containers = call->spec->images.count, most = MOST * containers, sum = 0;
+	int64_t containers = call->spec->form->images.count, most = MOST * containers,
+		sum = 0;
 
-	for (uint32_t i = 0; i < call->spec->images.count; i++) {
+	for (uint32_t i = 0; i < call->spec->form->images.count; i++) {
 		int64_t bytes = own->spread[i] <= 0
 		                        ? -1
 		                        : images_get(images, spec_images(call->spec)[i]);

@@ -70,7 +70,7 @@ static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *
                                   struct inter_pod_own *own, struct pl_err *err)
 {
 	const struct spec_term *row = spec_affinity(spec);
-	uint32_t count = spec->affinity.count;
+	uint32_t count = spec->form->affinity.count;
 	const struct pod_term **term;
 	struct matcher *matcher;
 	enum pl_code code;
@@ -134,8 +134,9 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 {
 	const struct spec *spec = call->spec;
 	struct inter_pod_own *own = call->own;
-	size_t most = (size_t)spec->affinity.count + spec->anti_affinity.count +
-	              spec->soft_affinity.count + spec->soft_anti_affinity.count;
+	size_t most = (size_t)spec->form->affinity.count +
+	              spec->form->anti_affinity.count + spec->form->soft_affinity.count +
+	              spec->form->soft_anti_affinity.count;
 	enum pl_code code;
 
 	if (most == 0)
@@ -146,15 +147,15 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 	code = open_affinity(snapshot, spec, own, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_anti_affinity(spec),
-		                  spec->anti_affinity.count, 1, own->at + own->affinity,
-		                  &own->anti, err);
+		                  spec->form->anti_affinity.count, 1,
+		                  own->at + own->affinity, &own->anti, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_soft_affinity(spec),
-		                  spec->soft_affinity.count, 1,
+		                  spec->form->soft_affinity.count, 1,
 		                  own->at + own->affinity + own->anti, &own->soft, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_soft_anti_affinity(spec),
-		                  spec->soft_anti_affinity.count, -1,
+		                  spec->form->soft_anti_affinity.count, -1,
 		                  own->at + own->affinity + own->anti, &own->soft, err);
 	if (code != PL_OK)
 		close_class(snapshot, call);
@@ -358,7 +359,7 @@ static bool hint(const struct plugin_call *call, const struct queue_event *event
 	uint32_t slot;
 
 	if (event->kind == QUEUE_EV_POD_ADDED)
-		return call->spec->affinity.count > 0;
+		return call->spec->form->affinity.count > 0;
 	if (event->kind != QUEUE_EV_NODE_ADDED)
 		return true;
 	slot = node_event_slot(call, event);

@@ -66,7 +66,7 @@ static const struct spec *spec_of(uint32_t pod)
 
 static bool finds_all(const struct spec *asks, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < asks->affinity.count; i++)
+	for (uint32_t i = 0; i < asks->form->affinity.count; i++)
 		if (!own_term_finds(spec_affinity(asks)[i].term, spec))
 			return false;
 	return true;
@@ -76,7 +76,7 @@ static bool model_is_near(const struct spec *asks, uint32_t slot)
 {
 	bool near = true, any = false;
 
-	for (uint32_t i = 0; i < asks->affinity.count; i++) {
+	for (uint32_t i = 0; i < asks->form->affinity.count; i++) {
 		uint32_t key = spec_affinity(asks)[i].term->topology_key;
 		bool here = false;
 
@@ -96,7 +96,7 @@ static bool model_is_near(const struct spec *asks, uint32_t slot)
 
 static bool model_is_away(const struct spec *asks, uint32_t slot)
 {
-	for (uint32_t i = 0; i < asks->anti_affinity.count; i++) {
+	for (uint32_t i = 0; i < asks->form->anti_affinity.count; i++) {
 		const struct pod_term *term = spec_anti_affinity(asks)[i].term;
 		uint32_t value = label_at(slot, term->topology_key);
 
@@ -116,7 +116,7 @@ static bool model_is_welcome(const struct spec *asks, uint32_t slot)
 	{
 		const struct spec *spec = spec_of(pod);
 
-		for (uint32_t i = 0; i < spec->anti_affinity.count; i++) {
+		for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
 			const struct pod_term *term = spec_anti_affinity(spec)[i].term;
 			uint32_t value = label_at(slot, term->topology_key);
 
@@ -168,19 +168,21 @@ static int64_t model_score(const struct spec *asks, uint32_t slot, bool *any)
 		const struct spec *spec = spec_of(pod);
 		const uint32_t pair[2] = {slot, at};
 
-		sum += model_adds(spec_soft_affinity(asks), asks->soft_affinity.count, 1,
-		                  pair, own_term_finds, spec, any);
+		sum += model_adds(spec_soft_affinity(asks),
+		                  asks->form->soft_affinity.count, 1, pair,
+		                  own_term_finds, spec, any);
 		sum += model_adds(spec_soft_anti_affinity(asks),
-		                  asks->soft_anti_affinity.count, -1, pair,
+		                  asks->form->soft_anti_affinity.count, -1, pair,
 		                  own_term_finds, spec, any);
 		if (args_now.hard_weight > 0)
-			sum += model_adds(spec_affinity(spec), spec->affinity.count,
+			sum += model_adds(spec_affinity(spec), spec->form->affinity.count,
 			                  args_now.hard_weight, pair, their_term_finds,
 			                  asks, any);
-		sum += model_adds(spec_soft_affinity(spec), spec->soft_affinity.count, 1,
-		                  pair, their_term_finds, asks, any);
+		sum += model_adds(spec_soft_affinity(spec),
+		                  spec->form->soft_affinity.count, 1, pair,
+		                  their_term_finds, asks, any);
 		sum += model_adds(spec_soft_anti_affinity(spec),
-		                  spec->soft_anti_affinity.count, -1, pair,
+		                  spec->form->soft_anti_affinity.count, -1, pair,
 		                  their_term_finds, asks, any);
 	}
 	return sum;
@@ -188,13 +190,13 @@ static int64_t model_score(const struct spec *asks, uint32_t slot, bool *any)
 
 static bool model_skips(const struct spec *asks)
 {
-	if (asks->affinity.count + asks->anti_affinity.count > 0)
+	if (asks->form->affinity.count + asks->form->anti_affinity.count > 0)
 		return false;
 	EACH_POD(at, pod)
 	{
 		const struct spec *spec = spec_of(pod);
 
-		for (uint32_t i = 0; i < spec->anti_affinity.count; i++) {
+		for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
 			const struct pod_term *term = spec_anti_affinity(spec)[i].term;
 
 			if (label_at(at, term->topology_key) != 0 &&
@@ -274,8 +276,8 @@ static void compare_scores(const struct plugin_call *call)
 	if (pl_bitset_empty(set))
 		return;
 	if (args_now.ignore_others)
-		any = any && call->spec->soft_affinity.count +
-		                             call->spec->soft_anti_affinity.count >
+		any = any && call->spec->form->soft_affinity.count +
+		                             call->spec->form->soft_anti_affinity.count >
 		                     0;
 	T_EQ(code, any ? VERDICT_SUCCESS : VERDICT_SKIP);
 	seen_score[any]++;

@@ -220,8 +220,8 @@ static bool fits_cordon(const struct spec *spec, uint32_t slot)
 {
 	if (!snapshot.row[slot].node.unschedulable)
 		return true;
-	for (uint32_t i = 0; i < spec->tolerations->count; i++) {
-		const struct toleration *one = &spec->tolerations->row[i];
+	for (uint32_t i = 0; i < spec->form->tolerations->count; i++) {
+		const struct toleration *one = &spec->form->tolerations->row[i];
 		bool key = one->key == 0 ||
 		           one->key == id("node.kubernetes.io/unschedulable");
 		bool value = one->op == TOLERATION_EXISTS || one->value == id("");
@@ -239,7 +239,7 @@ static bool fits_taints(const struct spec *spec, uint32_t slot)
 
 	for (uint32_t i = 0; i < taints->count; i++)
 		if (taints->row[i].effect != TAINT_PREFER_NO_SCHEDULE &&
-		    !tolerations_cover(spec->tolerations, &taints->row[i]))
+		    !tolerations_cover(spec->form->tolerations, &taints->row[i]))
 			return false;
 	return true;
 }
@@ -251,7 +251,7 @@ static int64_t score_taints(const struct spec *spec, uint32_t slot)
 
 	for (uint32_t i = 0; i < taints->count; i++)
 		count += taints->row[i].effect == TAINT_PREFER_NO_SCHEDULE &&
-		         !tolerations_cover(spec->tolerations, &taints->row[i]);
+		         !tolerations_cover(spec->form->tolerations, &taints->row[i]);
 	return count;
 }
 
@@ -259,9 +259,9 @@ static bool fits_affinity(const struct spec *spec, uint32_t slot)
 {
 	const struct node *node = &snapshot.row[slot].node;
 
-	return labels_include(node->labels, spec->node_selector) &&
-	       (spec->required == NULL ||
-	        node_selector_matches(&model.strings, spec->required, node->labels,
+	return labels_include(node->labels, spec->form->node_selector) &&
+	       (spec->form->required == NULL ||
+	        node_selector_matches(&model.strings, spec->form->required, node->labels,
 	                              node->name));
 }
 
@@ -270,10 +270,11 @@ static int64_t score_affinity(const struct spec *spec, uint32_t slot)
 	const struct node *node = &snapshot.row[slot].node;
 	int64_t sum = 0;
 
-	for (uint64_t i = 0; spec->preferred != NULL && i < spec->preferred->count; i++)
-		if (node_term_matches(&model.strings, &spec->preferred->term[i],
+	for (uint64_t i = 0;
+	     spec->form->preferred != NULL && i < spec->form->preferred->count; i++)
+		if (node_term_matches(&model.strings, &spec->form->preferred->term[i],
 		                      node->labels, node->name))
-			sum += spec->preferred->term[i].weight;
+			sum += spec->form->preferred->term[i].weight;
 	return sum;
 }
 
@@ -285,8 +286,9 @@ static bool fits_ports(const struct spec *spec, uint32_t slot)
 		const struct placed *there = &snapshot.placed[placed[i]];
 		const struct spec *other = there->view->spec;
 
-		for (uint32_t j = 0; there->node == slot && j < other->ports.count; j++)
-			for (uint32_t k = 0; k < spec->ports.count; k++) {
+		for (uint32_t j = 0; there->node == slot && j < other->form->ports.count;
+		     j++)
+			for (uint32_t k = 0; k < spec->form->ports.count; k++) {
 				struct spec_port a = spec_ports(other)[j];
 				struct spec_port b = spec_ports(spec)[k];
 
@@ -300,10 +302,10 @@ static bool fits_ports(const struct spec *spec, uint32_t slot)
 
 static int64_t score_images(const struct spec *spec, uint32_t slot)
 {
-	int64_t least = 23 << 20, most = (INT64_C(1000) << 20) * spec->images.count;
+	int64_t least = 23 << 20, most = (INT64_C(1000) << 20) * spec->form->images.count;
 	int64_t sum = 0;
 
-	for (uint32_t i = 0; i < spec->images.count; i++) {
+	for (uint32_t i = 0; i < spec->form->images.count; i++) {
 		uint32_t name = spec_images(spec)[i];
 		unsigned nodes = 0;
 		int64_t size = images_get(snapshot.row[slot].node.images, name);
@@ -348,7 +350,7 @@ static void compare(struct rig *rig, unsigned which)
 	if (rows[which].score == NULL)
 		return;
 	if (!rig_score(rig, left, score)) {
-		T_TRUE(rig->pod.spec->preferred == NULL);
+		T_TRUE(rig->pod.spec->form->preferred == NULL);
 		return;
 	}
 	PL_BITSET_EACH (slot, left)

@@ -51,13 +51,14 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	struct own *own = call->own;
 	enum pl_code code;
 
-	own->broken = is_broken(spec->preferred);
-	code = node_match_open(snapshot, spec->node_selector, spec->required, &own->pod,
-	                       err);
+	own->broken = is_broken(spec->form->preferred);
+	code = node_match_open(snapshot, spec->form->node_selector, spec->form->required,
+	                       &own->pod, err);
 	if (code == PL_OK)
 		code = node_match_open(snapshot, NULL, args->required, &own->added, err);
 	if (code == PL_OK)
-		code = node_match_open(snapshot, NULL, spec->preferred, &own->soft, err);
+		code = node_match_open(snapshot, NULL, spec->form->preferred, &own->soft,
+		                       err);
 	if (code == PL_OK)
 		code = node_match_open(snapshot, NULL, args->preferred, &own->added_soft,
 		                       err);
@@ -133,7 +134,7 @@ static enum verdict_code narrow_to_names(const struct plugin_call *call,
                                          struct plugin_narrow *narrow,
                                          struct verdict *say)
 {
-	const struct node_selector *required = call->spec->required;
+	const struct node_selector *required = call->spec->form->required;
 	const struct snapshot *snapshot = call->snapshot;
 	struct reason reason = {.code = REASON_AFFINITY_NAMES};
 	struct named found = {0};
@@ -159,11 +160,11 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 {
 	const struct spec *spec = call->spec;
 
-	if (spec->required == NULL && spec->node_selector->count == 0 &&
+	if (spec->form->required == NULL && spec->form->node_selector->count == 0 &&
 	    args_of(call)->required == NULL)
 		return VERDICT_SKIP;
-	return all_name_nodes(spec->required) ? narrow_to_names(call, narrow, say)
-	                                      : VERDICT_SUCCESS;
+	return all_name_nodes(spec->form->required) ? narrow_to_names(call, narrow, say)
+	                                            : VERDICT_SUCCESS;
 }
 
 static void filter_by(struct node_match *match, const struct snapshot *snapshot,
@@ -191,7 +192,7 @@ static enum reason_code judge(const struct plugin_call *call, uint32_t slot)
 {
 	if (!node_match_slot(NULL, args_of(call)->required, call->snapshot, slot))
 		return REASON_AFFINITY_ADDED;
-	if (!node_match_slot(call->spec->node_selector, call->spec->required,
+	if (!node_match_slot(call->spec->form->node_selector, call->spec->form->required,
 	                     call->snapshot, slot))
 		return REASON_AFFINITY;
 	return REASON_NONE;
@@ -225,7 +226,7 @@ static enum verdict_code pre_score(const struct plugin_call *call,
 		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
 		return VERDICT_ERROR;
 	}
-	return call->spec->preferred == NULL && args_of(call)->preferred == NULL
+	return call->spec->form->preferred == NULL && args_of(call)->preferred == NULL
 	               ? VERDICT_SKIP
 	               : VERDICT_SUCCESS;
 }

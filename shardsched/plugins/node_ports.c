@@ -14,7 +14,7 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	struct own *own = call->own;
 	enum pl_code code;
 
-	if (call->spec->ports.count == 0)
+	if (call->spec->form->ports.count == 0)
 		return PL_OK;
 	code = strings_add(&snapshot->model->strings, PL_SPAN_LIT("0.0.0.0"),
 	                   &own->everywhere);
@@ -45,8 +45,8 @@ static const struct spec_port *taken(const struct plugin_call *call, uint32_t sl
 	for (; at != SNAPSHOT_NONE; at = snapshot->port_use[at].next) {
 		const struct port_use *use = &snapshot->port_use[at];
 
-		for (uint32_t i = 0; port_is_taken(use) && i < call->spec->ports.count;
-		     i++)
+		for (uint32_t i = 0;
+		     port_is_taken(use) && i < call->spec->form->ports.count; i++)
 			if (in_the_way(call->own, &port[i], &use->port))
 				return &port[i];
 	}
@@ -58,7 +58,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 {
 	(void)narrow;
 	(void)say;
-	return call->spec->ports.count == 0 ? VERDICT_SKIP : VERDICT_SUCCESS;
+	return call->spec->form->ports.count == 0 ? VERDICT_SKIP : VERDICT_SUCCESS;
 }
 
 static void filter(const struct plugin_call *call, struct node_span span)

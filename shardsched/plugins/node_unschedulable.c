@@ -20,7 +20,7 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	struct own *own = call->own;
 
 	(void)err;
-	own->tolerated = tolerations_cover(call->spec->tolerations, &cordon);
+	own->tolerated = tolerations_cover(call->spec->form->tolerations, &cordon);
 	return PL_OK;
 }
 

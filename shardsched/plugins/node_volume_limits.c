@@ -47,7 +47,7 @@ static uint32_t scalar_of(const struct attach_sight *sight, uint32_t driver)
 
 static bool bring_make(const struct plugin_call *call, bool by_csi, struct bring *out)
 {
-	size_t most = call->spec->volumes.count;
+	size_t most = call->spec->volumes;
 
 	attach_sight_init(&out->sight, call->snapshot, ATTACH_CSI);
 	out->sight.by_csi = by_csi;

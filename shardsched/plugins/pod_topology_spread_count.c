@@ -14,7 +14,8 @@ uint64_t spread_keys_word(const struct spread_rules *rules, uint32_t word, uint6
 static bool tolerated(const struct plugin_call *call, uint32_t slot)
 {
 	return taints_first_untolerated(call->snapshot->row[slot].node.taints,
-	                                call->spec->tolerations, TAINT_HARD) == NULL;
+	                                call->spec->form->tolerations,
+	                                TAINT_HARD) == NULL;
 }
 
 /* The nodes of that word which the rule counts, by its policies. */
@@ -43,7 +44,7 @@ bool spread_counts(const struct plugin_call *call, const struct spread_rules *ru
 		if (rules->at[i].column->value[slot] == 0)
 			return false;
 	if (rule->says.affinity &&
-	    !node_match_slot(call->spec->node_selector, call->spec->required,
+	    !node_match_slot(call->spec->form->node_selector, call->spec->form->required,
 	                     call->snapshot, slot))
 		return false;
 	return !rule->says.taints || tolerated(call, slot);

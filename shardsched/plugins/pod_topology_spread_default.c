@@ -124,8 +124,8 @@ static void add_controller(struct parts *parts, const struct snapshot *snapshot,
 	} known[] = {{"v1", "ReplicationController", WORKLOAD_REPLICATION_CONTROLLER},
 	             {"apps/v1", "ReplicaSet", WORKLOAD_REPLICA_SET},
 	             {"apps/v1", "StatefulSet", WORKLOAD_STATEFUL_SET}};
-	struct pl_span api = model_text(parts->model, spec->owner_api);
-	struct pl_span kind = model_text(parts->model, spec->owner_kind);
+	struct pl_span api = model_text(parts->model, spec->form->owner_api);
+	struct pl_span kind = model_text(parts->model, spec->form->owner_kind);
 	struct catalog_key key = {.namespace = spec->namespace, .name = spec->owner_name};
 	const struct workload *owner;
 
@@ -153,7 +153,7 @@ enum pl_code spread_default_selector(struct snapshot *snapshot, const struct spe
 
 	pl_arena_init(&parts.arena, 0, READER_ARENA_MAX);
 	add_services(&parts, snapshot, spec);
-	if (spec->owner_kind != 0)
+	if (spec->form->owner_kind != 0)
 		add_controller(&parts, snapshot, spec);
 	maker_init(&maker, snapshot->model, &parts.arena);
 	if (!parts.failed && parts.pairs + parts.rows.count > 0)

@@ -185,13 +185,13 @@ enum pl_code spread_open(struct snapshot *snapshot, const struct plugin_call *ca
 	const struct spread_args *args = call->args;
 	const struct spec *spec = call->spec;
 	struct spread_own *own = call->own;
-	struct wanted wanted = {spec_spreads(spec), spec->spreads.count, NULL,
+	struct wanted wanted = {spec_spreads(spec), spec->form->spreads.count, NULL,
 	                        args->hostname, false};
-	enum pl_code code = node_match_open(snapshot, spec->node_selector, spec->required,
-	                                    &own->match, err);
+	enum pl_code code = node_match_open(snapshot, spec->form->node_selector,
+	                                    spec->form->required, &own->match, err);
 
 	own->snapshot = snapshot;
-	own->by_default = spec->spreads.count == 0 && args->count > 0;
+	own->by_default = spec->form->spreads.count == 0 && args->count > 0;
 	own->all_keys = !own->by_default || !args->system;
 	if (code == PL_OK)
 		code = own->by_default ? make_defaults(call, err)

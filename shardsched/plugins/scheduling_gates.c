@@ -5,12 +5,12 @@ static enum verdict_code pre_enqueue(const struct plugin_call *call, struct verd
 {
 	const struct spec *spec = call->spec;
 
-	for (uint32_t i = 0; i < spec->gates.count; i++)
+	for (uint32_t i = 0; i < spec->form->gates.count; i++)
 		verdict_add(say, VERDICT_UNRESOLVABLE,
 		            &(struct reason){.code = REASON_GATED,
 		                             .subject = spec_gates(spec)[i],
 		                             .detail = i});
-	return spec->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNRESOLVABLE;
+	return spec->form->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNRESOLVABLE;
 }
 
 const struct plugin plugin_scheduling_gates = {

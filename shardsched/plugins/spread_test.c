@@ -209,10 +209,11 @@ static bool policies(const struct rules *rules, const struct spec_spread *rule,
 {
 	const struct node *node = &snapshot.row[slot].node;
 
-	if (rule->affinity && !labels_include(node->labels, rules->spec->node_selector))
+	if (rule->affinity &&
+	    !labels_include(node->labels, rules->spec->form->node_selector))
 		return false;
 	return !rule->taints ||
-	       taints_first_untolerated(node->taints, rules->spec->tolerations,
+	       taints_first_untolerated(node->taints, rules->spec->form->tolerations,
 	                                TAINT_HARD) == NULL;
 }
 
@@ -397,7 +398,7 @@ static void rules_of(struct rig *rig, struct rules *out, const struct selector *
 {
 	const struct spread_args *args = rig->args;
 	const struct spec *spec = rig->pod.spec;
-	bool own = spec->spreads.count > 0;
+	bool own = spec->form->spreads.count > 0;
 	const struct spec_spread *from = own ? spec_spreads(spec) : args->rule;
 
 	*held = NULL;
@@ -409,7 +410,7 @@ static void rules_of(struct rig *rig, struct rules *out, const struct selector *
 		if (*held == NULL)
 			return;
 	}
-	for (uint32_t i = 0; i < (own ? spec->spreads.count : args->count); i++) {
+	for (uint32_t i = 0; i < (own ? spec->form->spreads.count : args->count); i++) {
 		out->at[out->count] = from[i];
 		if (!own)
 			out->at[out->count].selector = *held;

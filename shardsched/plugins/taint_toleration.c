@@ -91,7 +91,7 @@ static struct memo ask(const struct plugin_call *call, uint32_t slot)
 	/* The row is far away, and only looked at when it must be. */
 	if (memo != NULL && memo->stamp == own->stamp)
 		return *memo;
-	made = judge(snapshot->row[slot].node.taints, call->spec->tolerations);
+	made = judge(snapshot->row[slot].node.taints, call->spec->form->tolerations);
 	made.stamp = own->stamp;
 	if (memo != NULL)
 		*memo = made;
@@ -117,7 +117,7 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 {
 	const struct taint *taint =
 		taints_first_untolerated(call->snapshot->row[slot].node.taints,
-	                                 call->spec->tolerations, TAINT_HARD);
+	                                 call->spec->form->tolerations, TAINT_HARD);
 
 	if (taint != NULL)
 		verdict_add(say, VERDICT_UNRESOLVABLE,
@@ -154,7 +154,8 @@ static bool hint(const struct plugin_call *call, const struct queue_event *event
 
 	return slot == SNAPSHOT_NONE ||
 	       taints_first_untolerated(call->snapshot->row[slot].node.taints,
-	                                call->spec->tolerations, TAINT_HARD) == NULL;
+	                                call->spec->form->tolerations,
+	                                TAINT_HARD) == NULL;
 }
 
 const struct plugin plugin_taint_toleration = {

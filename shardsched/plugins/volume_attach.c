@@ -148,7 +148,7 @@ bool attach_load_make(const struct attach_sight *sight, struct claim_owner owner
                       struct pl_arena *arena, struct attach_load *out)
 {
 	const struct spec_volume *volume = spec_volumes(owner.spec);
-	uint32_t most = owner.spec->volumes.count;
+	uint32_t most = owner.spec->volumes;
 	struct attached it;
 
 	*out = (struct attach_load){
@@ -231,7 +231,7 @@ void attach_load_count(const struct attach_sight *sight, struct attach_load *loa
 		struct claim_owner owner = claims_of_placed(&snapshot->placed[at]);
 		const struct spec_volume *volume = spec_volumes(owner.spec);
 
-		for (unsigned i = 0; i < owner.spec->volumes.count; i++)
+		for (unsigned i = 0; i < owner.spec->volumes; i++)
 			if (attach_of(sight, owner, &volume[i], &it))
 				count_one(load, &it, arena);
 	}

@@ -268,7 +268,7 @@ static bool wants_a_volume(const struct plugin_call *call)
 
 	if (!volume_claims_known(call))
 		return true;
-	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		const struct claim *claim;
 
 		if (!volume_has_claim(&volume[i]))

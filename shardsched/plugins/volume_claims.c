@@ -6,7 +6,7 @@ bool spec_has_volumes(const struct spec *spec, unsigned kinds)
 {
 	const struct spec_volume *volume = spec_volumes(spec);
 
-	for (unsigned i = 0; i < spec->volumes.count; i++)
+	for (unsigned i = 0; i < spec->volumes; i++)
 		if ((kinds >> volume[i].kind & 1) != 0)
 			return true;
 	return false;
@@ -73,7 +73,7 @@ bool claims_hint(const struct plugin_call *call, const struct queue_event *event
 		return false;
 	if (event->object == 0 || !volume_claims_known(call))
 		return true;
-	for (unsigned i = 0; i < call->spec->volumes.count; i++)
+	for (unsigned i = 0; i < call->spec->volumes; i++)
 		if (volume_has_claim(&volume[i]) &&
 		    volume_claim_name(strings, &volume[i], claims_of_call(call).name) ==
 		            event->object)

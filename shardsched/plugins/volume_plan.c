@@ -51,7 +51,7 @@ static enum plan_result check_claims(const struct plugin_call *call, struct verd
 	const struct spec_volume *volume = spec_volumes(call->spec);
 	enum plan_result result = PLAN_NOTHING;
 
-	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		const struct claim *claim;
 
 		if (!volume_has_claim(&volume[i]))
@@ -332,9 +332,9 @@ enum plan_result volume_plan_make(const struct plugin_call *call,
 
 	if (result != PLAN_MADE)
 		return result;
-	if (!make_room(plan, call->arena, call->spec->volumes.count))
+	if (!make_room(plan, call->arena, call->spec->volumes))
 		return PLAN_FAILED;
-	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		const struct claim *claim;
 
 		if (!volume_has_claim(&volume[i]))

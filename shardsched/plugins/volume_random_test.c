@@ -274,7 +274,7 @@ static struct open_claims naive_open(void)
 	const struct spec_volume *volume = spec_volumes(pod.spec);
 	struct open_claims out = {.count = 0};
 
-	for (unsigned i = 0; i < pod.spec->volumes.count; i++) {
+	for (unsigned i = 0; i < pod.spec->volumes; i++) {
 		const struct claim *it;
 
 		if (!volume_has_claim(&volume[i]))
@@ -318,7 +318,7 @@ static unsigned naive_bound(const struct node_row *at)
 {
 	const struct spec_volume *volume = spec_volumes(pod.spec);
 
-	for (unsigned i = 0; i < pod.spec->volumes.count; i++) {
+	for (unsigned i = 0; i < pod.spec->volumes; i++) {
 		const struct claim *claim;
 
 		if (!volume_has_claim(&volume[i]))
@@ -361,7 +361,7 @@ static const char *naive_attached(const struct spec_volume *volume, uint32_t dri
 
 static void see(const struct spec *spec, uint32_t driver)
 {
-	for (unsigned i = 0; i < spec->volumes.count; i++) {
+	for (unsigned i = 0; i < spec->volumes; i++) {
 		const char *name = naive_attached(&spec_volumes(spec)[i], driver);
 		bool known = name == NULL;
 

@@ -51,7 +51,7 @@ static int64_t count_taken(const struct plugin_call *call)
 	struct catalog_key key = {call->spec->namespace, 0, 0};
 	int64_t taken = 0;
 
-	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		if (!is_for_one(call, &volume[i]) || came_before(volume, i))
 			continue;
 		key.name = name_of(call, &volume[i]);
@@ -65,7 +65,7 @@ static const struct spec_volume *find_missing(const struct plugin_call *call)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);
 
-	for (unsigned i = 0; i < call->spec->volumes.count; i++)
+	for (unsigned i = 0; i < call->spec->volumes; i++)
 		if (volume[i].kind == DRAFT_CLAIM &&
 		    volume_claim(call->snapshot, claims_of_call(call), &volume[i]) ==
 		            NULL)
@@ -80,7 +80,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	const struct spec_volume *missing;
 
 	(void)narrow;
-	if (call->spec->volumes.count == 0)
+	if (call->spec->volumes == 0)
 		return VERDICT_SKIP;
 	missing = find_missing(call);
 	if (missing != NULL) {
@@ -102,7 +102,7 @@ static unsigned count_uses(const struct plugin_call *call, const struct placed *
 	const struct spec_volume *its = spec_volumes(pod->view->spec);
 	unsigned uses = 0;
 
-	for (unsigned i = 0; i < pod->view->spec->volumes.count; i++)
+	for (unsigned i = 0; i < pod->view->spec->volumes; i++)
 		uses += its[i].kind == DRAFT_CLAIM &&
 		        volume_claim_name(strings, &its[i], pod->name) == claim;
 	return uses;
@@ -114,9 +114,9 @@ static void moved(const struct plugin_call *call, const struct placed *pod, int 
 	struct restrictions *state = call->state;
 
 	if (pod->view->spec->namespace != call->spec->namespace ||
-	    pod->view->spec->volumes.count == 0)
+	    pod->view->spec->volumes == 0)
 		return;
-	for (unsigned i = 0; i < call->spec->volumes.count; i++)
+	for (unsigned i = 0; i < call->spec->volumes; i++)
 		if (is_for_one(call, &mine[i]) && !came_before(mine, i))
 			state->taken +=
 				delta *
@@ -129,8 +129,8 @@ static void moved(const struct plugin_call *call, const struct placed *pod, int 
 static bool share_a_monitor(const struct spec *spec, const struct spec_volume *a,
                             const struct spec *other, const struct spec_volume *b)
 {
-	const uint32_t *mine = spec_monitors(spec) + a->first;
-	const uint32_t *its = spec_monitors(other) + b->first;
+	const uint32_t *mine = spec_monitors(spec, a);
+	const uint32_t *its = spec_monitors(other, b);
 
 	for (uint32_t i = 0; i < a->monitors; i++)
 		for (uint32_t j = 0; j < b->monitors; j++)
@@ -153,7 +153,7 @@ static bool conflict(const struct spec *spec, const struct spec_volume *a,
 	case DRAFT_AWS:
 		return true;
 	case DRAFT_RBD:
-		return !both_read && a->pool == b->pool &&
+		return !both_read && spec_pool(spec, a) == spec_pool(other, b) &&
 		       share_a_monitor(spec, a, other, b);
 	default:
 		return false;
@@ -165,8 +165,8 @@ static bool specs_conflict(const struct spec *spec, const struct spec *other)
 	const struct spec_volume *mine = spec_volumes(spec);
 	const struct spec_volume *its = spec_volumes(other);
 
-	for (unsigned i = 0; i < spec->volumes.count; i++)
-		for (unsigned j = 0; j < other->volumes.count; j++)
+	for (unsigned i = 0; i < spec->volumes; i++)
+		for (unsigned j = 0; j < other->volumes; j++)
 			if (conflict(spec, &mine[i], other, &its[j]))
 				return true;
 	return false;

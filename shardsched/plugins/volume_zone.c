@@ -147,12 +147,12 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	for (unsigned i = 0; i < ZONE_KEYS; i++)
 		zones->key[i] = strings_find(&call->snapshot->model->strings,
 		                             pl_span_str(zone_keys[i]));
-	zones->rule = pl_arena_zalloc(call->arena,
-	                              (size_t)call->spec->volumes.count * ZONE_KEYS,
-	                              sizeof *zones->rule);
+	zones->rule =
+		pl_arena_zalloc(call->arena, (size_t)call->spec->volumes * ZONE_KEYS,
+	                        sizeof *zones->rule);
 	if (zones->rule == NULL)
 		return fail(say);
-	for (unsigned i = 0; i < call->spec->volumes.count; i++) {
+	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		enum verdict_code code = VERDICT_SUCCESS;
 
 		if (volume[i].kind == DRAFT_CLAIM)

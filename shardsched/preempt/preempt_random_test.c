@@ -154,9 +154,9 @@ static void take_off(uint32_t i)
  * kube-scheduler, but not when it is really removed. */
 static bool shares_port(const struct pod *pod, uint32_t slot)
 {
-	for (uint32_t i = 0; i < PODS && pod->spec->ports.count > 0; i++)
+	for (uint32_t i = 0; i < PODS && pod->spec->form->ports.count > 0; i++)
 		if (pods[i].placed != SNAPSHOT_NONE && pods[i].slot == slot &&
-		    pods[i].pod.spec->ports.count > 0 &&
+		    pods[i].pod.spec->form->ports.count > 0 &&
 		    spec_ports(pods[i].pod.spec)->port == spec_ports(pod->spec)->port)
 			return true;
 	return false;

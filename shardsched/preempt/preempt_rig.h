@@ -70,8 +70,8 @@ static inline struct fw_class *rig_class(const struct spec *spec)
 		if (rig.class[i] -> view -> spec == spec)
 			return rig.class[i];
 	T_TRUE(rig.class_count < RIG_CLASSES);
-	T_OK(fw_class_open(&snapshot, profiles_find(&rig.profiles, spec->scheduler), spec,
-	                   &class, &err),
+	T_OK(fw_class_open(&snapshot, profiles_find(&rig.profiles, spec->form->scheduler),
+	                   spec, &class, &err),
 	     &err);
 	rig.class[rig.class_count++] = class;
 	return class;

@@ -42,11 +42,11 @@ static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 		sums.used.cpu_milli += spec->requests->cpu_milli;
 		sums.used.memory += spec->requests->memory;
 		sums.used.storage += spec->requests->storage;
-		sums.nonzero_cpu_milli += spec->nonzero_cpu_milli;
-		sums.nonzero_memory += spec->nonzero_memory;
+		sums.nonzero_cpu_milli += spec_nonzero_cpu_milli(spec);
+		sums.nonzero_memory += spec_nonzero_memory(spec);
 		sums.pods++;
-		sums.volume_pods += spec->volumes.count > 0;
-		sums.volumes += spec->volumes.count;
+		sums.volume_pods += spec->volumes > 0;
+		sums.volumes += spec->volumes;
 		previous = i;
 	}
 	sums.used.pods = sums.pods;
@@ -296,7 +296,7 @@ static uint32_t port_users(const struct snapshot *snapshot, uint32_t slot,
 	     i = snapshot->placed[i].next_on_node) {
 		const struct spec *spec = snapshot->placed[i].view->spec;
 
-		for (uint32_t j = 0; j < spec->ports.count; j++)
+		for (uint32_t j = 0; j < spec->form->ports.count; j++)
 			users += memcmp(&spec_ports(spec)[j], port, sizeof *port) == 0;
 	}
 	return users;
@@ -320,7 +320,7 @@ static void check_ports(const struct snapshot *snapshot)
 		}
 		for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;
 		     i = snapshot->placed[i].next_on_node)
-			wanted += snapshot->placed[i].view->spec->ports.count;
+			wanted += snapshot->placed[i].view->spec->form->ports.count;
 		PL_ASSERT(on_node == wanted);
 	}
 	for (uint32_t i = inner->ports.free; i != SNAPSHOT_NONE;

@@ -117,7 +117,7 @@ enum pl_code claims_pod_add(struct catalog *catalog, const struct spec *spec,
 {
 	const struct spec_volume *volume = spec_volumes(spec);
 
-	for (unsigned i = 0; i < spec->volumes.count; i++) {
+	for (unsigned i = 0; i < spec->volumes; i++) {
 		enum pl_code code;
 
 		if (volume[i].kind != DRAFT_CLAIM)
@@ -133,7 +133,7 @@ enum pl_code claims_pod_add(struct catalog *catalog, const struct spec *spec,
 
 void claims_pod_remove(struct catalog *catalog, const struct spec *spec, uint32_t name)
 {
-	remove_some(catalog, spec, name, spec->volumes.count);
+	remove_some(catalog, spec, name, spec->volumes);
 }
 
 uint32_t claims_users(const struct catalog *catalog, struct catalog_key claim)

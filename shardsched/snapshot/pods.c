@@ -18,8 +18,9 @@ static bool is_countable(const struct snapshot *snapshot, uint32_t slot,
 	return asks->cpu_milli <= SNAPSHOT_USED_MOST - row->used.cpu_milli &&
 	       asks->memory <= SNAPSHOT_USED_MOST - row->used.memory &&
 	       asks->storage <= SNAPSHOT_USED_MOST - row->used.storage &&
-	       spec->nonzero_cpu_milli <= SNAPSHOT_USED_MOST - row->nonzero_cpu_milli &&
-	       spec->nonzero_memory <= SNAPSHOT_USED_MOST - row->nonzero_memory &&
+	       spec_nonzero_cpu_milli(spec) <=
+	               SNAPSHOT_USED_MOST - row->nonzero_cpu_milli &&
+	       spec_nonzero_memory(spec) <= SNAPSHOT_USED_MOST - row->nonzero_memory &&
 	       scalars_countable(snapshot, slot, asks);
 }
 
@@ -33,8 +34,8 @@ static void count_amounts(struct snapshot *snapshot, uint32_t slot,
 	row->used.memory += sign * asks->memory;
 	row->used.storage += sign * asks->storage;
 	row->used.pods += sign;
-	row->nonzero_cpu_milli += sign * spec->nonzero_cpu_milli;
-	row->nonzero_memory += sign * spec->nonzero_memory;
+	row->nonzero_cpu_milli += sign * spec_nonzero_cpu_milli(spec);
+	row->nonzero_memory += sign * spec_nonzero_memory(spec);
 	row->pods += (uint32_t)sign;
 	hot_show_used(snapshot, slot);
 	scalars_use(snapshot, slot, asks, sign);
@@ -45,10 +46,10 @@ static void count_volumes(struct snapshot *snapshot, uint32_t slot,
 {
 	struct node_row *row = &snapshot->row[slot];
 
-	if (spec->volumes.count == 0)
+	if (spec->volumes == 0)
 		return;
 	row->volume_pods += (uint32_t)sign;
-	row->volumes += (uint64_t)(sign * spec->volumes.count);
+	row->volumes += (uint64_t)(sign * spec->volumes);
 	if (row->volume_pods > 0)
 		pl_bitset_add(snapshot->with_volumes, slot);
 	else
@@ -152,8 +153,8 @@ static enum pl_code make_ready(struct snapshot *snapshot, uint32_t slot,
 	code = make_room(snapshot, err);
 	if (code == PL_OK && spec->requests->count > 0)
 		code = scalars_ready(snapshot, spec->requests, err);
-	if (code == PL_OK && spec->ports.count > 0)
-		code = ports_ready(snapshot, spec->ports.count, err);
+	if (code == PL_OK && spec->form->ports.count > 0)
+		code = ports_ready(snapshot, spec->form->ports.count, err);
 	return code;
 }
 
@@ -173,7 +174,7 @@ static enum pl_code hold_class(struct snapshot *snapshot, const struct pod_on_no
 {
 	enum pl_code code = view_ref(snapshot, pod->spec, view, err);
 
-	if (code != PL_OK || pod->spec->volumes.count == 0)
+	if (code != PL_OK || pod->spec->volumes == 0)
 		return code;
 	code = claims_pod_add(&snapshot->catalog, pod->spec, pod->name, err);
 	if (code != PL_OK)
@@ -260,7 +261,7 @@ void snapshot_pod_lift(struct snapshot *snapshot, uint32_t placed)
 	leave(snapshot, placed);
 	ports_hide(snapshot, pod->node, pod->view->spec);
 	pod->flags |= PLACED_LIFTED;
-	snapshot->inner->ports_lifted += pod->view->spec->ports.count;
+	snapshot->inner->ports_lifted += pod->view->spec->form->ports.count;
 	snapshot->inner->lifted++;
 }
 
@@ -271,7 +272,7 @@ void snapshot_pod_lower(struct snapshot *snapshot, uint32_t placed)
 	PL_ASSERT(placed < snapshot->inner->placed.end && snapshot->inner->probing);
 	PL_ASSERT((pod->flags & PLACED_LIFTED) != 0);
 	pod->flags &= ~(uint32_t)PLACED_LIFTED;
-	snapshot->inner->ports_lifted -= pod->view->spec->ports.count;
+	snapshot->inner->ports_lifted -= pod->view->spec->form->ports.count;
 	snapshot->inner->lifted--;
 	enter(snapshot, placed);
 	ports_show(snapshot, pod->node, pod->view->spec);

@@ -58,7 +58,7 @@ static uint32_t *find(struct snapshot *snapshot, uint32_t slot,
 
 void ports_add(struct snapshot *snapshot, uint32_t slot, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < spec->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
 		const struct spec_port *port = &spec_ports(spec)[i];
 		uint32_t *at = find(snapshot, slot, port);
 
@@ -69,13 +69,13 @@ void ports_add(struct snapshot *snapshot, uint32_t slot, const struct spec *spec
 		}
 		snapshot->port_use[*at].users++;
 	}
-	if (spec->ports.count > 0)
+	if (spec->form->ports.count > 0)
 		pl_bitset_add(snapshot->with_ports, slot);
 }
 
 void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < spec->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
 		uint32_t *at = find(snapshot, slot, &spec_ports(spec)[i]), use = *at;
 
 		PL_ASSERT(use != SNAPSHOT_NONE);
@@ -93,7 +93,7 @@ void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *s
 static void set_hidden(struct snapshot *snapshot, uint32_t slot, const struct spec *spec,
                        bool hidden)
 {
-	for (uint32_t i = 0; i < spec->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
 		uint32_t at = *find(snapshot, slot, &spec_ports(spec)[i]);
 		struct port_use *use = &snapshot->port_use[at];
 

@@ -241,7 +241,7 @@ static void step_open(void)
 		return;
 	}
 	T_OK(view_open(&snapshot, spec, &open->view, &err), &err);
-	if (spec->anti_affinity.count > 0 && chance(50)) {
+	if (spec->form->anti_affinity.count > 0 && chance(50)) {
 		key = term->term->topology_key;
 		T_OK(matcher_open_terms(&snapshot, &term->term, 1, &open->matcher, &err),
 		     &err);

@@ -115,7 +115,7 @@ static enum pl_code by_spec_room(struct views *views, uint32_t id, struct pl_err
 }
 
 static enum pl_code carry(struct snapshot *snapshot, struct spec_view_inner *view,
-                          enum carrier_kind kind, struct spec_rows rows,
+                          enum carrier_kind kind, struct form_rows rows,
                           const struct spec_term *term, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
@@ -136,16 +136,17 @@ static enum pl_code carry_all(struct snapshot *snapshot, struct spec_view_inner 
 	const struct spec *spec = view->view.spec;
 	enum pl_code code;
 
-	code = carry(snapshot, view, CARRIER_ANTI, spec->anti_affinity,
+	code = carry(snapshot, view, CARRIER_ANTI, spec->form->anti_affinity,
 	             spec_anti_affinity(spec), err);
 	if (code == PL_OK)
-		code = carry(snapshot, view, CARRIER_AFFINITY, spec->affinity,
+		code = carry(snapshot, view, CARRIER_AFFINITY, spec->form->affinity,
 		             spec_affinity(spec), err);
 	if (code == PL_OK)
-		code = carry(snapshot, view, CARRIER_SOFT, spec->soft_affinity,
+		code = carry(snapshot, view, CARRIER_SOFT, spec->form->soft_affinity,
 		             spec_soft_affinity(spec), err);
 	if (code == PL_OK)
-		code = carry(snapshot, view, CARRIER_SOFT_ANTI, spec->soft_anti_affinity,
+		code = carry(snapshot, view, CARRIER_SOFT_ANTI,
+		             spec->form->soft_anti_affinity,
 		             spec_soft_anti_affinity(spec), err);
 	return code;
 }
@@ -172,8 +173,9 @@ static void view_free(struct snapshot *snapshot, struct spec_view_inner *view)
 static struct spec_view_inner *view_make(struct snapshot *snapshot,
                                          const struct spec *spec)
 {
-	size_t carries = (size_t)spec->affinity.count + spec->anti_affinity.count +
-	                 spec->soft_affinity.count + spec->soft_anti_affinity.count;
+	size_t carries =
+		(size_t)spec->form->affinity.count + spec->form->anti_affinity.count +
+		spec->form->soft_affinity.count + spec->form->soft_anti_affinity.count;
 	struct spec_view_inner *made =
 		pl_calloc(1, sizeof *made + carries * sizeof(void *));
 

@@ -64,14 +64,14 @@ static bool term_admits(const struct sched *sched, const struct digest_class *cl
 static bool labels_admit(const struct sched *sched, const struct digest_class *class,
                          const struct spec *spec)
 {
-	const struct labels *wanted = spec->node_selector;
-	bool any = spec->required == NULL;
+	const struct labels *wanted = spec->form->node_selector;
+	bool any = spec->form->required == NULL;
 
 	for (uint32_t i = 0; i < wanted->count; i++)
 		if (!may_have(sched, class, wanted->row[i].key, &wanted->row[i].value, 1))
 			return false;
-	for (uint64_t i = 0; !any && i < spec->required->count; i++)
-		any = term_admits(sched, class, &spec->required->term[i]);
+	for (uint64_t i = 0; !any && i < spec->form->required->count; i++)
+		any = term_admits(sched, class, &spec->form->required->term[i]);
 	return any;
 }
 
@@ -106,7 +106,7 @@ static bool is_tolerated(const struct sched *sched, struct pl_span text,
 		taint.key = UINT32_MAX;
 	if (taint.value == 0)
 		taint.value = UINT32_MAX;
-	return tolerations_cover(spec->tolerations, &taint);
+	return tolerations_cover(spec->form->tolerations, &taint);
 }
 
 static int64_t scalar_in(const struct digest_room *room, struct pl_span name)

@@ -121,7 +121,7 @@ static bool is_due(struct sched *sched, const struct sched_node *node,
 
 	if (pod->spec == NULL || listed->leaving)
 		return false;
-	bears_s = taints_bear_s(node->node.taints, pod->spec->tolerations);
+	bears_s = taints_bear_s(node->node.taints, pod->spec->form->tolerations);
 	if (bears_s == TOLERATION_EVER)
 		return false;
 	if (!pod_is_owned(sched, pod) && !is_read(sched, node, pod))

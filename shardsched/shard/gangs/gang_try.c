@@ -317,8 +317,8 @@ static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t c
 
 	if (code != PL_OK)
 		return code;
-	if (!domain_of(sched, gang, sched->gangs.pod[0]->spec->gang_domain, &opts.domain,
-	               err))
+	if (!domain_of(sched, gang, sched->gangs.pod[0]->spec->form->gang_domain,
+	               &opts.domain, err))
 		return err->code == PL_OK ? PL_BUSY : err->code;
 	return gang_decide(sched->gangs.tool, sched->cycle, sched->gangs.member, count,
 	                   &opts, out, err);

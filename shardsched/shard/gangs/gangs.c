@@ -144,8 +144,8 @@ void gangs_leave(struct sched *sched, struct sched_pod *pod)
 
 static bool is_member(const struct sched *sched, const struct sched_pod *pod)
 {
-	return pod->spec != NULL && pod->spec->gang != 0 && pod_is_owned(sched, pod) &&
-	       pod->rev[FACT_SPEC] != 0;
+	return pod->spec != NULL && pod->spec->form->gang != 0 &&
+	       pod_is_owned(sched, pod) && pod->rev[FACT_SPEC] != 0;
 }
 
 void gangs_settle_pod(struct sched *sched, struct sched_pod *pod)
@@ -165,7 +165,7 @@ void gangs_settle_pod(struct sched *sched, struct sched_pod *pod)
 		return;
 	key[0] = pod->key[0];
 	key[1] = pod->key[1];
-	key[2] = pod->spec->gang;
+	key[2] = pod->spec->form->gang;
 	code = gang_get(sched, key, &pod->gang);
 	if (code != PL_OK) { /* it is not to be placed alone */
 		pod->flags |= POD_REFUSED;
@@ -292,7 +292,8 @@ static void look(struct sched *sched, struct sched_gang *gang)
 		release_view(sched, gang);
 		return;
 	}
-	least = first->spec->gang_min > 0 ? (uint32_t)first->spec->gang_min : 1;
+	least = first->spec->form->gang_min > 0 ? (uint32_t)first->spec->form->gang_min
+	                                        : 1;
 	gang->minimum = least;
 	if (gang->ready + gang->present < least) {
 		leave_queue(sched, gang);
@@ -398,7 +399,7 @@ void gangs_check(const struct sched *sched)
 
 			PL_ASSERT(pod->gang == gang && pod->key[0] == gang->key[0] &&
 			          pod->key[1] == gang->key[1] &&
-			          pod->spec->gang == gang->key[2]);
+			          pod->spec->form->gang == gang->key[2]);
 			members++;
 		}
 		PL_ASSERT(members == gang->count);

@@ -26,8 +26,8 @@ static bool is_for(const struct node_hold *is, const struct spec *spec)
 
 	if (a->cpu_milli != b->cpu_milli || a->memory != b->memory ||
 	    a->storage != b->storage || a->pods != 1 || a->count != b->count ||
-	    is->nonzero_cpu_milli != spec->nonzero_cpu_milli ||
-	    is->nonzero_memory != spec->nonzero_memory)
+	    is->nonzero_cpu_milli != spec_nonzero_cpu_milli(spec) ||
+	    is->nonzero_memory != spec_nonzero_memory(spec))
 		return false;
 	for (uint64_t i = 0; i < a->count; i++)
 		if (a->row[i].name != b->row[i].name ||

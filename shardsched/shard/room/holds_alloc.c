@@ -251,8 +251,8 @@ static enum pl_code amounts_of(struct sched *sched, const struct spec *spec,
 			.amount = asks->row[i].amount};
 	used.scalar = scalar;
 	*out = (struct node_hold){.amounts = hold_resources(sched, &used),
-	                          .nonzero_cpu_milli = spec->nonzero_cpu_milli,
-	                          .nonzero_memory = spec->nonzero_memory};
+	                          .nonzero_cpu_milli = spec_nonzero_cpu_milli(spec),
+	                          .nonzero_memory = spec_nonzero_memory(spec)};
 	return out->amounts == NULL ? PL_NOMEM : PL_OK;
 }
 

@@ -66,8 +66,8 @@ enum pl_code hold_amounts(struct sched *sched, const struct spec *const *spec,
 		used.cpu_milli += asks->cpu_milli;
 		used.memory += asks->memory;
 		used.storage += asks->storage;
-		out->nonzero_cpu_milli += spec[i]->nonzero_cpu_milli;
-		out->nonzero_memory += spec[i]->nonzero_memory;
+		out->nonzero_cpu_milli += spec_nonzero_cpu_milli(spec[i]);
+		out->nonzero_memory += spec_nonzero_memory(spec[i]);
 		code = scalars_add(sched, asks, scalar, &used.scalars);
 	}
 	used.scalar = scalar;

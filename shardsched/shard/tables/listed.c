@@ -18,8 +18,8 @@ static void add_up(const struct sched *sched, struct sched_sums *used,
 	used->cpu_milli += sign * (uint64_t)requests->cpu_milli;
 	used->memory += sign * (uint64_t)requests->memory;
 	used->storage += sign * (uint64_t)requests->storage;
-	used->nonzero_cpu_milli += sign * (uint64_t)spec->nonzero_cpu_milli;
-	used->nonzero_memory += sign * (uint64_t)spec->nonzero_memory;
+	used->nonzero_cpu_milli += sign * (uint64_t)spec_nonzero_cpu_milli(spec);
+	used->nonzero_memory += sign * (uint64_t)spec_nonzero_memory(spec);
 	for (uint64_t i = 0; i < requests->count; i++)
 		used->scalars += sign * (uint64_t)requests->row[i].amount *
 		                 pl_hash(sched_text(sched, requests->row[i].name));
@@ -36,7 +36,7 @@ static void sum(const struct sched *sched, struct sched_node *node,
 	else if (add && spec->priority < node->least)
 		node->least = spec->priority;
 	node->with_scalars += (uint32_t)sign * (spec->requests->count > 0);
-	node->with_ports += (uint32_t)sign * (spec->ports.count > 0);
+	node->with_ports += (uint32_t)sign * (spec->form->ports.count > 0);
 }
 
 int32_t listed_least(struct sched_node *node)
@@ -609,7 +609,7 @@ static enum pl_code ports_of(struct sched *sched, const struct sched_node *node,
 	struct alloc_port *port;
 
 	for (uint32_t n = 0; n < node->count; n++)
-		count += node->listed[n].pod->spec->ports.count;
+		count += node->listed[n].pod->spec->form->ports.count;
 	port = pl_arena_zalloc(&sched->arena, count, sizeof *port);
 	if (port == NULL)
 		return PL_NOMEM;
@@ -620,7 +620,7 @@ static enum pl_code ports_of(struct sched *sched, const struct sched_node *node,
 
 		if (goes(&node->listed[n]))
 			continue;
-		for (uint32_t i = 0; i < spec->ports.count; i++)
+		for (uint32_t i = 0; i < spec->form->ports.count; i++)
 			port[count++] = (struct alloc_port){
 				.protocol = pl_span_str(protocol_of(&row[i])),
 				.ip = sched_text(sched, row[i].ip),
