@@ -1,6 +1,7 @@
 #include "shardsched/classes/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/base/alloc.h"
 
@@ -24,7 +25,9 @@ struct pool_class *pool_find(const struct pool *pool, const struct spec *spec)
 {
 	uint32_t id = spec->item.id;
 
-	return id < pool->cap ? pool->by_spec[id] : NULL;
+	if (id >= pool->cap || pool->by_spec[id] == 0)
+		return NULL;
+	return pages_at(&pool->pages, pool->by_spec[id]);
 }
 
 const struct profile *pool_profile(const struct pool *pool, const struct pool_class *open)
@@ -41,17 +44,17 @@ const struct profile *pool_profile(const struct pool *pool, const struct pool_cl
 static enum pl_code by_spec_room(struct pool *pool, uint32_t id)
 {
 	uint32_t cap = pool->cap == 0 ? BY_SPEC_FIRST : pool->cap;
-	struct pool_class **grown;
+	uint32_t *grown;
 
 	if (id < pool->cap)
 		return PL_OK;
 	while (cap <= id)
 		cap *= 2;
-	grown = pl_realloc(pool->by_spec, cap * sizeof(struct pool_class *));
+	grown = pl_realloc(pool->by_spec, cap * sizeof *grown);
 	if (grown == NULL)
 		return PL_NOMEM;
 	for (uint32_t i = pool->cap; i < cap; i++)
-		grown[i] = NULL;
+		grown[i] = 0;
 	pool->by_spec = grown;
 	pool->cap = cap;
 	return PL_OK;
@@ -62,10 +65,10 @@ static void forget(struct pool *pool, struct pool_class *open)
 	PL_ASSERT(open->users == 0 && open->ready == NULL);
 	if (pool->opts.closing != NULL)
 		pool->opts.closing(pool->opts.ctx, open);
-	pool->by_spec[open->spec->item.id] = NULL;
+	pool->by_spec[open->spec->item.id] = 0;
 	pool->count--;
 	model_unref(pool->opts.snapshot->model, MODEL_SPECS, open->spec);
-	free(open);
+	pages_give(&pool->pages, open->piece);
 }
 
 static enum pl_code make(struct pool *pool, const struct spec *spec,
@@ -74,6 +77,7 @@ static enum pl_code make(struct pool *pool, const struct spec *spec,
 	struct model *model = pool->opts.snapshot->model;
 	struct pool_class *open;
 	enum pl_code code = PL_OK;
+	uint32_t piece;
 
 	if (profiles_find(pool->opts.profiles, spec->form->scheduler) == NULL)
 		return pl_err_set(err, PL_NOTFOUND,
@@ -81,18 +85,21 @@ static enum pl_code make(struct pool *pool, const struct spec *spec,
 		                  PL_SPAN_ARG(model_text(model, spec->form->scheduler)));
 	if (by_spec_room(pool, spec->item.id) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "classes of pods");
-	open = pl_calloc(1, sizeof *open + pool->opts.extra_size);
-	if (open == NULL)
+	piece = pages_take(&pool->pages, sizeof *open + pool->opts.extra_size);
+	if (piece == 0)
 		return pl_err_set(err, PL_NOMEM, "a class of pods");
+	open = pages_at(&pool->pages, piece);
+	memset(open, 0, sizeof *open + pool->opts.extra_size);
 	open->spec = spec;
+	open->piece = piece;
 	if (pool->opts.opened != NULL)
 		code = pool->opts.opened(pool->opts.ctx, open, err);
 	if (code != PL_OK) {
-		free(open);
+		pages_give(&pool->pages, piece);
 		return code;
 	}
 	(void)model_ref(model, MODEL_SPECS, spec);
-	pool->by_spec[spec->item.id] = open;
+	pool->by_spec[spec->item.id] = piece;
 	pool->count++;
 	*out = open;
 	return PL_OK;
@@ -259,5 +266,6 @@ void pool_done(struct pool *pool)
 	PL_LIST_EACH (link, &pool->ready)
 		unready(pool, PL_LIST_ITEM(link, struct pool_ready, order));
 	PL_ASSERT(pool->count == 0);
+	pages_done(&pool->pages);
 	free(pool->by_spec);
 }

@@ -24,6 +24,7 @@ struct pool_class {
 	const struct spec *spec;  /* held */
 	struct pool_ready *ready; /* NULL: it is not */
 	uint32_t users;
+	uint32_t piece;   /* of the pool's pages */
 	uint64_t extra[]; /* of extra_size bytes, zeroed: the user's */
 };
 
@@ -43,7 +44,8 @@ struct pool_opts {
 
 struct pool {
 	struct pool_opts opts;
-	struct pool_class **by_spec; /* by the spec's number */
+	struct pages pages;
+	uint32_t *by_spec; /* pieces, by the spec's number; 0: it is not known */
 	uint32_t cap;
 	uint32_t count;       /* of classes */
 	struct pl_list ready; /* that may cease to be: asked for longest ago first */

@@ -37,8 +37,8 @@ enum pl_code home_of(const struct model *model, const struct pod *pod, uint32_t 
 	} else if (code == PL_OK && spec->form->owner_kind != 0 &&
 	           is_judged_with_others(spec)) {
 		group.kind = model_text(model, spec->form->owner_kind);
-		group.name = model_text(model, spec->owner_name);
-		group.uid = model_text(model, spec->owner_uid);
+		group.name = model_text(model, spec_owner_name(spec));
+		group.uid = model_text(model, spec_owner_uid(spec));
 		code = partition_of_group(&group, count, &home.partition, err);
 	}
 	if (code == PL_OK)

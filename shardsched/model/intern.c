@@ -6,11 +6,16 @@
 
 enum { CAP_MIN = 16 };
 
+#define UNUSED (UINT32_C(1) << 31)
+
+static struct intern_item *value_at(const struct intern *intern, uint32_t id)
+{
+	return pages_at(&intern->pages, intern->by_id[id]);
+}
+
 static struct bucket_link *link_of(const void *owner, uint32_t id)
 {
-	const struct intern *intern = owner;
-
-	return &intern->by_id[id].value->link;
+	return &value_at(owner, id)->link;
 }
 
 void intern_init(struct intern *intern, struct model *model, intern_release_fn *release)
@@ -24,6 +29,7 @@ void intern_done(struct intern *intern)
 {
 	PL_ASSERT(intern->count == 0);
 	buckets_done(&intern->buckets);
+	pages_done(&intern->pages);
 	free(intern->by_id);
 	intern->by_id = NULL;
 }
@@ -39,7 +45,7 @@ static struct intern_item *find(const struct intern *intern, struct pl_span byte
 	uint32_t id = buckets_chain(&intern->buckets, hash);
 
 	while (id != 0) {
-		struct intern_item *value = intern->by_id[id].value;
+		struct intern_item *value = value_at(intern, id);
 
 		if (value->link.hash == hash &&
 		    pl_span_eq(bytes_of(value, value->size), bytes))
@@ -53,7 +59,7 @@ static struct intern_item *find(const struct intern *intern, struct pl_span byte
 static bool room_for_id(struct intern *intern)
 {
 	uint32_t cap = intern->cap == 0 ? CAP_MIN : intern->cap * 2;
-	union intern_entry *by_id;
+	uint32_t *by_id;
 
 	if (intern->unused != 0 || intern->ids + 1 < intern->cap)
 		return true;
@@ -67,42 +73,40 @@ static bool room_for_id(struct intern *intern)
 	return true;
 }
 
-static bool is_unused(union intern_entry entry)
-{
-	return (entry.unused & 1) != 0;
-}
-
 static uint32_t take_id(struct intern *intern)
 {
 	uint32_t id = intern->unused;
 
 	if (id == 0)
 		return ++intern->ids;
-	intern->unused = (uint32_t)(intern->by_id[id].unused >> 1);
+	intern->unused = intern->by_id[id] & ~UNUSED;
 	return id;
 }
 
 static void give_id(struct intern *intern, uint32_t id)
 {
-	intern->by_id[id].unused = (uintptr_t)intern->unused << 1 | 1;
+	intern->by_id[id] = intern->unused | UNUSED;
 	intern->unused = id;
 }
 
 static struct intern_item *add(struct intern *intern, const struct intern_item *draft,
                                uint32_t size, uint32_t hash)
 {
-	struct intern_item *value = pl_malloc(size);
+	/* Of 8: so all are aligned for addresses. */
+	uint32_t piece = pages_take(&intern->pages, ((size_t)size + 7) / 8 * 8);
+	struct intern_item *value;
 
-	if (value == NULL || !room_for_id(intern) || !buckets_ready(&intern->buckets)) {
-		free(value);
+	if (piece == 0 || !room_for_id(intern) || !buckets_ready(&intern->buckets)) {
+		if (piece != 0)
+			pages_give(&intern->pages, piece);
 		return NULL;
 	}
+	value = pages_at(&intern->pages, piece);
 	memcpy(value, draft, size);
 	*value = (struct intern_item){
 		.link.hash = hash, .refs = 1, .id = take_id(intern), .size = size};
-	intern->by_id[value->id].value = value;
+	intern->by_id[value->id] = piece;
 	buckets_add(&intern->buckets, value->id);
-	intern->bytes += size;
 	intern->count++;
 	return value;
 }
@@ -114,7 +118,7 @@ enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_
 	struct intern_item *value = find(intern, bytes_of(draft, size), hash);
 
 	PL_ASSERT(size > sizeof *draft);
-	if (value == NULL && size < UINT32_MAX) {
+	if (value == NULL && size < UINT32_MAX - 64) {
 		value = add(intern, draft, (uint32_t)size, hash);
 	} else if (value != NULL) {
 		intern_ref(intern, value);
@@ -132,8 +136,8 @@ enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_
 static struct intern_item *own(struct intern *intern, const struct intern_item *value)
 {
 	PL_ASSERT(value->id <= intern->ids && value->refs > 0);
-	PL_ASSERT(intern->by_id[value->id].value == value);
-	return intern->by_id[value->id].value;
+	PL_ASSERT(value_at(intern, value->id) == value);
+	return value_at(intern, value->id);
 }
 
 void intern_ref(struct intern *intern, const struct intern_item *value)
@@ -147,6 +151,7 @@ void intern_ref(struct intern *intern, const struct intern_item *value)
 void intern_unref(struct intern *intern, const struct intern_item *value)
 {
 	struct intern_item *mine;
+	uint32_t piece;
 
 	if (value == NULL)
 		return;
@@ -154,16 +159,16 @@ void intern_unref(struct intern *intern, const struct intern_item *value)
 	if (--mine->refs > 0)
 		return;
 	buckets_del(&intern->buckets, mine->id);
+	piece = intern->by_id[mine->id];
 	give_id(intern, mine->id);
-	intern->bytes -= mine->size;
 	intern->count--;
 	intern->release(intern->model, mine);
-	free(mine);
+	pages_give(&intern->pages, piece);
 }
 
 const struct intern_item *intern_by_id(const struct intern *intern, uint32_t id)
 {
-	bool there = id != 0 && id <= intern->ids && !is_unused(intern->by_id[id]);
+	bool there = id != 0 && id <= intern->ids && (intern->by_id[id] & UNUSED) == 0;
 
-	return there ? intern->by_id[id].value : NULL;
+	return there ? value_at(intern, id) : NULL;
 }

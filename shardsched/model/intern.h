@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "shardsched/model/buckets.h"
+#include "shardsched/model/pages.h"
 #include "store/base/err.h"
 #include "store/base/hash.h"
 
@@ -33,22 +34,17 @@ struct model;
  * numbers may be 0 and addresses NULL. */
 typedef void intern_release_fn(struct model *model, const struct intern_item *value);
 
-/* By number. Of one that nobody has, the next such number, doubled, and 1: values are at
- * even addresses. */
-union intern_entry {
-	struct intern_item *value;
-	uintptr_t unused;
-};
-
 /* May not be moved or copied. */
 struct intern {
 	struct buckets buckets;
-	union intern_entry *by_id;
+	struct pages pages;
+	/* The piece of each number. Of one that nobody has: the highest bit, and the next
+	 * such number. */
+	uint32_t *by_id;
 	uint32_t unused; /* the first of the numbers to be given again; 0: none */
 	uint32_t count;
 	uint32_t ids; /* given so far, from 1 */
 	uint32_t cap;
-	size_t bytes; /* of the values */
 	struct pl_hash_key key;
 	intern_release_fn *release;
 	struct model *model;

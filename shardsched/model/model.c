@@ -29,8 +29,8 @@ size_t model_memory(const struct model *model)
 	for (int kind = 0; kind < MODEL_KIND_COUNT; kind++) {
 		const struct intern *intern = &model->intern[kind];
 
-		bytes += intern->bytes + intern->buckets.cap * sizeof(uint32_t) +
-		         intern->cap * (sizeof(void *) + sizeof(uint32_t));
+		bytes += pages_memory(&intern->pages) +
+		         (intern->buckets.cap + intern->cap) * sizeof(uint32_t);
 	}
 	return bytes;
 }

@@ -7,9 +7,9 @@
 #include "store/base/alloc.h"
 
 enum {
-	PAGE_BYTES = 4072, /* with what the allocator adds: 4,080 */
+	PAGE_BYTES = 16360, /* with what the allocator adds: 16 KiB less 16 */
 	PLACES_MAX = 1 << PAGES_PLACE_BITS,
-	PAGES_MAX = 1 << (32 - PAGES_PLACE_BITS),
+	PAGES_MAX = 1 << (31 - PAGES_PLACE_BITS), /* numbers are below 2^31 */
 	PAGES_FIRST = 16,
 	NO_PLACE = UINT16_MAX,
 };

@@ -3,9 +3,9 @@
  * what an allocator adds to each. A large one has a page to itself; a page that is empty
  * goes back to the heap.
  *
- * A piece is known by a number, never 0, and stays where it is until it is given back:
- * then its number may be given again. Aligned for uint32_t; for uint64_t where all sizes
- * are multiples of 8.
+ * A piece is known by a number, below 2^31 and never 0, and stays where it is until it is
+ * given back: then its number may be given again. Aligned for uint32_t; for uint64_t
+ * where all sizes are multiples of 8.
  */
 #ifndef SHARDSCHED_MODEL_PAGES_H
 #define SHARDSCHED_MODEL_PAGES_H
@@ -17,7 +17,7 @@
 
 enum {
 	PAGES_STEP = 4,
-	PAGES_LARGE = 128, /* the largest that share a page */
+	PAGES_LARGE = 512, /* the largest that share a page */
 	PAGES_SIZES = PAGES_LARGE / PAGES_STEP,
 	PAGES_PLACE_BITS = 8, /* of a number; the rest is the page's */
 };

@@ -196,7 +196,7 @@ T_CASE(everything_that_scheduling_reads_is_there)
 	T_EQ(pod.spec->form->gang_domain, id("zone"));
 	T_TRUE(!pod.preempted);
 	T_EQ(pod.spec->form->owner_kind, id("ReplicaSet"));
-	T_EQ(pod.spec->owner_uid, id("u1"));
+	T_EQ(spec_owner_uid(pod.spec), id("u1"));
 	T_EQ(pod.spec->priority, -5);
 	T_EQ(pod.spec->flags, SPEC_NEVER_PREEMPTS | SPEC_BY_NAME);
 	T_EQ(pod.created_ms, 1000);

@@ -100,14 +100,14 @@ static uint8_t sla_of(struct pl_span word)
 }
 
 static void put_owner(struct maker *maker, const struct pod_draft *draft,
-                      struct spec *spec)
+                      struct half *half)
 {
 	const struct draft_owner *owner = draft_controller(&draft->meta);
 
 	if (owner == NULL)
 		return;
-	spec->owner_name = maker_text(maker, owner->name);
-	spec->owner_uid = maker_text(maker, owner->uid);
+	put_text(maker, half, owner->name);
+	put_text(maker, half, owner->uid);
 }
 
 static void put_fields(struct maker *maker, const struct pod_draft *draft,
@@ -140,6 +140,8 @@ static void set_counts(const struct pod_draft *draft, struct spec *spec)
 		volumes += draft->volumes[i].source != DRAFT_OTHER;
 		texts += texts_of(&draft->volumes[i]);
 	}
+	spec->by_rbd = (uint16_t)texts;
+	texts += draft_controller(&draft->meta) == NULL ? 0 : 2;
 	/* The reader bounds the lists far below. */
 	PL_ASSERT(volumes <= UINT16_MAX && texts <= UINT16_MAX);
 	spec->volumes = (uint16_t)volumes;
@@ -174,8 +176,8 @@ static const struct spec *make(struct maker *maker, const struct pod_draft *draf
 		made->flags |= SPEC_NONZERO;
 	made->form = form_make(maker, draft, as_asked ? NULL : requests);
 	put_fields(maker, draft, made);
-	put_owner(maker, draft, made);
 	put_all_volumes(maker, draft, &half);
+	put_owner(maker, draft, &half);
 	put_labels(maker, draft, made, beside);
 	return maker_take(maker, MODEL_SPECS, made, size);
 }
@@ -232,9 +234,7 @@ static void of_rest(struct refs refs, const struct spec *spec)
 {
 	of_value(refs, MODEL_FORMS, spec->form);
 	of_value(refs, MODEL_RESOURCES, spec->requests);
-	of_texts(refs,
-	         (const uint32_t[]){spec->namespace, spec->owner_name, spec->owner_uid},
-	         3);
+	of_texts(refs, &spec->namespace, 1);
 	for (uint32_t i = 0; i < spec->volumes; i++)
 		of_texts(refs,
 		         (const uint32_t[]){spec_volumes(spec)[i].name,

@@ -40,17 +40,16 @@ struct spec {
 	const struct form *form;
 	const struct labels *labels;
 	const struct resources *requests; /* what fitting counts */
-	uint32_t owner_name;              /* the controller's; 0: there is none */
-	uint32_t owner_uid;
 	int32_t priority;
 	uint8_t flags;
 	uint8_t sla; /* enum spec_sla */
 	uint16_t volumes;
-	uint16_t texts;
-	uint8_t zero[6];
+	uint16_t texts;  /* of volumes, and of its owner */
+	uint16_t by_rbd; /* of these */
+	uint8_t zero[4];
 };
 
-_Static_assert(sizeof(struct spec) == 72, "there may be one for each pod");
+_Static_assert(sizeof(struct spec) == 64, "there may be one for each pod");
 
 static inline const struct spec_volume *spec_volumes(const struct spec *spec)
 {
@@ -74,6 +73,17 @@ static inline const uint32_t *spec_monitors(const struct spec *spec,
                                             const struct spec_volume *volume)
 {
 	return spec_texts(spec) + volume->first + 1;
+}
+
+/* The controller's; 0: there is none. Its uid is the next. */
+static inline uint32_t spec_owner_name(const struct spec *spec)
+{
+	return spec->texts == spec->by_rbd ? 0 : spec_texts(spec)[spec->by_rbd];
+}
+
+static inline uint32_t spec_owner_uid(const struct spec *spec)
+{
+	return spec->texts == spec->by_rbd ? 0 : spec_texts(spec)[spec->by_rbd + 1];
 }
 
 /* spec_ports(spec) is the first of spec->form->ports.count rows, and so on. */

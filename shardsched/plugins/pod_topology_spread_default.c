@@ -126,7 +126,8 @@ static void add_controller(struct parts *parts, const struct snapshot *snapshot,
 	             {"apps/v1", "StatefulSet", WORKLOAD_STATEFUL_SET}};
 	struct pl_span api = model_text(parts->model, spec->form->owner_api);
 	struct pl_span kind = model_text(parts->model, spec->form->owner_kind);
-	struct catalog_key key = {.namespace = spec->namespace, .name = spec->owner_name};
+	struct catalog_key key = {.namespace = spec->namespace,
+	                          .name = spec_owner_name(spec)};
 	const struct workload *owner;
 
 	for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {

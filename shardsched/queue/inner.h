@@ -36,6 +36,7 @@ struct queue_flow {
 	uint64_t turn; /* virtual time at which its first pod is served */
 	uint64_t cost; /* of a turn: the less, the more often */
 	uint32_t classes;
+	void *owner; /* the queue's */
 };
 
 struct queue_active {

@@ -125,6 +125,7 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 	code = active_open(&queue->active[opts->lane], opts, &flow, err);
 	if (code != PL_OK)
 		return code;
+	flow->owner = queue->opts.owner;
 	*class = (struct queue_class){.flow = flow,
 	                              .level = opts->level & 3,
 	                              .lane = opts->lane & 7,
@@ -140,6 +141,11 @@ void queue_class_close(struct queue *queue, struct queue_class *class)
 	active_close(queue_lane_of(queue, class), class->flow);
 	queue->classes--;
 	class->flow = NULL;
+}
+
+void *queue_class_owner(const struct queue_class *class)
+{
+	return class->flow->owner;
 }
 
 enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,
@@ -159,6 +165,7 @@ enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,
 	code = active_open(&queue->active[lane], &opts, &to, err);
 	if (code != PL_OK)
 		return code;
+	to->owner = queue->opts.owner;
 	active_move(&queue->active[lane], class, from, to);
 	class->flow = to;
 	active_close(queue_lane_of(queue, class), from);

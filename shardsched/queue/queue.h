@@ -80,6 +80,7 @@ struct queue_opts {
 		*plugins; /* borrowed; a mask of who refused has a bit each */
 	unsigned plugins_count;
 	void *hint_ctx;
+	void *owner; /* whose queue it is, to be asked of its classes */
 };
 
 /* kube-scheduler's order and times; or the SLA order, with budgets 0, 1 and 3 for
@@ -110,6 +111,9 @@ PL_NODISCARD enum pl_code queue_class_open(struct queue *queue, struct queue_cla
                                            struct pl_err *err);
 /* No pod of it is in the queue. */
 void queue_class_close(struct queue *queue, struct queue_class *class);
+
+/* Of the queue that it is in. */
+void *queue_class_owner(const struct queue_class *class);
 
 /* To another lane, with its pods. PL_NOMEM: it stays where it is. */
 PL_NODISCARD enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,

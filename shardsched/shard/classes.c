@@ -15,7 +15,7 @@ static bool call_of(struct sched *sched, unsigned plugin, const struct pool_clas
                     const struct queue_event *event, struct plugin_call *out)
 {
 	const struct class_more *more = (const void *)open->extra;
-	struct pool *pool = &more->reign->pool;
+	struct pool *pool = &((struct reign *)queue_class_owner(&more->queue))->pool;
 	struct fw_class *class;
 	struct pl_err err = {0};
 
@@ -81,6 +81,25 @@ static enum pl_code queue_open(const struct reign *reign, const struct spec *spe
 	return queue_class_open(reign->queue, out, &opts, err);
 }
 
+struct class_rare *class_rare_get(struct class_more *more)
+{
+	if (more->rare != NULL)
+		return more->rare;
+	more->rare = pl_calloc(1, sizeof *more->rare);
+	if (more->rare != NULL)
+		pl_list_init(&more->rare->own);
+	return more->rare;
+}
+
+static void rare_free(struct class_more *more)
+{
+	if (more->rare == NULL)
+		return;
+	travel_free(more->rare->travel);
+	free(more->rare);
+	more->rare = NULL;
+}
+
 enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err)
 {
 	struct reign *reign = ctx;
@@ -90,11 +109,11 @@ enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err
 
 	if (code != PL_OK)
 		return code;
-	more->reign = reign;
-	pl_list_init(&more->own);
 	code = groups_class_opened(reign->sched, open, err);
-	if (code != PL_OK)
-		queue_class_close(reign->queue, &more->queue);
+	if (code == PL_OK)
+		return PL_OK;
+	rare_free(more);
+	queue_class_close(reign->queue, &more->queue);
 	return code;
 }
 
@@ -103,9 +122,9 @@ void class_closing(void *ctx, struct pool_class *open)
 	struct reign *reign = ctx;
 	struct class_more *more = class_more_of(open);
 
-	PL_ASSERT(pl_list_empty(&more->own));
-	travel_free(more->travel);
+	PL_ASSERT(more->rare == NULL || pl_list_empty(&more->rare->own));
 	groups_class_closing(reign->sched, open);
+	rare_free(more);
 	queue_class_close(reign->queue, &more->queue);
 }
 
@@ -118,6 +137,7 @@ static bool is_apart(const struct sched_pod *pod)
 enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
                          struct queue_class **out, struct pl_err *err)
 {
+	struct class_rare *rare;
 	struct own_class *own;
 	enum pl_code code;
 
@@ -125,7 +145,8 @@ enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
 		*out = queue_class_of(open);
 		return PL_OK;
 	}
-	own = pl_calloc(1, sizeof *own);
+	rare = class_rare_get(class_more_of(open));
+	own = rare == NULL ? NULL : pl_calloc(1, sizeof *own);
 	if (own == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep a pod in the queue");
 	code = queue_open(reign_of(open), open->spec, bonds_of(open)->lane, CLASS_OWN,
@@ -137,7 +158,7 @@ enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
 	own->pod = pod;
 	own->open = open;
 	pl_list_init(&own->of_open);
-	pl_list_add_tail(&class_more_of(open)->own, &own->of_open);
+	pl_list_add_tail(&rare->own, &own->of_open);
 	*out = &own->queue;
 	return PL_OK;
 }

@@ -428,13 +428,18 @@ static inline struct queue_class *queue_class_of(struct pool_class *open)
 	return (struct queue_class *)(void *)open->extra;
 }
 
-/* What is kept with a class. */
+/* What few classes have. */
+struct class_rare {
+	struct bond_rows rows;
+	struct travel *travel; /* NULL: none yet */
+	struct pl_list own;    /* classes of single pods of it, in the queue */
+};
+
+/* What is kept with a class. A pod may have one to itself, so it is small. */
 struct class_more {
 	struct queue_class queue; /* the first: queue_class_of */
-	struct reign *reign;
-	struct travel *travel; /* NULL: none yet */
+	struct class_rare *rare;  /* NULL: nothing of it */
 	struct bonds bonds;
-	struct pl_list own; /* classes of single pods of it, in the queue */
 };
 
 /* classes.c: of a pod whose claims are named after it (SPEC_BY_NAME). What it asks for it
@@ -489,7 +494,7 @@ static inline struct class_more *class_more_of(struct pool_class *open)
 
 static inline struct reign *reign_of(struct pool_class *open)
 {
-	return class_more_of(open)->reign;
+	return queue_class_owner(queue_class_of(open));
 }
 
 /* In which pods of that class are. Gangs are by the last one always. */
@@ -500,21 +505,26 @@ static inline struct queue *queue_of_class(const struct sched *sched,
 	                            : reign_of(pool_class_of(class))->queue;
 }
 
-/* Where it stands, or would. */
-static inline struct travel **travel_of_class(struct queue_class *class)
-{
-	struct own_class *own = own_class_of(class);
-
-	return own != NULL ? &own->travel : &class_more_of(pool_class_of(class))->travel;
-}
-
-static inline const struct travel *travel_of_class_const(const struct queue_class *class)
+/* NULL: there is none. */
+static inline struct travel *travel_of_class(const struct queue_class *class)
 {
 	const struct own_class *own = own_class_of_const(class);
+	const struct class_rare *rare;
 
-	return own != NULL
-	               ? own->travel
-	               : PL_CONTAINER_OF_CONST(class, struct class_more, queue)->travel;
+	if (own != NULL)
+		return own->travel;
+	rare = PL_CONTAINER_OF_CONST(class, struct class_more, queue)->rare;
+	return rare == NULL ? NULL : rare->travel;
+}
+
+/* The terms that pods of the class have to do with. */
+static inline const struct bond_rows *bond_rows_of(const struct bonds *bonds)
+{
+	static const struct bond_rows none;
+	const struct class_rare *rare =
+		PL_CONTAINER_OF_CONST(bonds, struct class_more, bonds)->rare;
+
+	return rare == NULL ? &none : &rare->rows;
 }
 
 /* On nodes, own ones or not. */
@@ -589,6 +599,8 @@ PL_NODISCARD enum pl_code class_enter(struct sched_pod *pod, struct pool_class *
                                       struct queue_class **out, struct pl_err *err);
 /* It is out of the queue. */
 void class_leave(struct queue_class *class);
+/* Made when there is none. NULL: no memory. */
+struct class_rare *class_rare_get(struct class_more *more);
 
 /* -- configure.c, sched.c ------------------------------------------------ */
 
@@ -600,8 +612,7 @@ void reign_free(struct reign *reign);
 PL_NODISCARD enum pl_code reign_fill(struct reign *reign, struct pl_err *err);
 uint32_t regime_weight(const struct regime *regime, uint32_t space);
 /* The queue for that regime. */
-PL_NODISCARD enum pl_code sched_queue_make(struct sched *sched,
-                                           const struct regime *regime,
+PL_NODISCARD enum pl_code sched_queue_make(struct sched *sched, struct reign *reign,
                                            struct queue **out, struct pl_err *err);
 
 /* Pods go over to the last settings; nothing is decided before all have. */

@@ -50,9 +50,10 @@ static bool hint_abroad(void *ctx, const struct queue_class *class,
 	return gang_is_class(class) || abroad_hint(ctx, class, event);
 }
 
-enum pl_code sched_queue_make(struct sched *sched, const struct regime *regime,
+enum pl_code sched_queue_make(struct sched *sched, struct reign *reign,
                               struct queue **out, struct pl_err *err)
 {
+	const struct regime *regime = &reign->regime;
 	struct queue_opts opts = queue_opts_for(regime->sort);
 
 	for (unsigned i = 0; i < plugins.count; i++) {
@@ -69,6 +70,7 @@ enum pl_code sched_queue_make(struct sched *sched, const struct regime *regime,
 	opts.plugins = sched->plugin;
 	opts.plugins_count = plugins.count + 1;
 	opts.hint_ctx = sched;
+	opts.owner = reign;
 	return queue_new(&opts, out, err);
 }
 

@@ -47,8 +47,16 @@ void travel_free(struct travel *travel)
 /* That of its class, made when there is none. NULL: no memory. */
 static struct travel *travel_of(struct sched_pod *pod)
 {
-	struct travel **at = travel_of_class(pod->queue.class);
+	struct own_class *own = own_class_of(pod->queue.class);
+	struct class_rare *rare =
+		own != NULL
+			? NULL
+			: class_rare_get(class_more_of(pool_class_of(pod->queue.class)));
+	struct travel **at;
 
+	if (own == NULL && rare == NULL)
+		return NULL;
+	at = own != NULL ? &own->travel : &rare->travel;
 	if (*at == NULL) {
 		*at = pl_calloc(1, sizeof **at);
 		if (*at != NULL)
@@ -93,7 +101,7 @@ static void wait_in(struct sched *sched, struct sched_pod *pod, struct pl_list *
 
 void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most)
 {
-	struct travel *travel = class_more_of(open)->travel;
+	struct travel *travel = travel_of_class(queue_class_of(open));
 
 	if (travel != NULL && travel->ahead == NULL)
 		wake(sched, &travel->followers, most);
@@ -155,7 +163,7 @@ static bool mark_tried(struct sched *sched, struct travel *travel)
 /* Two of them, drawn. False: there is none. */
 static bool visit_some(struct sched *sched, struct sched_pod *pod, uint64_t draw)
 {
-	const struct travel *travel = travel_of_class_const(pod->queue.class);
+	const struct travel *travel = travel_of_class(pod->queue.class);
 	uint32_t count = sched->opts.partitions, first = (uint32_t)(draw % count);
 	unsigned found = 0;
 
@@ -202,7 +210,7 @@ bool abroad_hint(const struct sched *sched, const struct queue_class *class,
 	const struct spec *spec = pool_class_of_const(class)->spec;
 	uint32_t partition = (uint32_t)event->object;
 
-	return is_untried(sched, travel_of_class_const(class), partition) &&
+	return is_untried(sched, travel_of_class(class), partition) &&
 	       (offer_admits(sched, partition, spec) ||
 	        offer_least(sched, partition, spec) != INT32_MAX);
 }

@@ -159,12 +159,12 @@ void groups_forget(struct sched *sched, struct group *group)
 /* -- bonds ----------------------------------------------------------------------------
  */
 
-static const struct own_term *own_of(const struct bonds *bonds, const struct group *group,
-                                     const struct spec *spec)
+static const struct own_term *own_of(const struct bond_rows *rows,
+                                     const struct group *group, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < bonds->owns; i++)
-		if (bonds->own[i].id == group->key[1] && group->key[0] == spec->namespace)
-			return &bonds->own[i];
+	for (uint32_t i = 0; i < rows->owns; i++)
+		if (rows->own[i].id == group->key[1] && group->key[0] == spec->namespace)
+			return &rows->own[i];
 	return NULL;
 }
 
@@ -183,20 +183,33 @@ static bool bond_of(const struct sched *sched, struct group *group,
 	return found || carried;
 }
 
+/* NULL: no memory. */
+static struct bond_rows *rows_get(struct bonds *bonds)
+{
+	struct class_rare *rare =
+		class_rare_get(PL_CONTAINER_OF(bonds, struct class_more, bonds));
+
+	return rare == NULL ? NULL : &rare->rows;
+}
+
 static enum pl_code bond_add(struct bonds *bonds, const struct bond *bond)
 {
-	uint32_t cap = bonds->cap == 0 ? 4 : bonds->cap * 2u;
+	struct bond_rows *rows = rows_get(bonds);
 	struct bond *grown;
+	uint32_t cap;
 
+	if (rows == NULL)
+		return PL_NOMEM;
+	cap = rows->cap == 0 ? 4 : rows->cap * 2u;
 	PL_ASSERT(cap <= UINT16_MAX);
-	if (bonds->count == bonds->cap) {
-		grown = pl_realloc(bonds->bond, cap * sizeof *grown);
+	if (rows->count == rows->cap) {
+		grown = pl_realloc(rows->bond, cap * sizeof *grown);
 		if (grown == NULL)
 			return PL_NOMEM;
-		bonds->bond = grown;
-		bonds->cap = (uint16_t)cap;
+		rows->bond = grown;
+		rows->cap = (uint16_t)cap;
 	}
-	bonds->bond[bonds->count++] = *bond;
+	rows->bond[rows->count++] = *bond;
 	return PL_OK;
 }
 
@@ -204,7 +217,7 @@ static enum pl_code bond_add(struct bonds *bonds, const struct bond *bond)
 static enum pl_code meet(struct sched *sched, struct bonds *bonds, struct group *group)
 {
 	const struct spec *spec = open_of(bonds)->spec;
-	bool carried = own_of(bonds, group, spec) != NULL;
+	bool carried = own_of(bond_rows_of(bonds), group, spec) != NULL;
 	struct bond bond;
 	enum pl_code code;
 
@@ -214,7 +227,7 @@ static enum pl_code meet(struct sched *sched, struct bonds *bonds, struct group 
 	if (code != PL_OK)
 		return code;
 	if (carried)
-		bonds->missing--;
+		rows_get(bonds)->missing--;
 	bonds->wide = bonds->wide || bond.compares;
 	return PL_OK;
 }
@@ -233,10 +246,13 @@ static enum pl_code meet_all(struct sched *sched, struct bonds *bonds,
 
 static enum pl_code bonds_anew(struct sched *sched, struct bonds *bonds)
 {
+	struct class_rare *rare = PL_CONTAINER_OF(bonds, struct class_more, bonds)->rare;
 	enum pl_code code;
 
-	bonds->count = 0;
-	bonds->missing = bonds->owns;
+	if (rare != NULL) {
+		rare->rows.count = 0;
+		rare->rows.missing = rare->rows.owns;
+	}
 	bonds->wide = group_is_carrier(&sched->model, open_of(bonds)->spec);
 	bonds->refused = false;
 	code = meet_all(sched, bonds, bonds->space);
@@ -246,9 +262,10 @@ static enum pl_code bonds_anew(struct sched *sched, struct bonds *bonds)
 static void want_registered(struct sched *sched, struct bonds *bonds)
 {
 	const struct spec *spec = open_of(bonds)->spec;
+	const struct bond_rows *rows = bond_rows_of(bonds);
 
-	for (uint32_t i = 0; i < bonds->owns; i++) {
-		const struct own_term *own = &bonds->own[i];
+	for (uint32_t i = 0; i < rows->owns; i++) {
+		const struct own_term *own = &rows->own[i];
 		const struct group *group = groups_find(sched, spec->namespace, own->id);
 		struct group_space *space =
 			own->global ? sched->groups.global : bonds->space;
@@ -261,16 +278,19 @@ static void want_registered(struct sched *sched, struct bonds *bonds)
 
 static uint8_t lane_of(const struct bonds *bonds)
 {
-	if (bonds->missing > 0 && !bonds->refused)
+	const struct bond_rows *rows = bond_rows_of(bonds);
+
+	if (rows->missing > 0 && !bonds->refused)
 		return LANE_HELD;
 	if (bonds->wide)
 		return LANE_WIDE;
-	return bonds->count > 0 ? LANE_GROUPED : LANE_PLAIN;
+	return rows->count > 0 ? LANE_GROUPED : LANE_PLAIN;
 }
 
 static void hold_view(struct sched *sched, struct class_more *class)
 {
-	bool pods = class->queue.pods > 0 || !pl_list_empty(&class->own);
+	bool pods = class->queue.pods > 0 ||
+	            (class->rare != NULL && !pl_list_empty(&class->rare->own));
 	bool wants = pods &&
 	             (class->bonds.lane == LANE_WIDE || class->bonds.lane == LANE_HELD);
 
@@ -298,7 +318,9 @@ bool groups_class_ready(struct sched *sched, struct queue_class *class)
 static void move_all(struct sched *sched, struct class_more *more)
 {
 	(void)groups_class_ready(sched, &more->queue);
-	PL_LIST_EACH (link, &more->own)
+	if (more->rare == NULL)
+		return;
+	PL_LIST_EACH (link, &more->rare->own)
 		(void)groups_class_ready(
 			sched, &PL_LIST_ITEM(link, struct own_class, of_open)->queue);
 }
@@ -320,7 +342,7 @@ static bool set_lane(struct sched *sched, struct bonds *bonds)
 /* -- classes --------------------------------------------------------------------------
  */
 
-static enum pl_code own_terms(struct sched *sched, struct bonds *bonds,
+static enum pl_code own_terms(struct sched *sched, struct bond_rows *rows,
                               const struct spec *spec, struct pl_err *err)
 {
 	struct group_terms terms = {0};
@@ -334,29 +356,52 @@ static enum pl_code own_terms(struct sched *sched, struct bonds *bonds,
 		return code;
 	if (terms.count > UINT16_MAX)
 		return pl_err_set(err, PL_LIMIT, "a pod has %u rules", terms.count);
-	bonds->own = pl_calloc(terms.count, sizeof *bonds->own);
-	if (bonds->own == NULL)
+	rows->own = pl_calloc(terms.count, sizeof *rows->own);
+	if (rows->own == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the rules of a pod");
 	for (uint32_t i = 0; i < terms.count; i++) {
-		struct own_term *own = &bonds->own[bonds->owns];
+		struct own_term *own = &rows->own[rows->owns];
 
 		own->global = terms.term[i].global;
 		code = strings_add(&sched->model.strings, pl_span_str(terms.term[i].id),
 		                   &own->id);
 		if (code != PL_OK)
 			return pl_err_set(err, code, "keep the rules of a pod");
-		bonds->owns++;
+		rows->owns++;
 	}
 	return PL_OK;
 }
 
+static void rows_done(struct sched *sched, struct bond_rows *rows)
+{
+	for (uint32_t i = 0; i < rows->owns; i++)
+		strings_unref(&sched->model.strings, rows->own[i].id);
+	free(rows->own);
+	free(rows->bond);
+	*rows = (struct bond_rows){0};
+}
+
+/* Most classes carry none, and need no room for them. */
+static enum pl_code learn_terms(struct sched *sched, struct bonds *bonds,
+                                const struct spec *spec, struct pl_err *err)
+{
+	struct bond_rows *rows;
+
+	if (!group_is_carrier(&sched->model, spec))
+		return PL_OK;
+	rows = rows_get(bonds);
+	if (rows == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep the rules of a pod");
+	return own_terms(sched, rows, spec, err);
+}
+
 static void bonds_done(struct sched *sched, struct bonds *bonds)
 {
-	for (uint32_t i = 0; i < bonds->owns; i++)
-		strings_unref(&sched->model.strings, bonds->own[i].id);
-	free(bonds->own);
-	free(bonds->bond);
+	struct class_rare *rare = PL_CONTAINER_OF(bonds, struct class_more, bonds)->rare;
+
 	*bonds = (struct bonds){0};
+	if (rare != NULL)
+		rows_done(sched, &rare->rows);
 }
 
 enum pl_code groups_class_opened(struct sched *sched, struct pool_class *open,
@@ -369,7 +414,7 @@ enum pl_code groups_class_opened(struct sched *sched, struct pool_class *open,
 	if (bonds->space == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep a namespace");
 	groups_see_space(sched, open->spec->namespace);
-	code = own_terms(sched, bonds, open->spec, err);
+	code = learn_terms(sched, bonds, open->spec, err);
 	if (code == PL_OK) {
 		code = bonds_anew(sched, bonds);
 		if (code != PL_OK)
@@ -399,12 +444,13 @@ static void refuse_of(struct sched *sched, struct group_space *of, bool global)
 	PL_LIST_EACH (link, &of->classes) {
 		struct bonds *bonds = PL_LIST_ITEM(link, struct bonds, of_space);
 		const struct spec *spec = open_of(bonds)->spec;
+		const struct bond_rows *rows = bond_rows_of(bonds);
 
-		for (uint32_t i = 0; bonds->missing > 0 && i < bonds->owns; i++) {
+		for (uint32_t i = 0; rows->missing > 0 && i < rows->owns; i++) {
 			const struct group *group =
-				groups_find(sched, spec->namespace, bonds->own[i].id);
+				groups_find(sched, spec->namespace, rows->own[i].id);
 
-			if (bonds->own[i].global == global &&
+			if (rows->own[i].global == global &&
 			    (group == NULL || group->space == NULL))
 				bonds->refused = true;
 		}
@@ -693,13 +739,13 @@ bool groups_take_registry(struct sched *sched, struct group_space *space,
 /* -- of any spec -----------------------------------------------------------------------
  */
 
-static enum pl_code each_of(struct sched *sched, const struct bonds *bonds,
+static enum pl_code each_of(struct sched *sched, const struct bond_rows *rows,
                             const struct group_space *space, const struct spec *spec,
                             const struct groups_each *each)
 {
 	PL_LIST_EACH (link, &space->groups) {
 		struct group *group = PL_LIST_ITEM(link, struct group, of_space);
-		bool carried = own_of(bonds, group, spec) != NULL;
+		bool carried = own_of(rows, group, spec) != NULL;
 		struct bond bond;
 		enum pl_code code = PL_OK;
 
@@ -715,7 +761,7 @@ static enum pl_code each_of_closed(struct sched *sched, const struct spec *spec,
                                    const struct groups_each *each)
 {
 	struct group_space *space = groups_space(sched, spec->namespace);
-	struct bonds own = {0};
+	struct bond_rows own = {0};
 	struct pl_err err = {0};
 	enum pl_code code = space == NULL ? PL_NOMEM : PL_OK;
 
@@ -725,7 +771,7 @@ static enum pl_code each_of_closed(struct sched *sched, const struct spec *spec,
 		code = each_of(sched, &own, space, spec, each);
 	if (code == PL_OK)
 		code = each_of(sched, &own, sched->groups.global, spec, each);
-	bonds_done(sched, &own);
+	rows_done(sched, &own);
 	return code;
 }
 
@@ -733,12 +779,14 @@ enum pl_code groups_each(struct sched *sched, const struct spec *spec,
                          const struct groups_each *each)
 {
 	struct pool_class *open = pool_find(sched->pool, spec);
+	const struct bond_rows *rows;
 	enum pl_code code = PL_OK;
 
 	if (open == NULL)
 		return each_of_closed(sched, spec, each);
-	for (uint32_t i = 0; code == PL_OK && i < class_more_of(open)->bonds.count; i++)
-		code = each->fn(each->ctx, &class_more_of(open)->bonds.bond[i]);
+	rows = bond_rows_of(bonds_of(open));
+	for (uint32_t i = 0; code == PL_OK && i < rows->count; i++)
+		code = each->fn(each->ctx, &rows->bond[i]);
 	return code;
 }
 

@@ -81,14 +81,18 @@ struct own_term {
 	bool global;
 };
 
-struct bonds {
-	struct pl_list of_space;
-	struct group_space *space; /* NULL: not opened */
+/* Most classes have none. */
+struct bond_rows {
 	struct bond *bond;
 	struct own_term *own; /* that its pods carry */
 	uint16_t count, cap;  /* of bonds: at most what two registries hold */
 	uint16_t owns;
 	uint16_t missing; /* of these, that are not registered */
+};
+
+struct bonds {
+	struct pl_list of_space;
+	struct group_space *space; /* NULL: not opened */
 	uint8_t lane;
 	bool wide;    /* its pods are decided with the whole view only */
 	bool refused; /* there is no room for its terms */

@@ -231,9 +231,9 @@ bool groups_may_decide(struct sched *sched, struct pool_class *open)
 	const struct bonds *bonds = bonds_of(open);
 	int64_t clear = bonds->wide ? clear_up_to(sched) : 0;
 
-	for (uint32_t i = 0; bonds->wide && i < bonds->count; i++)
-		if (bonds->bond[i].compares &&
-		    !may_rely(sched, bonds->bond[i].group, clear))
+	for (uint32_t i = 0; bonds->wide && i < bond_rows_of(bonds)->count; i++)
+		if (bond_rows_of(bonds)->bond[i].compares &&
+		    !may_rely(sched, bond_rows_of(bonds)->bond[i].group, clear))
 			return false;
 	if (!bonds->wide || shape_rev(&sched->groups) != 0)
 		return true;
@@ -315,8 +315,8 @@ void groups_bundle(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
 
-	for (uint32_t i = 0; i < bonds->count; i++)
-		bundle_bond(sched, &bonds->bond[i]);
+	for (uint32_t i = 0; i < bond_rows_of(bonds)->count; i++)
+		bundle_bond(sched, &bond_rows_of(bonds)->bond[i]);
 	if (bonds->wide)
 		bundle_shape(sched);
 }
@@ -340,8 +340,8 @@ void groups_gather(struct sched *sched, struct pool_class *open)
 	struct groups *groups = &sched->groups;
 	const struct bonds *bonds = bonds_of(open);
 
-	for (uint32_t i = 0; i < bonds->count; i++) {
-		const struct bond *bond = &bonds->bond[i];
+	for (uint32_t i = 0; i < bond_rows_of(bonds)->count; i++) {
+		const struct bond *bond = &bond_rows_of(bonds)->bond[i];
 		struct group *group = bond->group;
 
 		if (pl_list_empty(&group->gathered)) {

@@ -134,7 +134,7 @@ static void add_missing_of(struct draft *to, const struct group_space *space)
 
 		if (to->code != PL_OK || to->news == to->most)
 			return;
-		if (bonds->missing > 0 && !bonds->refused)
+		if (bond_rows_of(bonds)->missing > 0 && !bonds->refused)
 			add_missing(to, spec_of(bonds));
 	}
 }

@@ -153,8 +153,7 @@ enum pl_code reign_fill(struct reign *reign, struct pl_err *err)
 	                                   pl_buf_span(&reign->regime.profiles),
 	                                   &reign->profiles, err);
 
-	return code == PL_OK ? sched_queue_make(sched, &reign->regime, &reign->queue, err)
-	                     : code;
+	return code == PL_OK ? sched_queue_make(sched, reign, &reign->queue, err) : code;
 }
 
 /* -- from what is ------------------------------------------------------------------ */

@@ -82,7 +82,7 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod)
 		pod->node->waiting_count--;
 		--*node_waiting(sched, pod->node);
 	} else if (pod->linked == LINKED_VISIT) {
-		(*travel_of_class(pod->queue.class))->ahead = NULL;
+		travel_of_class(pod->queue.class)->ahead = NULL;
 	}
 	sched->ending -= pod->linked == LINKED_ENDING;
 	pl_list_del(&pod->link);
