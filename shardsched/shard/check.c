@@ -206,11 +206,9 @@ static void check_reigns(const struct sched *sched)
 	PL_ASSERT(sched->moving == NULL || is_moving(sched));
 	PL_ASSERT(sched->queue == sched->reign->queue &&
 	          sched->pool == &sched->reign->pool && sched->turn == NULL);
-	PL_MAP_EACH (at, &sched->pods) {
-		const struct sched_pod *pod =
-			PL_CONTAINER_OF(at, struct sched_pod, by_name);
-
-		ahead = ahead || at == sched->moving;
+	PODS_EACH(pod, sched)
+	{
+		ahead = ahead || pod == sched->moving;
 		PL_ASSERT(pod->queue.class == NULL || ahead ||
 		          reign_of(pool_class_of(pod->queue.class)) == sched->reign);
 	}
@@ -222,9 +220,8 @@ static void check_beside(const struct sched *sched)
 	bool joined = sched->named == sched->model.identities.named;
 	uint32_t pods = 0;
 
-	PL_MAP_EACH (at, &sched->pods) {
-		const struct sched_pod *pod =
-			PL_CONTAINER_OF(at, struct sched_pod, by_name);
+	PODS_EACH(pod, sched)
+	{
 		const struct identity beside = {pod->index, pod->beside};
 
 		pods += beside.keys != 0;
@@ -252,13 +249,11 @@ void sched_check(const struct sched *sched)
 	shields_check(sched);
 	check_beside(sched);
 	check_reigns(sched);
-	PL_MAP_EACH (at, &sched->pods)
-		ending += PL_CONTAINER_OF(at, struct sched_pod, by_name)->linked ==
-		          LINKED_ENDING;
+	PODS_EACH(pod, sched)
+	ending += pod->linked == LINKED_ENDING;
 	PL_ASSERT(ending == sched->ending);
-	PL_MAP_EACH (at, &sched->pods)
-		queued +=
-			check_pod(sched, PL_CONTAINER_OF(at, struct sched_pod, by_name));
+	PODS_EACH(pod, sched)
+	queued += check_pod(sched, pod);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		work += sched->partition[i].work;
 	PL_ASSERT(work == queued);

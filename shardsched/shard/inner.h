@@ -69,7 +69,15 @@ struct sched_partition {
 	struct offer offer;
 	struct own_digest own;
 	struct pl_list nodes; /* that are known, whoever owns it */
-	struct pl_list pods;  /* likewise */
+	uint32_t first_pod;   /* likewise; 0: none */
+	uint32_t last_pod;
+};
+
+/* All that are known, each by a number of its own. */
+struct pod_table {
+	struct pages pages;
+	struct buckets buckets; /* by key */
+	uint32_t count;
 };
 
 struct sched_sums {
@@ -174,9 +182,11 @@ enum {
 /* Without a phase: no state is there. */
 enum { PHASE_NONE = STATE_PHASES };
 
-/* A million of them wait: 328 bytes, so that 336 of the heap are enough. */
+/* A million of them wait. */
 struct sched_pod {
-	struct pl_map_node by_name;
+	struct bucket_link by_key;
+	uint32_t number;         /* of the table */
+	uint32_t next, prev;     /* of the partition's, by number; 0: none */
 	uint32_t key[3];         /* partition, namespace, name; held */
 	uint32_t uid;            /* as the others: strings */
 	const struct spec *spec; /* held; NULL: not known */
@@ -186,7 +196,6 @@ struct sched_pod {
 	struct sched_plan *plan;      /* it is made for it, or it has to go by it */
 	struct sched_gang *gang;      /* that it belongs to; of_gang is in its list */
 	struct pl_list of_gang;
-	struct pl_list of_partition; /* that is owned */
 	struct pl_list link;
 	int64_t rev[2];
 	int64_t unknown_rev; /* since then it may be somewhere, and its spec is not known
@@ -348,7 +357,7 @@ struct sched {
 	struct queue *queue; /* its own, as the pool */
 	struct pool *pool;
 	struct pl_list past;           /* reigns that pods are still there by */
-	struct pl_map_node *moving;    /* the next to be looked at whether it is */
+	struct sched_pod *moving;      /* the next to be looked at whether it is */
 	uint32_t moves;                /* that are looked at in one turn */
 	uint32_t preempted;            /* string, held */
 	const struct queue_turn *turn; /* of the one that comes into the queue; or NULL */
@@ -359,7 +368,8 @@ struct sched {
 	char *shard;
 	struct pl_arena arena; /* of one value while it is read */
 	struct pl_buf buf;     /* of one value while it is written */
-	struct pl_map nodes, pods;
+	struct pl_map nodes;
+	struct pod_table pods;
 	struct sched_node **by_slot;
 	uint32_t by_slot_cap;
 	struct sched_partition *partition;

@@ -36,10 +36,8 @@ bool join_run(struct sched *sched)
 	if (sched->unjoined)
 		return false;
 	if (sched->beside > 0)
-		PL_MAP_EACH (at, &sched->pods) {
-			struct sched_pod *pod =
-				PL_CONTAINER_OF(at, struct sched_pod, by_name);
-
+		PODS_EACH(pod, sched)
+		{
 			if (join(sched, pod, &err) != PL_OK) {
 				sched->unjoined = true;
 				tell_repair(sched, &err);

@@ -111,7 +111,7 @@ static void lists_init(struct sched *sched)
 	sched->pool = &sched->reign->pool;
 	conflicts_init(&sched->conflicts, &sched->model.strings);
 	pl_map_init(&sched->nodes);
-	pl_map_init(&sched->pods);
+	pods_init(sched);
 	pl_map_init(&sched->gangs.by_name);
 	pl_list_init(&sched->gangs.dirty);
 	pl_list_init(&sched->gangs.telling);
@@ -167,7 +167,6 @@ static enum pl_code tables_make(struct sched *sched)
 	digests_init(sched);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
 		pl_list_init(&sched->partition[i].nodes);
-		pl_list_init(&sched->partition[i].pods);
 	}
 	return PL_OK;
 }
@@ -293,9 +292,8 @@ static void empty(struct sched *sched, struct sched_partition *part, bool ours,
 			node_forget(sched, node);
 	}
 	if (ours)
-		PL_LIST_EACH (link, &part->pods)
-			pod_forget(sched,
-			           PL_LIST_ITEM(link, struct sched_pod, of_partition));
+		PODS_OF_EACH(pod, sched, (uint32_t)(part - sched->partition))
+	pod_forget(sched, pod);
 	gangs_lost(sched, (uint32_t)(part - sched->partition));
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		part->ended[i] = false;
@@ -305,10 +303,8 @@ static void empty(struct sched *sched, struct sched_partition *part, bool ours,
  * are read by key. */
 static void want_specs(struct sched *sched, uint32_t partition)
 {
-	PL_LIST_EACH (link, &sched->partition[partition].pods) {
-		struct sched_pod *pod =
-			PL_LIST_ITEM(link, struct sched_pod, of_partition);
-
+	PODS_OF_EACH(pod, sched, partition)
+	{
 		if (pod->spec == NULL)
 			listed_settle(sched, pod);
 	}
@@ -355,8 +351,8 @@ void sched_quiesce(struct sched *sched, uint32_t partition)
 	part->quiet = true;
 	PL_LIST_EACH (link, &part->nodes)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
-	PL_LIST_EACH (link, &part->pods)
-		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	PODS_OF_EACH(pod, sched, partition)
+	pod_settle(sched, pod);
 }
 
 bool sched_is_quiet(const struct sched *sched, uint32_t partition)
@@ -399,9 +395,8 @@ static void repair(struct sched *sched)
 		tell_anew(sched, SCHED_GANGS);
 	PL_MAP_EACH (node, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
-	PL_MAP_EACH (node, &sched->pods) {
-		struct sched_pod *pod = PL_CONTAINER_OF(node, struct sched_pod, by_name);
-
+	PODS_EACH(pod, sched)
+	{
 		pod->flags &= (uint16_t)~POD_REFUSED;
 		pod_settle(sched, pod);
 	}
@@ -518,7 +513,7 @@ void sched_figures(const struct sched *sched, struct sched_figures *out)
 	out->nodes = sched->snapshot.nodes;
 	out->abroad = (uint32_t)(pl_bitset_count(sched->snapshot.open) -
 	                         pl_bitset_count(sched->snapshot.home));
-	out->pods = (uint32_t)sched->pods.count;
+	out->pods = sched->pods.count;
 	out->waiting = sched->waiting;
 	out->batch = sched->batch;
 	for (unsigned i = 0; i < SCHED_CALLS; i++)

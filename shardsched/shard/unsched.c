@@ -272,9 +272,8 @@ static void look(struct sched *sched)
 
 		if (!part->owned || !part->open)
 			continue;
-		PL_LIST_EACH (link, &part->pods)
-			unsched_owe(sched,
-			            PL_LIST_ITEM(link, struct sched_pod, of_partition));
+		PODS_OF_EACH(pod, sched, i)
+		unsched_owe(sched, pod);
 	}
 }
 

@@ -166,7 +166,7 @@ static void begin(struct sched *sched, struct reign *next)
 	sched->reign = next;
 	sched->queue = next->queue;
 	sched->pool = &next->pool;
-	sched->moving = pl_map_first(&sched->pods);
+	sched->moving = pods_all(sched);
 }
 
 /* One that was refused for want of a profile is in no queue, like most. */
@@ -202,10 +202,9 @@ static void move(struct sched *sched, struct sched_pod *pod)
 void configure_run(struct sched *sched)
 {
 	for (uint32_t i = 0; i < sched->moves && sched->moving != NULL; i++) {
-		struct sched_pod *pod =
-			PL_CONTAINER_OF(sched->moving, struct sched_pod, by_name);
+		struct sched_pod *pod = sched->moving;
 
-		sched->moving = pl_map_next(&sched->pods, sched->moving);
+		sched->moving = pods_after(sched, pod);
 		move(sched, pod);
 	}
 	if (sched->moving != NULL)
@@ -216,8 +215,8 @@ void configure_run(struct sched *sched)
 
 void configure_forget(struct sched *sched, const struct sched_pod *pod)
 {
-	if (sched->moving == &pod->by_name)
-		sched->moving = pl_map_next(&sched->pods, sched->moving);
+	if (sched->moving == pod)
+		sched->moving = pods_after(sched, pod);
 }
 
 static void tune(struct sched *sched, const struct sched_settings *settings)

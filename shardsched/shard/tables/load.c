@@ -84,9 +84,8 @@ static void sweep_pods(struct sched *sched, struct sched_partition *of)
 {
 	uint8_t generation = of->generation[SCHED_SCHEDULES];
 
-	PL_LIST_EACH (link, &of->pods) {
-		struct sched_pod *pod =
-			PL_LIST_ITEM(link, struct sched_pod, of_partition);
+	PODS_OF_EACH(pod, sched, (uint32_t)(of - sched->partition))
+	{
 		bool spec = pod->seen[FACT_SPEC] == generation;
 
 		/* The second may be the end of it. */
@@ -108,8 +107,8 @@ static void open(struct sched *sched, struct sched_partition *of)
 	unsched_learn(sched);
 	sched->astray_due = true;
 	digests_dirty(sched, (uint32_t)(of - sched->partition));
-	PL_LIST_EACH (link, &of->pods)
-		pod_settle(sched, PL_LIST_ITEM(link, struct sched_pod, of_partition));
+	PODS_OF_EACH(pod, sched, (uint32_t)(of - sched->partition))
+	pod_settle(sched, pod);
 	PL_LIST_EACH (link, &of->nodes)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
 }

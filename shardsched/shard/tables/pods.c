@@ -5,7 +5,7 @@
  *	no place, phase Pending or none     in the queue; gated ones as gated
  *	anything else                       left alone
  */
-#include <stdlib.h>
+#include <string.h>
 
 #include "shardsched/ledger/home.h"
 #include "shardsched/shard/commit/bundle.h"
@@ -18,16 +18,101 @@ enum { CONFLICTS_AT_ONCE = 4 };
 
 /* -- the table -------------------------------------------------------- */
 
-static struct pl_span key_of(const uint32_t key[3])
+static struct sched_pod *pod_at(const struct pod_table *pods, uint32_t number)
 {
-	return pl_span(key, 3 * sizeof key[0]);
+	return pages_at(&pods->pages, number);
+}
+
+static struct bucket_link *link_of(const void *owner, uint32_t number)
+{
+	return &pod_at(owner, number)->by_key;
+}
+
+void pods_init(struct sched *sched)
+{
+	buckets_init(&sched->pods.buckets, &sched->pods, link_of);
+}
+
+/* Keys are numbers that we give, so nobody can choose them to collide. */
+static uint32_t hash_of(const uint32_t key[3])
+{
+	return (uint32_t)pl_hash(pl_span(key, 3 * sizeof key[0]));
 }
 
 static struct sched_pod *find(const struct sched *sched, const uint32_t key[3])
 {
-	struct pl_map_node *at = pl_map_get(&sched->pods, key_of(key));
+	uint32_t hash = hash_of(key);
+	uint32_t number = buckets_chain(&sched->pods.buckets, hash);
 
-	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_pod, by_name);
+	while (number != 0) {
+		struct sched_pod *pod = pod_at(&sched->pods, number);
+
+		if (memcmp(pod->key, key, sizeof pod->key) == 0)
+			return pod;
+		number = pod->by_key.next;
+	}
+	return NULL;
+}
+
+static struct sched_pod *pod_or_none(const struct sched *sched, uint32_t number)
+{
+	return number == 0 ? NULL : pod_at(&sched->pods, number);
+}
+
+struct sched_pod *pods_first(const struct sched *sched, uint32_t partition)
+{
+	return pod_or_none(sched, sched->partition[partition].first_pod);
+}
+
+struct sched_pod *pods_next(const struct sched *sched, const struct sched_pod *pod)
+{
+	return pod_or_none(sched, pod->next);
+}
+
+/* The first in that partition or the next ones. */
+static struct sched_pod *first_from(const struct sched *sched, uint32_t partition)
+{
+	while (partition < sched->opts.partitions &&
+	       sched->partition[partition].first_pod == 0)
+		partition++;
+	return partition == sched->opts.partitions ? NULL : pods_first(sched, partition);
+}
+
+struct sched_pod *pods_all(const struct sched *sched)
+{
+	return sched->pods.count == 0 ? NULL : first_from(sched, 0);
+}
+
+struct sched_pod *pods_after(const struct sched *sched, const struct sched_pod *pod)
+{
+	return pod->next != 0 ? pods_next(sched, pod)
+	                      : first_from(sched, pod->key[0] + 1);
+}
+
+static void list_add(struct sched *sched, struct sched_pod *pod)
+{
+	struct sched_partition *of = &sched->partition[pod->key[0]];
+
+	pod->prev = of->last_pod;
+	if (pod->prev == 0)
+		of->first_pod = pod->number;
+	else
+		pod_at(&sched->pods, pod->prev)->next = pod->number;
+	of->last_pod = pod->number;
+}
+
+static void list_del(struct sched *sched, const struct sched_pod *pod)
+{
+	struct sched_partition *of = &sched->partition[pod->key[0]];
+
+	if (pod->prev == 0)
+		of->first_pod = pod->next;
+	else
+		pod_at(&sched->pods, pod->prev)->next = pod->next;
+	if (pod->next == 0)
+		of->last_pod = pod->prev;
+	else
+		pod_at(&sched->pods, pod->next)->prev = pod->prev;
 }
 
 struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
@@ -41,10 +126,18 @@ struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
 
 static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
 {
-	struct sched_pod *pod = pl_calloc(1, sizeof *pod);
+	struct pod_table *pods = &sched->pods;
+	struct sched_pod *pod;
+	uint32_t number = 0;
 
-	if (pod == NULL)
+	if (buckets_ready(&pods->buckets))
+		number = pages_take(&pods->pages, sizeof *pod);
+	if (number == 0)
 		return NULL;
+	pod = pod_at(pods, number);
+	memset(pod, 0, sizeof *pod);
+	pod->number = number;
+	pod->by_key.hash = hash_of(key);
 	pod->key[0] = key[0];
 	pod->key[1] = strings_ref(&sched->model.strings, key[1]);
 	pod->key[2] = strings_ref(&sched->model.strings, key[2]);
@@ -52,9 +145,9 @@ static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
 	pod->phase = PHASE_NONE;
 	pl_list_init(&pod->link);
 	pl_list_init(&pod->of_gang);
-	pl_list_init(&pod->of_partition);
-	(void)!pl_map_add(&sched->pods, &pod->by_name, key_of(pod->key));
-	pl_list_add_tail(&sched->partition[key[0]].pods, &pod->of_partition);
+	list_add(sched, pod);
+	buckets_add(&pods->buckets, number);
+	pods->count++;
 	return pod;
 }
 
@@ -98,9 +191,10 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	pod_unlink(sched, pod);
 	gangs_leave(sched, pod);
 	unsched_forget(sched, pod);
-	pl_list_del(&pod->of_partition);
 	configure_forget(sched, pod);
-	pl_map_del(&sched->pods, &pod->by_name);
+	list_del(sched, pod);
+	buckets_del(&sched->pods.buckets, pod->number);
+	sched->pods.count--;
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	strings_unref(strings, pod->key[1]);
 	strings_unref(strings, pod->key[2]);
@@ -109,7 +203,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	strings_unref(strings, pod->at[0]);
 	strings_unref(strings, pod->at[1]);
 	strings_unref(strings, pod->why);
-	free(pod);
+	pages_give(&sched->pods.pages, pod->number);
 }
 
 /* Of others' pods nothing is followed: they are known as long as a node lists them. */
@@ -402,9 +496,8 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 
 void pods_done(struct sched *sched)
 {
-	PL_MAP_EACH (at, &sched->pods) {
-		struct sched_pod *pod = PL_CONTAINER_OF(at, struct sched_pod, by_name);
-
+	PODS_EACH(pod, sched)
+	{
 		if (pod->place == POD_QUEUED || pod->place == POD_WAITS)
 			pod_withdraw(sched, pod);
 		if (pod->place == POD_SENT && (pod->flags & POD_RESET) == 0)
@@ -415,5 +508,6 @@ void pods_done(struct sched *sched)
 		pod->held = 0;
 		pod_free(sched, pod);
 	}
-	pl_map_done(&sched->pods);
+	pages_done(&sched->pods.pages);
+	buckets_done(&sched->pods.buckets);
 }

@@ -41,7 +41,28 @@ void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
                 uint32_t node);
 void pod_set_why(struct sched *sched, struct sched_pod *pod, uint32_t why);
 void pod_forget(struct sched *sched, struct sched_pod *pod);
+void pods_init(struct sched *sched);
 void pods_done(struct sched *sched);
+/* In the order in which they became known; NULL: there is none. */
+struct sched_pod *pods_first(const struct sched *sched, uint32_t partition);
+struct sched_pod *pods_next(const struct sched *sched, const struct sched_pod *pod);
+/* Of all partitions, one after the other. */
+struct sched_pod *pods_all(const struct sched *sched);
+struct sched_pod *pods_after(const struct sched *sched, const struct sched_pod *pod);
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): pod is a name */
+/* The body may free the current pod, no other. */
+#define PODS_OF_EACH(pod, sched, partition)                                             \
+	for (struct sched_pod *pod = pods_first(sched, partition),                      \
+	                      *pod##_next = pod == NULL ? NULL : pods_next(sched, pod); \
+	     pod != NULL;                                                               \
+	     pod = pod##_next, pod##_next = pod == NULL ? NULL : pods_next(sched, pod))
+#define PODS_EACH(pod, sched)                                                            \
+	for (struct sched_pod *pod = pods_all(sched),                                    \
+	                      *pod##_next = pod == NULL ? NULL : pods_after(sched, pod); \
+	     pod != NULL;                                                                \
+	     pod = pod##_next, pod##_next = pod == NULL ? NULL : pods_after(sched, pod))
+/* NOLINTEND(bugprone-macro-parentheses) */
 /* -- doubts.c ------------------------------------------------------------ */
 
 /* What does not agree for long is told; when to look again, UINT64_MAX: nothing does. */
