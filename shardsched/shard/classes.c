@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
 /* Whoever judges by what is prepared for the class has it prepared for the question. */
@@ -44,7 +44,7 @@ bool sched_hint(struct sched *sched, unsigned plugin, const struct queue_class *
 		return true;
 	if (own != NULL) {
 		self.name = own->pod->key[2];
-		self.uid = own->pod->uid;
+		self.uid = pod_uid(sched, own->pod);
 		self.created_ms = own->pod->created_ms;
 		call.pod = &self;
 	}

@@ -25,6 +25,7 @@
 #include "shardsched/ledger/state.h"
 #include "shardsched/model/node.h"
 #include "shardsched/model/pod.h"
+#include "shardsched/model/uuid.h"
 #include "shardsched/shard/abroad/abroad.h"
 #include "shardsched/shard/budgets/shields.h"
 #include "shardsched/shard/gangs/gangs.h"
@@ -185,10 +186,14 @@ enum { PHASE_NONE = STATE_PHASES };
 /* A million of them wait. */
 struct sched_pod {
 	struct bucket_link by_key;
-	uint32_t number;         /* of the table */
-	uint32_t next, prev;     /* of the partition's, by number; 0: none */
-	uint32_t key[3];         /* partition, namespace, name; held */
-	uint32_t uid;            /* as the others: strings */
+	uint32_t number;     /* of the table */
+	uint32_t next, prev; /* of the partition's, by number; 0: none */
+	uint32_t key[3];     /* partition, namespace, name; held */
+	/* As pod_uid and pod_uid_text give it. */
+	union {
+		uint8_t packed[UUID_SIZE];
+		uint32_t text; /* held; 0: not said */
+	} uid;
 	const struct spec *spec; /* held; NULL: not known */
 	struct queue_pod queue;
 	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
@@ -227,6 +232,7 @@ struct sched_pod {
 	bool gated : 1;      /* of a gang */
 	bool tried : 1;      /* likewise: it waited when that was refused */
 	bool pinned : 1;     /* an alloc that lists it is being taken */
+	bool packed : 1;     /* its uid is */
 };
 
 /* News about something that is in a call: key and value lie in its arena. */

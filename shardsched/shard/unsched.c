@@ -291,9 +291,10 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 {
 	struct sched_pod *pod = why->pod;
 	int64_t since_ms = pod->phase == STATE_PENDING ? pod->since_ms : sched->wall_ms;
+	char uid[UUID_TEXT_LEN];
 	struct pod_state state = {
 		.phase = STATE_PENDING,
-		.uid = sched_text(sched, pod->uid),
+		.uid = pod_uid_text(sched, pod, uid),
 		.shard = pl_span_str(sched->shard),
 		.epoch = sched->partition[pod->key[0]].epoch,
 		.attempts = pod->attempts + pod_attempts(pod),

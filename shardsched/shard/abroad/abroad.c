@@ -226,7 +226,7 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                 struct outcome *out)
 {
 	const struct pod_self self = {.name = pod->key[2],
-	                              .uid = pod->uid,
+	                              .uid = pod_uid(sched, pod),
 	                              .nominated = pod->nominated == NULL
 	                                                   ? SNAPSHOT_NONE
 	                                                   : pod->nominated->slot,

@@ -18,9 +18,10 @@ static enum pl_code print_state(struct sched *sched, struct call *call,
                                 struct pl_err *err)
 {
 	const struct sched_node *node = pod->node;
+	char uid[UUID_TEXT_LEN];
 	const struct pod_state state = {
 		.phase = STATE_BOUND,
-		.uid = sched_text(sched, pod->uid),
+		.uid = pod_uid_text(sched, pod, uid),
 		.cluster = sched_text(sched, node->key[0]),
 		.node = sched_text(sched, node->key[1]),
 		.shard = pl_span_str(sched->shard),

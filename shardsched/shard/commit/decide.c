@@ -10,10 +10,13 @@
 static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
 {
 	struct pl_hash_key key = {sched->opts.seed, pod->queue.attempts};
-	uint32_t who = pod->uid != 0 ? pod->uid : pod->key[2];
+	char room[UUID_TEXT_LEN];
+	struct pl_span who = pod_uid_text(sched, pod, room);
 
+	if (who.len == 0)
+		who = sched_text(sched, pod->key[2]);
 	key.k0 = pl_hash_keyed(sched_text(sched, pod->key[1]), key);
-	return pl_hash_keyed(sched_text(sched, who), key);
+	return pl_hash_keyed(who, key);
 }
 
 /* The attempt failed, not the pod. */
@@ -26,13 +29,10 @@ void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_er
 
 void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
 {
-	const struct pod_on_node on = {
-		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
 	struct pl_err err = {0};
 
 	PL_ASSERT(node != NULL && node->slot != SNAPSHOT_NONE);
-	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, &err) !=
-	    PL_OK) {
+	if (pod_show(sched, pod, node->slot, 0, &pod->placed, &err) != PL_OK) {
 		pod->placed = SNAPSHOT_NONE;
 		decide_fault(sched, pod, &err);
 		return;
@@ -148,13 +148,14 @@ static void followed(struct sched *sched, const struct sched_pod *pod)
 		abroad_followed(sched, pool_class_of(pod->queue.class), 2);
 }
 
-static void decide(struct sched *sched, struct sched_pod *pod)
+/* Its uid is held as a string. */
+static void decide_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 {
 	enum reason_code not_at_all = refusal(pod);
 	struct pool_class *open = pool_class_of(pod->queue.class);
 	struct fw_class *class;
 	const struct pod_self self = {.name = pod->key[2],
-	                              .uid = pod->uid,
+	                              .uid = uid,
 	                              .nominated = nominated_slot(pod),
 	                              .created_ms = pod->created_ms};
 	struct outcome outcome;
@@ -200,6 +201,19 @@ static void decide(struct sched *sched, struct sched_pod *pod)
 		return;
 	}
 	PL_UNREACHABLE("result of a cycle");
+}
+
+static void decide(struct sched *sched, struct sched_pod *pod)
+{
+	struct pl_err err = {0};
+	uint32_t uid;
+
+	if (pod_uid_take(sched, pod, &uid, &err) != PL_OK) {
+		decide_fault(sched, pod, &err);
+		return;
+	}
+	decide_by(sched, pod, uid);
+	strings_unref(&sched->model.strings, uid);
 }
 
 /* What is decided waits for calls; there is no use in many more than these can take. */

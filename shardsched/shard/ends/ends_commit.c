@@ -60,9 +60,10 @@ static enum pl_code print(struct sched *sched, struct call *call,
                           struct pl_span *out, struct pl_err *err)
 {
 	bool terminates = end == STATE_END_TERMINATE, deleted;
+	char uid[UUID_TEXT_LEN];
 	struct pod_state state = {
 		.phase = phase_after(pod, end),
-		.uid = sched_text(sched, pod->uid),
+		.uid = pod_uid_text(sched, pod, uid),
 		.shard = pl_span_str(sched->shard),
 		.epoch = call_epoch(sched, pod->key[0]),
 		.attempts = end == STATE_END_PENDING ? 0 : pod->attempts,

@@ -81,11 +81,12 @@ static bool fit_all(struct sched *sched, const struct gang_work *work,
 	for (; count < is->pods && count < ALLOC_PODS_MAX; count++) {
 		struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[count]);
 		const struct pod_self self = {.name = pod->key[2],
-		                              .uid = pod->uid,
+		                              .uid = pod_uid(sched, pod),
 		                              .nominated = SNAPSHOT_NONE,
 		                              .created_ms = pod->created_ms};
-		const struct pod_on_node on = {
-			.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+		const struct pod_on_node on = {.spec = pod->spec,
+		                               .name = pod->key[2],
+		                               .uid = pod_uid(sched, pod)};
 		struct fw_class *class;
 		struct outcome outcome;
 

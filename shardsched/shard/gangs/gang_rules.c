@@ -138,7 +138,7 @@ static bool can_stand(struct judging *on, const struct sched_pod *pod,
 {
 	struct sched *sched = on->sched;
 	const struct pod_self self = {.name = pod->key[2],
-	                              .uid = pod->uid,
+	                              .uid = pod_uid(sched, pod),
 	                              .nominated = SNAPSHOT_NONE,
 	                              .created_ms = pod->created_ms};
 	struct fw_class *class;
@@ -166,7 +166,7 @@ static void try_turn(struct judging *on, uint32_t i)
 	const struct sched_node *node =
 		plan_node(on->sched, &on->work->plan.node[turn->node]);
 	const struct pod_on_node is = {
-		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+		.spec = pod->spec, .name = pod->key[2], .uid = pod_uid(on->sched, pod)};
 	struct pl_err err = {0};
 
 	if (!can_stand(on, pod, node))

@@ -184,7 +184,7 @@ enum step_result step_hold(struct sched *sched, struct gang_step *step,
 static bool assume(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
 	const struct pod_on_node on = {
-		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+		.spec = pod->spec, .name = pod->key[2], .uid = pod_uid(sched, pod)};
 	struct pl_err err = {0};
 
 	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, &err) !=

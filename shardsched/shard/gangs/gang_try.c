@@ -81,7 +81,7 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 		enum pl_code code;
 
 		*member = (struct gang_member){.self = {.name = pod->key[2],
-		                                        .uid = pod->uid,
+		                                        .uid = pod_uid(sched, pod),
 		                                        .nominated = SNAPSHOT_NONE,
 		                                        .created_ms = pod->created_ms}};
 		code = all ? pool_all(sched->pool, open, &member->class, err)
@@ -181,7 +181,7 @@ static bool stand(struct sched *sched, struct sched_pod *pod, struct sched_node 
                   struct pl_err *err)
 {
 	const struct pod_on_node on = {
-		.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
+		.spec = pod->spec, .name = pod->key[2], .uid = pod_uid(sched, pod)};
 
 	PL_ASSERT(node != NULL && node->slot != SNAPSHOT_NONE);
 	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, err) !=

@@ -59,7 +59,7 @@ static bool nominates(const struct sched_hold *hold)
 static enum pl_code show(struct sched *sched, const struct sched_node *node,
                          struct sched_hold *hold, struct pl_err *err)
 {
-	const struct sched_pod *pod = hold->pod;
+	struct pod_on_node on = {0};
 	enum pl_code code;
 
 	if (hold->number != SNAPSHOT_NONE || hold_goes(hold) ||
@@ -67,11 +67,13 @@ static enum pl_code show(struct sched *sched, const struct sched_node *node,
 		return PL_OK;
 	hold->nominates = nominates(hold);
 	if (hold->nominates) {
-		const struct pod_on_node on = {
-			.spec = pod->spec, .name = pod->key[2], .uid = pod->uid};
-
-		code = snapshot_nominate(&sched->snapshot, node->slot, &on, &hold->number,
-		                         err);
+		on.spec = hold->pod->spec;
+		on.name = hold->pod->key[2];
+		code = pod_uid_take(sched, hold->pod, &on.uid, err);
+		if (code == PL_OK)
+			code = snapshot_nominate(&sched->snapshot, node->slot, &on,
+			                         &hold->number, err);
+		strings_unref(&sched->model.strings, on.uid);
 	} else {
 		code = snapshot_hold(&sched->snapshot, node->slot, &hold->is,
 		                     &hold->number, err);

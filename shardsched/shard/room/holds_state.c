@@ -138,10 +138,11 @@ static enum pl_code print(struct sched *sched, struct call *call,
                           struct pl_span *out, struct pl_err *err)
 {
 	char message[MESSAGE_SIZE];
+	char uid[UUID_TEXT_LEN];
 	struct pod_state state = {
 		.phase = STATE_PENDING,
 		.ask = (enum state_ask)pod->ask,
-		.uid = sched_text(sched, pod->uid),
+		.uid = pod_uid_text(sched, pod, uid),
 		.shard = pl_span_str(sched->shard),
 		.epoch = call_epoch(sched, pod->key[0]),
 		.attempts = pod->attempts + pod_attempts(pod),

@@ -45,9 +45,10 @@ static enum pl_code print(struct sched *sched, struct call *call,
 	const struct sched_pod *pod = plan->pod;
 	const struct sched_hold *hold = hold_of_pod(plan->node, pod);
 	char message[MESSAGE_SIZE];
+	char uid[UUID_TEXT_LEN];
 	struct pod_state state = {
 		.phase = STATE_PENDING,
-		.uid = sched_text(sched, pod->uid),
+		.uid = pod_uid_text(sched, pod, uid),
 		.shard = pl_span_str(sched->shard),
 		.epoch = sched->partition[pod->key[0]].epoch,
 		.attempts = pod->attempts + pod->queue.attempts,

@@ -145,27 +145,25 @@ static uint32_t flags_of(const struct sched *sched, const struct sched_node *nod
 	return PLACED_TERMINATING;
 }
 
-struct pod_on_node listed_as(const struct sched *sched, const struct sched_node *node,
-                             const struct listed *listed)
+enum pl_code listed_show(struct sched *sched, const struct sched_node *node,
+                         struct listed *listed, struct pl_err *err)
 {
-	const struct sched_pod *pod = listed->pod;
+	enum pl_code code;
 
-	return (struct pod_on_node){.spec = pod->spec,
-	                            .name = pod->key[2],
-	                            .uid = pod->uid,
-	                            .flags = flags_of(sched, node, listed)};
+	PL_ASSERT(listed->placed == SNAPSHOT_NONE && listed->pod->spec != NULL);
+	code = pod_show(sched, listed->pod, node->slot, flags_of(sched, node, listed),
+	                &listed->placed, err);
+	if (code != PL_OK)
+		listed->placed = SNAPSHOT_NONE;
+	return code;
 }
 
 static void place(struct sched *sched, struct sched_node *node, struct listed *listed)
 {
-	const struct pod_on_node on = listed_as(sched, node, listed);
 	struct pl_err err = {0};
 
-	PL_ASSERT(listed->placed == SNAPSHOT_NONE && on.spec != NULL);
-	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &listed->placed, &err) ==
-	    PL_OK)
+	if (listed_show(sched, node, listed, &err) == PL_OK)
 		return;
-	listed->placed = SNAPSHOT_NONE;
 	node_leave(sched, node); /* it would seem emptier than it is */
 	tell_repair(sched, &err);
 }

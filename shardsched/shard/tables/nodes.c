@@ -137,22 +137,12 @@ static enum pl_code slot_room(struct sched *sched)
 static enum pl_code place_all(struct sched *sched, struct sched_node *node,
                               struct pl_err *err)
 {
-	for (uint32_t i = 0; i < node->count; i++) {
-		struct listed *listed = &node->listed[i];
-		struct pod_on_node on;
-		enum pl_code code;
+	enum pl_code code = PL_OK;
 
-		if (listed->pod->spec == NULL)
-			continue;
-		on = listed_as(sched, node, listed);
-		code = snapshot_pod_add(&sched->snapshot, node->slot, &on,
-		                        &listed->placed, err);
-		if (code != PL_OK) {
-			listed->placed = SNAPSHOT_NONE;
-			return code;
-		}
-	}
-	return PL_OK;
+	for (uint32_t i = 0; i < node->count && code == PL_OK; i++)
+		if (node->listed[i].pod->spec != NULL)
+			code = listed_show(sched, node, &node->listed[i], err);
+	return code;
 }
 
 /* Aside, at first. */

@@ -182,6 +182,14 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod)
 	pod->linked = LINKED_NOT;
 }
 
+static void drop_uid(struct sched *sched, struct sched_pod *pod)
+{
+	if (!pod->packed)
+		strings_unref(&sched->model.strings, pod->uid.text);
+	memset(&pod->uid, 0, sizeof pod->uid);
+	pod->packed = false;
+}
+
 static void pod_free(struct sched *sched, struct sched_pod *pod)
 {
 	struct strings *strings = &sched->model.strings;
@@ -198,7 +206,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	strings_unref(strings, pod->key[1]);
 	strings_unref(strings, pod->key[2]);
-	strings_unref(strings, pod->uid);
+	drop_uid(sched, pod);
 	sched->beside -= pod->beside != 0;
 	strings_unref(strings, pod->at[0]);
 	strings_unref(strings, pod->at[1]);
@@ -227,7 +235,7 @@ static void work_add(struct sched *sched, const struct sched_pod *pod, int count
 static void enqueue(struct sched *sched, struct sched_pod *pod)
 {
 	const struct pod_self self = {.name = pod->key[2],
-	                              .uid = pod->uid,
+	                              .uid = pod_uid(sched, pod),
 	                              .nominated = SNAPSHOT_NONE,
 	                              .created_ms = pod->created_ms};
 	const struct queue_turn *turn = sched->turn;
@@ -455,9 +463,65 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 	holds_learn_spec(sched, pod);
 }
 
+/* -- uid --------------------------------------------------------------------- */
+
+/* Nobody else has it, so it need not be a string, which would take 60 bytes; but of those
+ * of a gang, which are compared, it is one. */
+static void set_uid(struct sched *sched, struct sched_pod *pod, const struct pod *from)
+{
+	drop_uid(sched, pod);
+	pod->packed = from->spec->form->gang == 0 &&
+	              uuid_read(sched_text(sched, from->uid), pod->uid.packed);
+	if (!pod->packed)
+		pod->uid.text = strings_ref(&sched->model.strings, from->uid);
+}
+
+struct pl_span pod_uid_text(const struct sched *sched, const struct sched_pod *pod,
+                            char room[UUID_TEXT_LEN])
+{
+	return pod->packed ? uuid_print(pod->uid.packed, room)
+	                   : sched_text(sched, pod->uid.text);
+}
+
+uint32_t pod_uid(const struct sched *sched, const struct sched_pod *pod)
+{
+	char room[UUID_TEXT_LEN];
+
+	if (!pod->packed)
+		return pod->uid.text;
+	return strings_find(&sched->model.strings, uuid_print(pod->uid.packed, room));
+}
+
+enum pl_code pod_uid_take(struct sched *sched, const struct sched_pod *pod, uint32_t *out,
+                          struct pl_err *err)
+{
+	char room[UUID_TEXT_LEN];
+	enum pl_code code;
+
+	if (!pod->packed) {
+		*out = strings_ref(&sched->model.strings, pod->uid.text);
+		return PL_OK;
+	}
+	code = strings_add(&sched->model.strings, uuid_print(pod->uid.packed, room), out);
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "keep a pod's uid");
+}
+
+enum pl_code pod_show(struct sched *sched, const struct sched_pod *pod, uint32_t slot,
+                      uint32_t flags, uint32_t *placed, struct pl_err *err)
+{
+	struct pod_on_node on = {.spec = pod->spec, .name = pod->key[2], .flags = flags};
+	enum pl_code code = pod_uid_take(sched, pod, &on.uid, err);
+
+	if (code != PL_OK)
+		return code;
+	code = snapshot_pod_add(&sched->snapshot, slot, &on, placed, err);
+	strings_unref(&sched->model.strings, on.uid);
+	return code;
+}
+
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 {
-	set_text(sched, &pod->uid, from->uid);
+	set_uid(sched, pod, from);
 	pod_set_beside(sched, pod, from->index, from->beside);
 	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
 	                           POD_REFUSED | POD_REMOVED);

@@ -35,6 +35,19 @@ void pod_unlink(struct sched *sched, struct sched_pod *pod);
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from);
 /* Takes the reference. */
 void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec);
+/* Its uid as the number of a string; 0: not said, or nobody holds it as a string, so that
+ * it is nobody else's. */
+uint32_t pod_uid(const struct sched *sched, const struct sched_pod *pod);
+/* Likewise, held until it is given back; 0: not said. PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_uid_take(struct sched *sched, const struct sched_pod *pod,
+                                       uint32_t *out, struct pl_err *err);
+/* Lies in room, or in the model. */
+struct pl_span pod_uid_text(const struct sched *sched, const struct sched_pod *pod,
+                            char room[UUID_TEXT_LEN]);
+/* Into the snapshot, there or terminating as flags say. PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_show(struct sched *sched, const struct sched_pod *pod,
+                                   uint32_t slot, uint32_t flags, uint32_t *placed,
+                                   struct pl_err *err);
 void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
                     uint32_t keys);
 void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
@@ -135,9 +148,9 @@ void listed_clear(struct sched *sched, struct sched_node *node);
 /* The lowest priority of those whose spec is known; INT32_MAX: there are none. */
 int32_t listed_least(struct sched_node *node);
 bool listed_agrees(const struct sched_node *node);
-/* As what it is, or is to be, in the snapshot. */
-struct pod_on_node listed_as(const struct sched *sched, const struct sched_node *node,
-                             const struct listed *listed);
+/* Into the snapshot, as what it is or is to be there; its spec is known. */
+PL_NODISCARD enum pl_code listed_show(struct sched *sched, const struct sched_node *node,
+                                      struct listed *listed, struct pl_err *err);
 /* The alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                                        struct pl_buf *out, struct pl_err *err);
