@@ -49,7 +49,7 @@ static enum pl_code by_spec_room(struct pool *pool, uint32_t id)
 	if (id < pool->cap)
 		return PL_OK;
 	while (cap <= id)
-		cap *= 2;
+		cap += cap / 8;
 	grown = pl_realloc(pool->by_spec, cap * sizeof *grown);
 	if (grown == NULL)
 		return PL_NOMEM;

@@ -44,17 +44,17 @@ uint32_t buckets_chain(const struct buckets *buckets, uint32_t hash)
 
 static bool room_for_one(struct buckets *buckets)
 {
-	uint32_t *grown;
+	uint32_t *grown, cap = buckets->cap + buckets->cap / 8; /* little lies idle */
 
 	if (buckets->count < buckets->cap)
 		return true;
-	if (buckets->cap > UINT32_MAX / 4)
+	if (cap < buckets->cap)
 		return false;
-	grown = pl_realloc(buckets->first, (size_t)buckets->cap * 2 * sizeof *grown);
+	grown = pl_realloc(buckets->first, cap * sizeof *grown);
 	if (grown == NULL)
 		return false;
 	buckets->first = grown;
-	buckets->cap *= 2;
+	buckets->cap = cap;
 	return true;
 }
 

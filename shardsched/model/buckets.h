@@ -4,7 +4,7 @@
  *
  * Linear hashing, as in store/base/map.h: buckets are split one at a time as
  * elements come, so the millionth costs what the tenth did, and when there is no
- * memory for more buckets, chains get longer instead. 4 to 8 bytes an element.
+ * memory for more buckets, chains get longer instead. 4 bytes an element.
  */
 #ifndef SHARDSCHED_MODEL_BUCKETS_H
 #define SHARDSCHED_MODEL_BUCKETS_H

@@ -58,7 +58,7 @@ static struct intern_item *find(const struct intern *intern, struct pl_span byte
 /* Room to give one number more, and to take any back without memory. */
 static bool room_for_id(struct intern *intern)
 {
-	uint32_t cap = intern->cap == 0 ? CAP_MIN : intern->cap * 2;
+	uint32_t cap = intern->cap < CAP_MIN ? CAP_MIN : intern->cap + intern->cap / 8;
 	uint32_t *by_id;
 
 	if (intern->unused != 0 || intern->ids + 1 < intern->cap)

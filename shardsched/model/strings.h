@@ -5,7 +5,7 @@
  * after the last one is gone, so names may churn for ever in flat memory. 0 is
  * no string; the empty string has a number like any other.
  *
- * 24 bytes a string, 4 to 8 for its bucket, and the bytes.
+ * 16 bytes a string, 4 for its bucket, and the bytes.
  */
 #ifndef SHARDSCHED_MODEL_STRINGS_H
 #define SHARDSCHED_MODEL_STRINGS_H

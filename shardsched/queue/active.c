@@ -57,7 +57,7 @@ void active_init(struct queue_active *active, enum queue_sort sort, bool fair)
 
 void active_done(struct queue_active *active)
 {
-	PL_ASSERT(active->bands.first == NULL && active->flows.count == 0);
+	PL_ASSERT(active->bands.root == NULL && active->flows.count == 0);
 	pl_map_done(&active->flows);
 }
 
@@ -97,8 +97,8 @@ static void leave_band(struct queue_active *active, struct queue_band *band)
 {
 	if (--band->flows > 0)
 		return;
-	PL_ASSERT(band->turns.first == NULL && rank_weight(&band->node) == 0);
-	rank_del(&active->bands, &band->node);
+	PL_ASSERT(band->turns.root == NULL && rank_weight(&band->node) == 0);
+	rank_del(band_before, &active->bands, &band->node);
 	free(band);
 }
 
@@ -154,7 +154,7 @@ void active_close(struct queue_active *active, struct queue_flow *flow)
 	PL_ASSERT(flow->classes > 0);
 	if (--flow->classes > 0)
 		return;
-	PL_ASSERT(flow->pods.first == NULL && !rank_has(&flow->turn_node));
+	PL_ASSERT(flow->pods.root == NULL && !rank_has(&flow->turn_node));
 	pl_map_del(&active->flows, &flow->by_key);
 	leave_band(active, flow->band);
 	free(flow);
@@ -172,9 +172,10 @@ void active_weigh(struct queue_active *active, uint32_t namespace_id, uint32_t w
 	}
 }
 
-static void count_band(struct queue_band *band, int more)
+static void count_band(struct queue_active *active, struct queue_band *band, int more)
 {
-	rank_weigh(&band->node, rank_weight(&band->node) + (uint32_t)more);
+	rank_weigh(band_before, &active->bands, &band->node,
+	           rank_weight(&band->node) + (uint32_t)more);
 }
 
 static void put_in(struct queue_active *active, struct queue_flow *flow,
@@ -183,7 +184,7 @@ static void put_in(struct queue_active *active, struct queue_flow *flow,
 	struct queue_band *band = flow->band;
 
 	rank_add(&active->by_age, &flow->pods, &pod->node, 1);
-	count_band(band, 1);
+	count_band(active, band, 1);
 	if (rank_has(&flow->turn_node))
 		return;
 	/* What was not used while there was nothing to try is not saved up. */
@@ -192,12 +193,13 @@ static void put_in(struct queue_active *active, struct queue_flow *flow,
 	rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
 }
 
-static void take_out(struct queue_flow *flow, struct queue_pod *pod)
+static void take_out(struct queue_active *active, struct queue_flow *flow,
+                     struct queue_pod *pod)
 {
-	rank_del(&flow->pods, &pod->node);
-	count_band(flow->band, -1);
-	if (flow->pods.first == NULL)
-		rank_del(&flow->band->turns, &flow->turn_node);
+	rank_del(pod_before, &flow->pods, &pod->node);
+	count_band(active, flow->band, -1);
+	if (flow->pods.root == NULL)
+		rank_del(turn_before, &flow->band->turns, &flow->turn_node);
 }
 
 void active_add(struct queue_active *active, struct queue_pod *pod)
@@ -205,9 +207,9 @@ void active_add(struct queue_active *active, struct queue_pod *pod)
 	put_in(active, pod->class->flow, pod);
 }
 
-void active_del(struct queue_pod *pod)
+void active_del(struct queue_active *active, struct queue_pod *pod)
 {
-	take_out(pod->class->flow, pod);
+	take_out(active, pod->class->flow, pod);
 }
 
 struct queue_pod *active_first(const struct queue_active *active)
@@ -216,7 +218,8 @@ struct queue_pod *active_first(const struct queue_active *active)
 
 	if (band == NULL)
 		return NULL;
-	return queue_pod_of(flow_of(band_of(band)->turns.first)->pods.first);
+	return queue_pod_of(
+		rank_first(&flow_of(rank_first(&band_of(band)->turns))->pods));
 }
 
 bool active_before(const struct queue_pod *a, const struct queue_pod *b)
@@ -228,19 +231,20 @@ bool active_before(const struct queue_pod *a, const struct queue_pod *b)
 	return pod_before(&a->node, &b->node);
 }
 
-void active_move(struct queue_active *to_lane, const struct queue_class *class,
-                 struct queue_flow *from, struct queue_flow *to)
+void active_move(struct queue_active *lane, struct queue_active *to_lane,
+                 const struct queue_class *class, struct queue_flow *from,
+                 struct queue_flow *to)
 {
-	struct rank_node *node = from->pods.first;
+	struct rank_node *node = rank_first(&from->pods);
 
 	to->cost = from->cost;
 	while (node != NULL) {
 		struct queue_pod *pod = queue_pod_of(node);
 
-		node = rank_next(node);
+		node = rank_next(pod_before, &from->pods, node);
 		if (pod->class != class)
 			continue;
-		take_out(from, pod);
+		take_out(lane, from, pod);
 		put_in(to_lane, to, pod);
 	}
 }
@@ -251,15 +255,15 @@ void active_take(struct queue_active *active, struct queue_pod *pod)
 	struct queue_band *band = flow->band;
 
 	PL_ASSERT(flow->turn >= band->clock);
-	active_del(pod);
+	active_del(active, pod);
 	band->clock = flow->turn;
 	if (!active->fair)
 		return;
 	/* Its place among the turns depends on the turn, so out first. */
 	if (rank_has(&flow->turn_node))
-		rank_del(&band->turns, &flow->turn_node);
+		rank_del(turn_before, &band->turns, &flow->turn_node);
 	flow->turn += flow->cost;
-	if (flow->pods.first != NULL)
+	if (flow->pods.root != NULL)
 		rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
 }
 
@@ -281,16 +285,16 @@ static uint64_t served_before(const struct queue_flow *other, uint64_t turn,
 uint32_t active_position(const struct queue_active *active, const struct queue_pod *pod)
 {
 	const struct queue_flow *flow = pod->class->flow;
-	uint32_t own = rank_of(&pod->node);
+	uint32_t own = rank_of(pod_before, &flow->pods, &pod->node);
 	uint64_t turn = flow->turn + own * flow->cost, before = own;
 
-	(void)active;
-	for (const struct rank_node *node = flow->band->turns.first;
-	     node != NULL && flow_of(node)->turn <= turn; node = rank_next(node))
+	for (const struct rank_node *node = rank_first(&flow->band->turns);
+	     node != NULL && flow_of(node)->turn <= turn;
+	     node = rank_next(turn_before, &flow->band->turns, node))
 		if (flow_of(node) != flow)
 			before += served_before(flow_of(node), turn,
 			                        flow->key.namespace_id);
-	return rank_of(&flow->band->node) + (uint32_t)before;
+	return rank_of(band_before, &active->bands, &flow->band->node) + (uint32_t)before;
 }
 
 static uint32_t check_flows(const struct queue_active *active)
@@ -303,7 +307,7 @@ static uint32_t check_flows(const struct queue_active *active)
 
 		rank_check(&active->by_age, &flow->pods);
 		PL_ASSERT(flow->classes > 0 && flow->cost > 0);
-		PL_ASSERT((flow->pods.first != NULL) == rank_has(&flow->turn_node));
+		PL_ASSERT((flow->pods.root != NULL) == rank_has(&flow->turn_node));
 		PL_ASSERT(!rank_has(&flow->turn_node) || flow->turn >= flow->band->clock);
 		PL_ASSERT(active->fair || flow->key.namespace_id == 0);
 		pods += rank_sum(&flow->pods);
@@ -317,14 +321,14 @@ void active_check(const struct queue_active *active)
 
 	PL_ASSERT(check_flows(active) == rank_sum(&active->bands));
 	rank_check(&active->by_band, &active->bands);
-	for (const struct rank_node *node = active->bands.first; node != NULL;
-	     node = rank_next(node)) {
+	for (const struct rank_node *node = rank_first(&active->bands); node != NULL;
+	     node = rank_next(band_before, &active->bands, node)) {
 		const struct queue_band *band = band_of(node);
 		uint32_t pods = 0;
 
 		rank_check(&active->by_turn, &band->turns);
-		for (const struct rank_node *turn = band->turns.first; turn != NULL;
-		     turn = rank_next(turn))
+		for (const struct rank_node *turn = rank_first(&band->turns);
+		     turn != NULL; turn = rank_next(turn_before, &band->turns, turn))
 			pods += rank_sum(&flow_of(turn)->pods);
 		PL_ASSERT(pods == rank_weight(node));
 		PL_ASSERT(band->flows > 0);

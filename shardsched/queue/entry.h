@@ -61,9 +61,9 @@ struct queue_class {
 /* A pod. Zeroed: in no queue. */
 struct queue_pod {
 	struct rank_node node;
-	struct queue_class *class;
-	uint64_t seq;      /* of adding */
 	uint64_t order_ms; /* within its class: age, or time of queueing */
+	uint64_t seq;      /* of adding */
+	struct queue_class *class;
 	uint64_t since_ms; /* in this place */
 	uint64_t seen;     /* events up to here were before its last attempt */
 	uint32_t rest_ms;  /* BACKOFF: from then on */
@@ -77,7 +77,7 @@ struct queue_pod {
 	bool placed : 1;
 };
 
-_Static_assert(sizeof(struct queue_class) == 104 && sizeof(struct queue_pod) == 88,
+_Static_assert(sizeof(struct queue_class) == 96 && sizeof(struct queue_pod) == 80,
                "a million of them wait");
 
 /* BACKOFF: when it is over. */

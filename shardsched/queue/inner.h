@@ -102,13 +102,14 @@ PL_NODISCARD enum pl_code active_open(struct queue_active *active,
 void active_close(struct queue_active *active, struct queue_flow *flow);
 void active_weigh(struct queue_active *active, uint32_t namespace_id, uint32_t weight);
 void active_add(struct queue_active *active, struct queue_pod *pod);
-void active_del(struct queue_pod *pod);
+void active_del(struct queue_active *active, struct queue_pod *pod);
 struct queue_pod *active_first(const struct queue_active *active);
 /* Of two lanes: by band, then by age. */
 bool active_before(const struct queue_pod *a, const struct queue_pod *b);
 /* The class's pods from the one flow to the other, of another lane. */
-void active_move(struct queue_active *to_lane, const struct queue_class *class,
-                 struct queue_flow *from, struct queue_flow *to);
+void active_move(struct queue_active *lane, struct queue_active *to_lane,
+                 const struct queue_class *class, struct queue_flow *from,
+                 struct queue_flow *to);
 /* Takes active_first out and charges its namespace. */
 void active_take(struct queue_active *active, struct queue_pod *pod);
 uint32_t active_position(const struct queue_active *active, const struct queue_pod *pod);

@@ -166,7 +166,7 @@ enum pl_code queue_class_move(struct queue *queue, struct queue_class *class,
 	if (code != PL_OK)
 		return code;
 	to->owner = queue->opts.owner;
-	active_move(&queue->active[lane], class, from, to);
+	active_move(queue_lane_of(queue, class), &queue->active[lane], class, from, to);
 	class->flow = to;
 	active_close(queue_lane_of(queue, class), from);
 	class->lane = lane & 7;

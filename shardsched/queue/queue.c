@@ -47,16 +47,16 @@ static void leave(struct queue *queue, struct queue_pod *pod)
 {
 	switch ((enum queue_place)pod->place) {
 	case QUEUE_ACTIVE:
-		active_del(pod);
+		active_del(queue_lane_of(queue, pod->class), pod);
 		break;
 	case QUEUE_BACKOFF:
-		rank_del(&queue->backoff, &pod->node);
+		rank_del(queue->by_due.before, &queue->backoff, &pod->node);
 		break;
 	case QUEUE_WAITING:
 		wait_del(queue, pod);
 		break;
 	case QUEUE_GATED:
-		rank_del(&queue->gated, &pod->node);
+		rank_del(queue->by_seq.before, &queue->gated, &pod->node);
 		break;
 	case QUEUE_FLIGHT:
 		queue->flight--;
@@ -363,7 +363,7 @@ void queue_run(struct queue *queue, uint64_t now_ms)
 	tick(queue, now_ms);
 	wait_run(queue);
 	for (unsigned i = 0; i < QUEUE_RUN_MAX; i++) {
-		struct queue_pod *pod = queue_pod_of(queue->backoff.first);
+		struct queue_pod *pod = queue_pod_of(rank_first(&queue->backoff));
 
 		if (pod == NULL || queue_pod_until_ms(pod) > now_ms)
 			break;
@@ -374,7 +374,7 @@ void queue_run(struct queue *queue, uint64_t now_ms)
 
 uint64_t queue_deadline_ms(const struct queue *queue)
 {
-	const struct queue_pod *rested = queue_pod_of(queue->backoff.first);
+	const struct queue_pod *rested = queue_pod_of(rank_first(&queue->backoff));
 	uint64_t wait_ms = wait_deadline_ms(queue);
 	uint64_t rested_ms = rested == NULL ? UINT64_MAX : queue_pod_until_ms(rested);
 

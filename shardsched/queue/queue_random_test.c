@@ -209,7 +209,7 @@ static void check_class(const struct kind_of_pod *kind)
  * left to be judged, does not fit. */
 static void check_nobody_forgotten(const struct kind_of_pod *kind)
 {
-	if (kind->class.waiting.first != NULL && kind->class.scouts == 0 &&
+	if (kind->class.waiting.root != NULL && kind->class.scouts == 0 &&
 	    queue_deadline_ms(w.queue) > w.now)
 		T_TRUE(lacks(kind) != 0);
 }

@@ -17,121 +17,141 @@ static uint32_t next_height(struct rank_kind *kind)
 	return (uint32_t)(mix >> 32) | 1;
 }
 
-/* Whatever points at node from above points at other instead. */
-static void replace(struct rank_tree *tree, const struct rank_node *node,
-                    struct rank_node *other)
+/* Where the way from there to node goes on. */
+static struct rank_node **step(rank_before_fn *before, struct rank_node *from,
+                               const struct rank_node *node)
 {
-	struct rank_node *parent = node->parent;
-
-	if (parent == NULL)
-		tree->root = other;
-	else if (parent->left == node)
-		parent->left = other;
-	else
-		parent->right = other;
-	if (other != NULL)
-		other->parent = parent;
+	return before(node, from) ? &from->left : &from->right;
 }
 
-/* The child takes the place of its parent; order and the sum above stay. */
-static void rotate_up(struct rank_tree *tree, struct rank_node *node)
+/* What comes before node, and what after it, of the tree below at. Few levels deep: of
+ * those below a new node most stay as they are. */
+static void split(rank_before_fn *before, const struct rank_node *node,
+                  struct rank_node *at, struct rank_node **left, struct rank_node **right)
 {
-	struct rank_node *parent = node->parent, *moved;
-	uint32_t all = parent->sum;
+	uint32_t weight;
 
-	parent->sum = all - node->sum;
-	replace(tree, parent, node);
-	if (parent->left == node) {
-		moved = node->right;
-		parent->left = moved;
-		node->right = parent;
-	} else {
-		moved = node->left;
-		parent->right = moved;
-		node->left = parent;
+	if (at == NULL) {
+		*left = *right = NULL;
+		return;
 	}
-	if (moved != NULL)
-		moved->parent = parent;
-	parent->parent = node;
-	parent->sum += sum_of(moved);
-	node->sum = all;
+	weight = rank_weight(at);
+	if (before(node, at)) {
+		*right = at;
+		split(before, node, at->left, left, &at->left);
+	} else {
+		*left = at;
+		split(before, node, at->right, &at->right, right);
+	}
+	at->sum = weight + sum_of(at->left) + sum_of(at->right);
+}
+
+/* Of two trees, of which the left comes first, one. */
+static void join(struct rank_node *left, struct rank_node *right, struct rank_node **out)
+{
+	while (left != NULL && right != NULL) {
+		if (left->height > right->height) {
+			left->sum += right->sum;
+			*out = left;
+			out = &left->right;
+			left = left->right;
+		} else {
+			right->sum += left->sum;
+			*out = right;
+			out = &right->left;
+			right = right->left;
+		}
+	}
+	*out = left != NULL ? left : right;
 }
 
 void rank_add(struct rank_kind *kind, struct rank_tree *tree, struct rank_node *node,
               uint32_t weight)
 {
-	struct rank_node **link = &tree->root, *parent = NULL;
-	bool leftmost = true;
+	struct rank_node **link = &tree->root;
 
 	PL_ASSERT(!rank_has(node));
-	while (*link != NULL) {
-		parent = *link;
-		parent->sum += weight;
-		if (kind->before(node, parent)) {
-			link = &parent->left;
-		} else {
-			link = &parent->right;
-			leftmost = false;
-		}
+	*node = (struct rank_node){.height = next_height(kind)};
+	while (*link != NULL && (*link)->height >= node->height) {
+		(*link)->sum += weight;
+		link = step(kind->before, *link, node);
 	}
-	*node = (struct rank_node){
-		.parent = parent, .sum = weight, .height = next_height(kind)};
+	split(kind->before, node, *link, &node->left, &node->right);
+	node->sum = weight + sum_of(node->left) + sum_of(node->right);
 	*link = node;
-	if (leftmost)
-		tree->first = node;
-	while (node->parent != NULL && node->parent->height < node->height)
-		rotate_up(tree, node);
 }
 
-void rank_del(struct rank_tree *tree, struct rank_node *node)
+void rank_del(rank_before_fn *before, struct rank_tree *tree, struct rank_node *node)
 {
-	uint32_t weight;
+	struct rank_node **link = &tree->root;
+	uint32_t weight = rank_weight(node);
 
 	PL_ASSERT(rank_has(node));
-	if (tree->first == node)
-		tree->first = rank_next(node);
-	while (node->left != NULL && node->right != NULL)
-		rotate_up(tree, node->left->height > node->right->height ? node->left
-		                                                         : node->right);
-	weight = rank_weight(node);
-	replace(tree, node, node->left != NULL ? node->left : node->right);
-	for (struct rank_node *up = node->parent; up != NULL; up = up->parent)
-		up->sum -= weight;
+	while (*link != node) {
+		PL_ASSERT(*link != NULL);
+		(*link)->sum -= weight;
+		link = step(before, *link, node);
+	}
+	join(node->left, node->right, link);
 	*node = (struct rank_node){0};
 }
 
-void rank_weigh(struct rank_node *node, uint32_t weight)
+void rank_weigh(rank_before_fn *before, struct rank_tree *tree, struct rank_node *node,
+                uint32_t weight)
 {
-	uint32_t less = rank_weight(node);
+	uint32_t more = weight - rank_weight(node); /* or less: the sum wraps */
 
 	PL_ASSERT(rank_has(node));
-	for (; node != NULL; node = node->parent)
-		node->sum = node->sum - less + weight;
+	for (struct rank_node *at = tree->root; at != node;) {
+		PL_ASSERT(at != NULL);
+		at->sum += more;
+		at = *step(before, at, node);
+	}
+	node->sum += more;
 }
 
-struct rank_node *rank_next(const struct rank_node *node)
+static struct rank_node *leftmost(struct rank_node *node)
 {
-	struct rank_node *next = node->right;
+	while (node != NULL && node->left != NULL)
+		node = node->left;
+	return node;
+}
 
-	if (next == NULL) {
-		while (node->parent != NULL && node->parent->right == node)
-			node = node->parent;
-		return node->parent;
+struct rank_node *rank_first(const struct rank_tree *tree)
+{
+	return leftmost(tree->root);
+}
+
+struct rank_node *rank_next(rank_before_fn *before, const struct rank_tree *tree,
+                            const struct rank_node *node)
+{
+	struct rank_node *next = NULL;
+
+	if (node->right != NULL)
+		return leftmost(node->right);
+	for (struct rank_node *at = tree->root; at != node;) {
+		bool left = before(node, at);
+
+		next = left ? at : next;
+		at = left ? at->left : at->right;
 	}
-	while (next->left != NULL)
-		next = next->left;
 	return next;
 }
 
-uint32_t rank_of(const struct rank_node *node)
+uint32_t rank_of(rank_before_fn *before, const struct rank_tree *tree,
+                 const struct rank_node *node)
 {
-	uint32_t before = sum_of(node->left);
+	uint32_t ahead = 0;
 
 	PL_ASSERT(rank_has(node));
-	for (; node->parent != NULL; node = node->parent)
-		if (node->parent->right == node)
-			before += node->parent->sum - node->sum;
-	return before;
+	for (const struct rank_node *at = tree->root; at != node;) {
+		bool left = before(node, at);
+
+		PL_ASSERT(at != NULL);
+		ahead += left ? 0 : at->sum - sum_of(at->right);
+		at = left ? at->left : at->right;
+	}
+	return ahead + sum_of(node->left);
 }
 
 struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place)
@@ -155,28 +175,26 @@ struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place)
 	}
 }
 
-static void check_node(const struct rank_kind *kind, const struct rank_node *node)
+static void check_node(const struct rank_kind *kind, const struct rank_tree *tree,
+                       const struct rank_node *node)
 {
-	const struct rank_node *next = rank_next(node);
+	const struct rank_node *next = rank_next(kind->before, tree, node);
 
 	PL_ASSERT(rank_has(node));
 	PL_ASSERT(next == NULL || kind->before(node, next));
 	PL_ASSERT(next == NULL || !kind->before(next, node));
-	PL_ASSERT(node->left == NULL || node->left->parent == node);
-	PL_ASSERT(node->right == NULL || node->right->parent == node);
-	PL_ASSERT(node->parent == NULL || node->parent->height >= node->height);
+	PL_ASSERT(node->left == NULL || node->left->height <= node->height);
+	PL_ASSERT(node->right == NULL || node->right->height <= node->height);
 }
 
 void rank_check(const struct rank_kind *kind, const struct rank_tree *tree)
 {
 	uint32_t sum = 0;
 
-	PL_ASSERT((tree->root == NULL) == (tree->first == NULL));
-	PL_ASSERT(tree->root == NULL || tree->root->parent == NULL);
-	for (const struct rank_node *node = tree->first; node != NULL;
-	     node = rank_next(node)) {
-		check_node(kind, node);
-		PL_ASSERT(rank_of(node) == sum);
+	for (const struct rank_node *node = rank_first(tree); node != NULL;
+	     node = rank_next(kind->before, tree, node)) {
+		check_node(kind, tree, node);
+		PL_ASSERT(rank_of(kind->before, tree, node) == sum);
 		sum += rank_weight(node);
 	}
 	PL_ASSERT(sum == rank_sum(tree));

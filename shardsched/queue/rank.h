@@ -3,6 +3,8 @@
  * O(log n) for adding, removing from anywhere, "how much comes before this one"
  * and "who is at that place".
  *
+ * Who is above whom is found by the order, from the root, so a node has no link to it.
+ *
  * A treap whose balance comes from a counter, not from chance: the same calls give
  * the same trees. Each element has a weight (1 for pods; for a band of pods, how many
  * are in it), and ranks are sums of weights.
@@ -19,7 +21,6 @@
 struct rank_node {
 	struct rank_node *left;
 	struct rank_node *right;
-	struct rank_node *parent;
 	uint32_t sum;    /* weights of this and all below */
 	uint32_t height; /* what the treap balances by; 0: in no tree */
 };
@@ -31,7 +32,6 @@ typedef bool rank_before_fn(const struct rank_node *a, const struct rank_node *b
 /* Zeroed: empty. */
 struct rank_tree {
 	struct rank_node *root;
-	struct rank_node *first; /* NULL when empty */
 };
 
 /* What trees of one kind share: there may be a million of them. */
@@ -42,14 +42,19 @@ struct rank_kind {
 
 void rank_add(struct rank_kind *kind, struct rank_tree *tree, struct rank_node *node,
               uint32_t weight);
-void rank_del(struct rank_tree *tree, struct rank_node *node);
-void rank_weigh(struct rank_node *node, uint32_t weight);
-
+/* Of these the node is in the tree; before is its kind's. */
+void rank_del(rank_before_fn *before, struct rank_tree *tree, struct rank_node *node);
+void rank_weigh(rank_before_fn *before, struct rank_tree *tree, struct rank_node *node,
+                uint32_t weight);
 /* NULL at the end. */
-struct rank_node *rank_next(const struct rank_node *node);
-
+struct rank_node *rank_next(rank_before_fn *before, const struct rank_tree *tree,
+                            const struct rank_node *node);
 /* The sum of the weights of those before it. */
-uint32_t rank_of(const struct rank_node *node);
+uint32_t rank_of(rank_before_fn *before, const struct rank_tree *tree,
+                 const struct rank_node *node);
+
+/* NULL: it is empty. */
+struct rank_node *rank_first(const struct rank_tree *tree);
 
 /* The element that covers that place, among those with a weight; NULL past the end. */
 struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place);

@@ -42,7 +42,7 @@ static void same_as_counting(const struct rank_kind *kind, const struct rank_tre
 
 		if (!rank_has(&item[i].node))
 			continue;
-		rank = rank_of(&item[i].node);
+		rank = rank_of(before, tree, &item[i].node);
 		T_EQ(rank, count_before(&item[i]));
 		T_EQ(rank_weight(&item[i].node), item[i].weight);
 		for (uint32_t w = 0; w < item[i].weight; w++)
@@ -69,9 +69,9 @@ T_CASE(random_steps_against_counting)
 			rank_add(&kind, &tree, &it->node, weight);
 		} else if (pl_rng_chance(&rng, 1, 3)) {
 			it->weight = weight;
-			rank_weigh(&it->node, weight);
+			rank_weigh(before, &tree, &it->node, weight);
 		} else {
-			rank_del(&tree, &it->node);
+			rank_del(before, &tree, &it->node);
 		}
 		if (step % 100 == 0)
 			same_as_counting(&kind, &tree);
@@ -83,16 +83,17 @@ T_CASE(empties_from_the_front)
 	struct rank_kind kind = {.before = before};
 	struct rank_tree tree = {0};
 
-	T_TRUE(tree.first == NULL && rank_at(&tree, 0) == NULL && rank_sum(&tree) == 0);
+	T_TRUE(rank_first(&tree) == NULL && rank_at(&tree, 0) == NULL &&
+	       rank_sum(&tree) == 0);
 	for (unsigned i = 0; i < MANY; i++) {
 		many[i].key = i;
 		rank_add(&kind, &tree, &many[i].node, 1);
 	}
 	for (unsigned i = 0; i < MANY; i++) {
-		T_TRUE(tree.first == &many[i].node);
-		rank_del(&tree, tree.first);
+		T_TRUE(rank_first(&tree) == &many[i].node);
+		rank_del(before, &tree, rank_first(&tree));
 	}
-	T_TRUE(tree.root == NULL && tree.first == NULL);
+	T_TRUE(tree.root == NULL);
 }
 
 /* Keys that come in order are what unbalances trees. */
@@ -110,8 +111,8 @@ T_CASE(stays_flat)
 	for (unsigned i = 0; i < MANY; i++) {
 		unsigned depth = 0;
 
-		for (const struct rank_node *up = &many[i].node; up != NULL;
-		     up = up->parent)
+		for (const struct rank_node *at = tree.root; at != &many[i].node;
+		     at = before(&many[i].node, at) ? at->left : at->right)
 			depth++;
 		deepest = depth > deepest ? depth : deepest;
 	}

@@ -85,8 +85,14 @@ struct queue_where queue_where(const struct queue *queue, const struct queue_pod
 	where.of = count_of(queue, where.place);
 	if (where.place == QUEUE_ACTIVE)
 		where.position = active_position(&queue->active[pod->class->lane], pod);
-	else if (rank_has(&pod->node))
-		where.position = rank_of(&pod->node);
+	else if (where.place == QUEUE_BACKOFF)
+		where.position =
+			rank_of(queue->by_due.before, &queue->backoff, &pod->node);
+	else if (where.place == QUEUE_GATED)
+		where.position = rank_of(queue->by_seq.before, &queue->gated, &pod->node);
+	else if (where.place == QUEUE_WAITING)
+		where.position =
+			rank_of(queue->by_wait.before, &pod->class->waiting, &pod->node);
 	if (where.place == QUEUE_WAITING) {
 		where.of = rank_sum(&pod->class->waiting);
 		where.parked = queue_has_budget(queue, pod->class);
@@ -114,8 +120,8 @@ static void check_tree(const struct rank_kind *kind, const struct rank_tree *tre
                        enum queue_place place)
 {
 	rank_check(kind, tree);
-	for (const struct rank_node *node = tree->first; node != NULL;
-	     node = rank_next(node)) {
+	for (const struct rank_node *node = rank_first(tree); node != NULL;
+	     node = rank_next(kind->before, tree, node)) {
 		const struct queue_pod *pod =
 			PL_CONTAINER_OF_CONST(node, struct queue_pod, node);
 
@@ -129,7 +135,7 @@ static void check_tree(const struct rank_kind *kind, const struct rank_tree *tre
 static void check_class(const struct queue *queue, const struct queue_class *class)
 {
 	check_tree(&queue->by_wait, &class->waiting, QUEUE_WAITING);
-	PL_ASSERT(class->waiting.first != NULL && !class->open);
+	PL_ASSERT(class->waiting.root != NULL && !class->open);
 	PL_ASSERT(class->heard <= queue->event);
 	PL_ASSERT(pl_list_empty(&class->flush) == queue_has_budget(queue, class));
 }
@@ -157,8 +163,8 @@ void queue_check_class(const struct queue *queue, const struct queue_class *clas
 {
 	PL_ASSERT(class->wave > 0 && class->scouts <= class->pods);
 	PL_ASSERT(!class->open || class->scouts > 0);
-	PL_ASSERT(!class->open || class->waiting.first != NULL);
-	PL_ASSERT((class->bucket != 0) == (class->waiting.first != NULL && !class->open));
+	PL_ASSERT(!class->open || class->waiting.root != NULL);
+	PL_ASSERT((class->bucket != 0) == (class->waiting.root != NULL && !class->open));
 	PL_ASSERT(rank_sum(&class->waiting) <= queue->waiting);
 }
 

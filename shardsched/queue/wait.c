@@ -186,8 +186,8 @@ static void enter_bucket(struct queue *queue, struct queue_class *class)
 
 static void release(struct queue *queue, struct queue_class *class)
 {
-	while (class->scouts < class->wave && class->waiting.first != NULL) {
-		struct queue_pod *pod = queue_pod_of(class->waiting.first);
+	while (class->scouts < class->wave && class->waiting.root != NULL) {
+		struct queue_pod *pod = queue_pod_of(rank_first(&class->waiting));
 
 		wait_del(queue, pod);
 		pod->scout = true;
@@ -199,7 +199,7 @@ static void release(struct queue *queue, struct queue_class *class)
 
 void wait_open(struct queue *queue, struct queue_class *class)
 {
-	if (class->waiting.first == NULL)
+	if (class->waiting.root == NULL)
 		return;
 	if (!class->open) {
 		class->open = true;
@@ -268,7 +268,7 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugi
                 bool parks)
 {
 	struct queue_class *class = pod->class;
-	bool waiting = class->waiting.first != NULL;
+	bool waiting = class->waiting.root != NULL;
 
 	/* Those who wait do so on the word of one who had seen more. */
 	if (waiting && pod->seen < class->verdict_seen)
@@ -289,7 +289,7 @@ void wait_add(struct queue *queue, struct queue_pod *pod)
 {
 	struct queue_class *class = pod->class;
 
-	if (class->waiting.first == NULL)
+	if (class->waiting.root == NULL)
 		queue->classes_waiting++;
 	rank_add(&queue->by_wait, &class->waiting, &pod->node, 1);
 	queue->waiting++;
@@ -301,10 +301,10 @@ void wait_del(struct queue *queue, struct queue_pod *pod)
 {
 	struct queue_class *class = pod->class;
 
-	rank_del(&class->waiting, &pod->node);
+	rank_del(waits_before, &class->waiting, &pod->node);
 	queue->waiting--;
 	pod->place = QUEUE_OUT;
-	if (class->waiting.first != NULL)
+	if (class->waiting.root != NULL)
 		return;
 	queue->classes_waiting--;
 	class->open = false;

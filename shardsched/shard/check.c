@@ -174,11 +174,11 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 		PL_ASSERT(pod->queue.place == QUEUE_OUT);
 		return 0;
 	case POD_QUEUED:
-		PL_ASSERT(pod->gang != NULL || (pod->queue.place != QUEUE_OUT &&
-		                                pod->queue.place != QUEUE_FLIGHT));
+		PL_ASSERT(pod_gang(pod) != NULL || (pod->queue.place != QUEUE_OUT &&
+		                                    pod->queue.place != QUEUE_FLIGHT));
 		break;
 	case POD_WAITS:
-		PL_ASSERT(pod->gang != NULL || pod->queue.place == QUEUE_FLIGHT);
+		PL_ASSERT(pod_gang(pod) != NULL || pod->queue.place == QUEUE_FLIGHT);
 		PL_ASSERT(pod->node != NULL);
 		break;
 	case POD_SENT:
@@ -188,10 +188,10 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 			PL_ASSERT(pod->queue.place == QUEUE_OUT);
 			return 0;
 		}
-		PL_ASSERT(pod->gang != NULL || pod->queue.place == QUEUE_FLIGHT);
+		PL_ASSERT(pod_gang(pod) != NULL || pod->queue.place == QUEUE_FLIGHT);
 		break;
 	}
-	PL_ASSERT(pod->gang == NULL || pod->queue.place == QUEUE_OUT);
+	PL_ASSERT(pod_gang(pod) == NULL || pod->queue.place == QUEUE_OUT);
 	PL_ASSERT(pod_is_owned(sched, pod));
 	PL_ASSERT(!queued || pod->listed == 0);
 	PL_ASSERT(pool_class_of(pod->queue.class)->spec == pod->spec);

@@ -131,7 +131,7 @@ void class_closing(void *ctx, struct pool_class *open)
 /* A gang is in the queue by its one entry. */
 static bool is_apart(const struct sched_pod *pod)
 {
-	return pod->gang == NULL && (pod->spec->flags & SPEC_BY_NAME) != 0;
+	return pod_gang(pod) == NULL && (pod->spec->flags & SPEC_BY_NAME) != 0;
 }
 
 enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,

@@ -180,10 +180,17 @@ enum {
 	POD_CROWDED = 1 << 11, /* something else stands below its name */
 };
 
+/* A pod of a gang. */
+struct sched_member {
+	struct sched_pod *pod;
+	struct sched_gang *gang;
+	struct pl_list of_gang;
+};
+
 /* Without a phase: no state is there. */
 enum { PHASE_NONE = STATE_PHASES };
 
-/* A million of them wait. */
+/* A million of them wait: 272 bytes. */
 struct sched_pod {
 	struct bucket_link by_key;
 	uint32_t number;     /* of the table */
@@ -199,8 +206,7 @@ struct sched_pod {
 	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
 	struct sched_node *nominated; /* one that holds room for it */
 	struct sched_plan *plan;      /* it is made for it, or it has to go by it */
-	struct sched_gang *gang;      /* that it belongs to; of_gang is in its list */
-	struct pl_list of_gang;
+	struct sched_member *member;  /* of a gang; NULL: of none */
 	struct pl_list link;
 	int64_t rev[2];
 	int64_t unknown_rev; /* since then it may be somewhere, and its spec is not known
@@ -432,6 +438,17 @@ struct sched {
 static inline struct pl_span sched_text(const struct sched *sched, uint32_t id)
 {
 	return model_text(&sched->model, id);
+}
+
+/* NULL: it is in none. */
+static inline struct sched_gang *pod_gang(const struct sched_pod *pod)
+{
+	return pod->member == NULL ? NULL : pod->member->gang;
+}
+
+static inline struct sched_pod *member_of(struct pl_list *of_gang)
+{
+	return PL_LIST_ITEM(of_gang, struct sched_member, of_gang)->pod;
 }
 
 static inline struct sched_pod *pod_of_queue(struct queue_pod *pod)

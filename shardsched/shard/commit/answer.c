@@ -307,7 +307,8 @@ static void tell_again(struct sched *sched, const struct call *call,
 
 	if (pod != NULL) /* a hold of it may have ended meanwhile */
 		unsched_owe(sched, pod);
-	if (call->kind == CALL_TELL && pod != NULL && pod->gang != NULL && !call->stood)
+	if (call->kind == CALL_TELL && pod != NULL && pod_gang(pod) != NULL &&
+	    !call->stood)
 		pod->gang_said = 0;
 	if (call->kind == CALL_TELL && pod != NULL && pod->place == POD_QUEUED &&
 	    pod->rev[FACT_STATE] == 0 &&

@@ -39,7 +39,7 @@ static bool say(struct sched *sched, struct sched_gang *gang)
 	bool all = true;
 
 	PL_LIST_EACH (link, &gang->members) {
-		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		struct sched_pod *pod = member_of(link);
 
 		if (pod->place != POD_QUEUED || pod->gang_said == gang->said)
 			continue;

@@ -60,7 +60,7 @@ static enum pl_code gather(struct sched *sched, const struct sched_gang *gang,
 		return PL_NOMEM;
 	*count = 0;
 	PL_LIST_EACH (link, &gang->members) {
-		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		struct sched_pod *pod = member_of(link);
 
 		if (pod->place == POD_QUEUED && !pod->gated)
 			gangs->pod[(*count)++] = pod;
@@ -106,8 +106,7 @@ static bool domain_of(struct sched *sched, const struct sched_gang *gang, uint32
 	if (label_column_open(&sched->snapshot, key, &column, err) != PL_OK)
 		return false;
 	PL_LIST_EACH (link, &gang->members) {
-		const struct sched_pod *pod =
-			PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		const struct sched_pod *pod = member_of(link);
 		const struct sched_node *node;
 
 		if (pod->place != POD_IDLE || pod->phase != STATE_BOUND || *out != 0)

@@ -131,13 +131,14 @@ void gang_touch(struct sched *sched, struct sched_gang *gang)
 
 void gangs_leave(struct sched *sched, struct sched_pod *pod)
 {
-	struct sched_gang *gang = pod->gang;
+	struct sched_gang *gang = pod_gang(pod);
 
 	if (gang == NULL)
 		return;
-	pl_list_del(&pod->of_gang);
+	pl_list_del(&pod->member->of_gang);
 	gang->count--;
-	pod->gang = NULL;
+	free(pod->member);
+	pod->member = NULL;
 	pod->tried = false;
 	gang_touch(sched, gang);
 }
@@ -148,34 +149,48 @@ static bool is_member(const struct sched *sched, const struct sched_pod *pod)
 	       pod_is_owned(sched, pod) && pod->rev[FACT_SPEC] != 0;
 }
 
+/* It is counted by the caller. */
+static enum pl_code enter(struct sched *sched, struct sched_pod *pod)
+{
+	const uint32_t key[3] = {pod->key[0], pod->key[1], pod->spec->form->gang};
+	struct sched_member *member = pl_calloc(1, sizeof *member);
+	enum pl_code code =
+		member == NULL ? PL_NOMEM : gang_get(sched, key, &member->gang);
+
+	if (code != PL_OK) {
+		free(member);
+		return code;
+	}
+	member->pod = pod;
+	pl_list_init(&member->of_gang);
+	pl_list_add_tail(&member->gang->members, &member->of_gang);
+	pod->member = member;
+	return PL_OK;
+}
+
 void gangs_settle_pod(struct sched *sched, struct sched_pod *pod)
 {
 	struct pl_err err = {0};
-	uint32_t key[3];
 	enum pl_code code;
 
 	if (pod->rev[FACT_STATE] == 0 && pod->call == 0) /* what it was told is gone */
 		pod->gang_said = 0;
-	if (pod->gang != NULL && is_member(sched, pod)) {
-		gang_touch(sched, pod->gang);
+	if (pod_gang(pod) != NULL && is_member(sched, pod)) {
+		gang_touch(sched, pod_gang(pod));
 		return;
 	}
 	gangs_leave(sched, pod);
 	if (!is_member(sched, pod))
 		return;
-	key[0] = pod->key[0];
-	key[1] = pod->key[1];
-	key[2] = pod->spec->form->gang;
-	code = gang_get(sched, key, &pod->gang);
+	code = enter(sched, pod);
 	if (code != PL_OK) { /* it is not to be placed alone */
 		pod->flags |= POD_REFUSED;
 		pl_err_set(&err, code, "keep a gang");
 		tell_repair(sched, &err);
 		return;
 	}
-	pl_list_add_tail(&pod->gang->members, &pod->of_gang);
-	pod->gang->count++;
-	gang_touch(sched, pod->gang);
+	pod_gang(pod)->count++;
+	gang_touch(sched, pod_gang(pod));
 }
 
 /* -- which may be tried ------------------------------------------------------- */
@@ -198,7 +213,7 @@ static struct sched_pod *count(struct sched_gang *gang, bool *busy)
 	gang->ready = gang->present = 0;
 	*busy = false;
 	PL_LIST_EACH (link, &gang->members) {
-		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		struct sched_pod *pod = member_of(link);
 
 		if (is_ready(pod)) {
 			gang->ready++;
@@ -240,7 +255,7 @@ void gang_tried(struct sched_gang *gang)
 	gang->tried = 0;
 	gang->tried_present = gang->present;
 	PL_LIST_EACH (link, &gang->members) {
-		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		struct sched_pod *pod = member_of(link);
 
 		pod->tried = is_ready(pod);
 		gang->tried += pod->tried;
@@ -253,8 +268,7 @@ static bool are_others(const struct sched_gang *gang)
 	if (gang->tried != gang->ready || gang->tried_present != gang->present)
 		return true;
 	PL_LIST_EACH (link, &gang->members) {
-		const struct sched_pod *pod =
-			PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		const struct sched_pod *pod = member_of(link);
 
 		if (is_ready(pod) && !pod->tried)
 			return true;
@@ -360,8 +374,7 @@ bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned pl
 	unsigned asked = 0;
 
 	PL_LIST_EACH (link, &gang->members) {
-		const struct sched_pod *pod =
-			PL_LIST_ITEM(link, struct sched_pod, of_gang);
+		const struct sched_pod *pod = member_of(link);
 
 		if (!is_ready(pod) || pod->queue.class == last)
 			continue;
@@ -394,10 +407,9 @@ void gangs_check(const struct sched *sched)
 		uint32_t members = 0;
 
 		PL_LIST_EACH (link, &gang->members) {
-			const struct sched_pod *pod =
-				PL_LIST_ITEM(link, struct sched_pod, of_gang);
+			const struct sched_pod *pod = member_of(link);
 
-			PL_ASSERT(pod->gang == gang && pod->key[0] == gang->key[0] &&
+			PL_ASSERT(pod_gang(pod) == gang && pod->key[0] == gang->key[0] &&
 			          pod->key[1] == gang->key[1] &&
 			          pod->spec->form->gang == gang->key[2]);
 			members++;

@@ -144,7 +144,6 @@ static struct sched_pod *make(struct sched *sched, const uint32_t key[3])
 	pod->placed = SNAPSHOT_NONE;
 	pod->phase = PHASE_NONE;
 	pl_list_init(&pod->link);
-	pl_list_init(&pod->of_gang);
 	list_add(sched, pod);
 	buckets_add(&pods->buckets, number);
 	pods->count++;
@@ -262,10 +261,10 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	work_add(sched, pod, 1);
 	gated = fw_gated(pool_profile(sched->pool, open), pod->spec, &sched->snapshot,
 	                 &self, &say);
-	if (pod->gang != NULL) { /* which is in the queue */
+	if (pod_gang(pod) != NULL) { /* which is in the queue */
 		pod->queue.class = class;
 		pod->gated = gated;
-		gang_touch(sched, pod->gang);
+		gang_touch(sched, pod_gang(pod));
 		return;
 	}
 	if (turn != NULL)
@@ -353,13 +352,13 @@ static bool is_leaving(const struct sched *sched, const struct sched_node *node)
 void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
                bool after_backoff)
 {
-	if (pod->gang == NULL) {
+	if (pod_gang(pod) == NULL) {
 		queue_retry(queue_of_class(sched, pod->queue.class), &pod->queue, cause,
 		            after_backoff, REASON_NONE, sched->now_ms);
 		return;
 	}
-	pod->gang->pause = pod->gang->pause || after_backoff;
-	gang_touch(sched, pod->gang);
+	pod_gang(pod)->pause = pod_gang(pod)->pause || after_backoff;
+	gang_touch(sched, pod_gang(pod));
 }
 
 void pod_again(struct sched *sched, struct sched_pod *pod)

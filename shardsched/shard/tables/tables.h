@@ -87,8 +87,9 @@ void doubt_node(struct sched *sched, struct sched_node *node);
 /* That found no node, since it is known here. */
 static inline uint32_t pod_attempts(const struct sched_pod *pod)
 {
-	return pod->gang == NULL ? pod->queue.attempts
-	                         : pod->gang->attempts + pod->gang->queue.attempts;
+	return pod_gang(pod) == NULL
+	               ? pod->queue.attempts
+	               : pod_gang(pod)->attempts + pod_gang(pod)->queue.attempts;
 }
 
 static inline bool pod_is_owned(const struct sched *sched, const struct sched_pod *pod)
