@@ -47,6 +47,7 @@ static void looked(struct janitor *j, const struct call *call,
 	                              .revision = result->header.revision,
 	                              .pins = pins,
 	                              .bytes = j->bytes,
+	                              .full = j->full,
 	                              .too_many = get->more};
 
 	for (size_t i = 0; i < get->count && i < JANITOR_PINS_MAX; i++)
@@ -94,6 +95,7 @@ static void answered(struct janitor *j, const struct call *call,
 	case JANITOR_DO_LOOK:
 		if (call->status) {
 			j->bytes = (uint64_t)result->status.db_bytes_in_use;
+			j->full = result->status.alarm_nospace;
 			ask_pins(j, (struct call){.type = call->type, .seq = call->seq});
 			break;
 		}
@@ -182,6 +184,7 @@ static void do_look(struct janitor *j, struct call like)
 	struct kv_req req = {.op = KV_STATUS};
 
 	j->bytes = 0;
+	j->full = false;
 	like.status = true;
 	start(j, &req, like);
 }

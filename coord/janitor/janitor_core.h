@@ -21,7 +21,8 @@
  * history_bytes) has come together, or the interval has passed. So the history is at most
  * about 1.1 keep long, plus what is written between two looks. A compaction reads every
  * key, so in a store that has n times history_bytes in use (n to 10) it waits for n times
- * as much of keep and of the interval, or for growth by half of what is in use.
+ * as much of keep and of the interval, or for growth by half of what is in use. One that
+ * has no room any more does not wait: what is older than JANITOR_YOUNG_MS goes.
  *
  * Garbage. Once an interval a sweep goes over what may hold garbage, a page at a
  * time with a pause between them. What goes: owner and leader keys without a lease;
@@ -83,7 +84,7 @@ enum janitor_event_type {
 	JANITOR_EV_LEAD, /* leading */
 	JANITOR_EV_TUNE, /* tune */
 	JANITOR_EV_REWOUND,
-	JANITOR_EV_LOOKED,    /* seq, revision, pins, pin_count, too_many */
+	JANITOR_EV_LOOKED,    /* seq, revision, bytes, full, pins, pin_count, too_many */
 	JANITOR_EV_COMPACTED, /* seq; or somebody else had */
 	JANITOR_EV_PAGE,      /* seq, page */
 	JANITOR_EV_REMOVED,   /* seq, removed, absent: there is none now */
@@ -109,6 +110,7 @@ struct janitor_event {
 	bool absent;
 	bool too_many;  /* pins: not all of them were read */
 	uint64_t bytes; /* that the store has in use; 0: not known */
+	bool full;      /* it takes no writes */
 	int64_t revision;
 	const int64_t *pins; /* create revisions */
 	size_t pin_count;
@@ -175,6 +177,7 @@ struct janitor_pace {
 	uint64_t target_grown, compacted_grown;
 	struct janitor_pin pins[JANITOR_PINS_MAX];
 	size_t pin_count;
+	int64_t begun;    /* at the first look; 0: none yet */
 	int64_t revision; /* at the last look; 0: none yet */
 	uint64_t revision_ms;
 	int64_t compacted; /* as far as we know */
@@ -182,6 +185,7 @@ struct janitor_pace {
 	int64_t target; /* in flight */
 	int64_t held;   /* the pin that was told last */
 	bool crowded;   /* that was told */
+	bool full;      /* at the last look: it takes no writes */
 	uint32_t seq;   /* in flight; 0: nothing */
 	uint64_t look_ms;
 };

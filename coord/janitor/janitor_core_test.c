@@ -259,6 +259,49 @@ T_CASE(a_large_store_is_compacted_less_often)
 	T_TRUE(small >= 4);
 }
 
+/* What was there before may be garbage: that is cleared before a step is long. */
+T_CASE(a_new_leader_does_not_wait_for_a_large_store)
+{
+	int64_t revision = 10, begun;
+	uint64_t bytes = 80000000;
+
+	begin(0);
+	due();
+	looked_at(revision, bytes);
+	begun = revision;
+	for (unsigned i = 0; core.pace.compacted < begun; i++) {
+		T_TRUE(i < 15);
+		if (did(JANITOR_DO_COMPACT))
+			compacted();
+		to_look();
+		revision += 5;
+		bytes += 500000;
+		looked_at(revision, bytes);
+	}
+}
+
+/* Nothing grows there any more, and few large transactions were it. */
+T_CASE(a_store_without_room_is_compacted_at_once)
+{
+	begin(0);
+	due();
+	for (unsigned i = 0; core.pace.compacted < 50; i++) {
+		T_TRUE(i < 60);
+		if (did(JANITOR_DO_COMPACT))
+			compacted();
+		else
+			to_look();
+		now += 5;
+		if (core.pace.seq != 0)
+			tell("full", (struct janitor_event){.type = JANITOR_EV_LOOKED,
+			                                    .seq = core.pace.seq,
+			                                    .revision = 50,
+			                                    .bytes = 90000000,
+			                                    .full = true});
+	}
+	T_TRUE(now < 30000);
+}
+
 /* 1 % of what may stay with each look: many more looks than are remembered. */
 T_CASE(slow_growth_comes_together_too)
 {

@@ -20,6 +20,7 @@ struct janitor {
 	bool failed[JANITOR_PARTS];
 	bool ending;
 	uint64_t bytes; /* of the look that is under way */
+	bool full;
 	janitor_fn *fn;
 	void *ctx;
 	/* What the event brought that is being told. */

@@ -162,7 +162,8 @@ static int64_t target_by_bytes(const struct janitor_core *core, uint64_t now_ms)
 	for (size_t i = 0; i < pace->sample_count && core->tune.history_bytes > 0; i++) {
 		const struct janitor_sample *sample = &pace->samples[i];
 
-		if (pace->grown - sample->grown >= core->tune.history_bytes &&
+		if ((pace->full ||
+		     pace->grown - sample->grown >= core->tune.history_bytes) &&
 		    now_ms - sample->at_ms >= JANITOR_YOUNG_MS &&
 		    sample->revision > target)
 			target = sample->revision;
@@ -215,12 +216,14 @@ static int64_t target_of(struct janitor_core *core, const struct janitor_event *
 }
 
 /* A compaction reads every key there is: so a store that is so many times as large is
- * compacted as many times less often, within what keep_revisions allows. */
+ * compacted as many times less often, within what keep_revisions allows. Not one that has
+ * no room, nor before the first that clears what was there when we came: nobody knows how
+ * much of that is garbage. */
 static uint64_t largeness(const struct janitor_core *core)
 {
 	uint64_t history = core->tune.history_bytes, times;
 
-	if (history == 0)
+	if (history == 0 || core->pace.full || core->pace.compacted < core->pace.begun)
 		return 1;
 	times = core->pace.bytes / history;
 	return times < 1 ? 1 : times > STEPS ? STEPS : times;
@@ -242,7 +245,8 @@ static bool is_worth_it(const struct janitor_core *core, int64_t target, uint64_
 
 	if (target <= pace->compacted)
 		return false;
-	return (uint64_t)(target - pace->compacted) >= step_of(core) * times ||
+	return pace->full ||
+	       (uint64_t)(target - pace->compacted) >= step_of(core) * times ||
 	       grown_at(pace, target) > pace->compacted_grown + byte_step(core) ||
 	       now_ms - pace->compacted_ms >= core->tune.interval_ms * times;
 }
@@ -269,6 +273,9 @@ static void on_looked(struct janitor_core *core, const struct janitor_event *eve
 		pace_start(core, event->now_ms);
 	pace->look_ms =
 		event->now_ms + look_after_ms(core, event->revision, event->now_ms);
+	if (pace->begun == 0)
+		pace->begun = event->revision;
+	pace->full = event->full;
 	pace->revision = event->revision;
 	pace->revision_ms = event->now_ms;
 	see_bytes(core, event);
