@@ -1,6 +1,7 @@
 /*
  * The content of some keys and every change after it, for as long as it is wanted:
- * pages at one revision, then a watch from the next. Whatever breaks that (a
+ * a watch from now on, pages at one revision, and of the watch what came after that
+ * (a watch that does not stand in time begins behind the list). Whatever breaks that (a
  * compaction, a restored store, a watch that fell silent) leads to a new list;
  * whatever only delays it is retried. See relist_core.h.
  *

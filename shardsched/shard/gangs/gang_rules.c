@@ -69,8 +69,8 @@ static bool gather(struct sched *sched, const struct gang_work *work)
 			continue;
 		last = open;
 		groups_gather(sched, open);
-		now = now && bonds_of(open)->lane != LANE_HELD &&
-		      groups_may_decide(sched, open);
+		now = groups_may_decide(sched, open) && now &&
+		      bonds_of(open)->lane != LANE_HELD;
 	}
 	return now;
 }

@@ -296,9 +296,11 @@ static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
 			gang->viewing = true;
 			view_want(sched);
 		}
-		now = now &&
-		      (bonds->lane == LANE_PLAIN || ((shut >> bonds->lane & 1) == 0 &&
-		                                     groups_may_decide(sched, open)));
+		if (bonds->lane == LANE_PLAIN)
+			continue;
+		/* What it waits for is asked for of all of them. */
+		now = groups_may_decide(sched, open) && now &&
+		      (shut >> bonds->lane & 1) == 0;
 	}
 	return now && *refused == REASON_NONE;
 }

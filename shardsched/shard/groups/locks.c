@@ -230,13 +230,16 @@ bool groups_may_decide(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
 	int64_t clear = bonds->wide ? clear_up_to(sched) : 0;
+	bool may = true;
 
+	/* All that are not there are made together. */
 	for (uint32_t i = 0; bonds->wide && i < bond_rows_of(bonds)->count; i++)
-		if (bond_rows_of(bonds)->bond[i].compares &&
-		    !may_rely(sched, bond_rows_of(bonds)->bond[i].group, clear))
-			return false;
+		if (bond_rows_of(bonds)->bond[i].compares)
+			may = may_rely(sched, bond_rows_of(bonds)->bond[i].group,
+			               clear) &&
+			      may;
 	if (!bonds->wide || shape_rev(&sched->groups) != 0)
-		return true;
+		return may;
 	sched->groups.shape_lost = true;
 	return false;
 }
@@ -579,7 +582,8 @@ static void lock_failed(struct sched *sched, struct group *group,
 	if (record != NULL) {
 		pl_list_del(&group->lost);
 		wait_for(sched, record->mod_revision);
-	} else if (revision > group->seen && pl_list_empty(&group->lost)) {
+	} else if (group->space != NULL && revision > group->seen &&
+	           pl_list_empty(&group->lost)) {
 		pl_list_add_tail(&sched->groups.lost, &group->lost);
 	}
 }

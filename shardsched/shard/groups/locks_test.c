@@ -237,3 +237,84 @@ T_CASE(somebody_else_makes_it)
 	T_TRUE(!is_bound());
 	rig_close(&rig);
 }
+
+static void put_with_terms(unsigned terms, const char *selector)
+{
+	struct pl_buf buf = {.max = 65536};
+
+	T_EQ(pl_buf_printf(
+		     &buf,
+		     "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u-a\","
+		     "\"labels\":{\"app\":\"x\"}},\"spec\":{%s\"affinity\":{"
+		     "\"podAntiAffinity\":{"
+		     "\"requiredDuringSchedulingIgnoredDuringExecution\":[",
+		     selector),
+	     PL_OK);
+	for (unsigned i = 0; i < terms; i++)
+		T_EQ(pl_buf_printf(&buf,
+		                   "%s{\"topologyKey\":\"zone\",\"labelSelector\":{"
+		                   "\"matchLabels\":{\"app\":\"y%u\"}}}",
+		                   i == 0 ? "" : ",", i),
+		     PL_OK);
+	T_EQ(pl_buf_printf(&buf, "]}},\"containers\":[{\"name\":\"c\"}]}}%c", 0), PL_OK);
+	rig_put(&rig, "/schedules/0000/web/a/spec", (const char *)buf.at);
+	pl_buf_done(&buf);
+}
+
+static unsigned del_locks(void)
+{
+	char keys[RIG_KEYS_MAX / 4][128];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < rig.store.keys; i++)
+		if (rig.store.key[i].mod_revision != 0 &&
+		    pl_span_starts(rig.store.key[i].key, PL_SPAN_LIT("/groups/web/anti")))
+			(void)snprintf(keys[count++], sizeof keys[0], PL_SPAN_FMT,
+			               PL_SPAN_ARG(rig.store.key[i].key));
+	for (unsigned i = 0; i < count; i++)
+		rig_del(&rig, keys[i]);
+	return count;
+}
+
+static bool makes_locks(const struct rig_out *out)
+{
+	const struct kv_req *req = &out->req;
+
+	return req->op == KV_TXN && req->txn.then_count > 0 &&
+	       req->txn.then[0].op == KV_PUT &&
+	       pl_span_starts(req->txn.then[0].put.key, PL_SPAN_LIT("/groups/web/anti"));
+}
+
+/* Each would be a transaction and the watch's way back, with all wide pods waiting. */
+T_CASE(many_are_made_together)
+{
+	enum { TERMS = 20 };
+	unsigned calls = 0;
+
+	rig_open(&rig, NULL);
+	put_node(0, "n-1", "z0", empty);
+	put_node(1, "n-2", "z1", empty);
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	put_with_terms(TERMS, "\"nodeSelector\":{\"no\":\"where\"},");
+	wait_ms(3000);
+	T_EQ(del_locks(), TERMS);
+	put_with_terms(TERMS, "");
+	for (unsigned round = 0; round < 200 && !is_bound(); round++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		(void)rig_visit_all(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+			if (!rig.out[i].used)
+				continue;
+			calls += makes_locks(&rig.out[i]) &&
+			         rig.out[i].req.txn.then_count > 0;
+			(void)rig_answer(&rig, i);
+		}
+		rig_deliver_all(&rig);
+		rig.now_ms += 5;
+	}
+	T_TRUE(is_bound());
+	T_TRUE(calls >= 1 && calls <= 3); /* the last is the pod's own bundle */
+	rig_close(&rig);
+}

@@ -1,7 +1,7 @@
 /*
  * Preemption: after a cycle that found nothing, other pods may have to go.
  *
- *	decided --> the snapshot has it: victims terminate, the pod is nominated
+ *	decided --> the snapshot has it: victims are doomed, the pod is nominated
  *	   |        and the plan waits at the node
  *	   v
  *	one transaction: states of the victims (Terminating, to be placed again), the
