@@ -226,8 +226,9 @@ static void calm_down(void)
 		calm = is_calm();
 	}
 	T_TRUE(calm);
-	/* What the last of them did the others hear, and say, within a second. */
-	for (unsigned i = 0; i < 5; i++) {
+	/* What the last of them did the others hear, and say; what that meets they say
+	 * again: three seconds. */
+	for (unsigned i = 0; i < 12; i++) {
 		all_go_on();
 		T_TRUE(is_calm());
 	}
