@@ -244,6 +244,7 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	plan->pod = pod;
 	plan->node = node;
 	plan->leavers = victims;
+	PL_ASSERT(pod->plan == NULL);
 	pod->plan = node->plan = plan;
 	for (uint32_t i = 0; i < victims; i++)
 		doom(sched, plan, victim[i]);
@@ -287,7 +288,10 @@ static void plan_try(struct sched *sched, struct sched_pod *pod,
 		victim[i] = pod_placed(node, found->victim[i]);
 		may = may && may_go(sched, node, victim[i]);
 	}
-	if (may && is_free(sched, node, pod))
+	may = may && is_free(sched, node, pod);
+	if (may) /* it is not where it was to leave for somebody else */
+		preempts_cancel(sched, pod->plan);
+	if (may && node->plan == NULL)
 		(void)plan_make(sched, pod, node, victim, found->victims);
 	free(victim);
 }
@@ -415,7 +419,7 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 	struct preempt_outcome found = {.code = VERDICT_UNSCHEDULABLE};
 	enum preempts_said said;
 
-	if (pod_plan(pod) != NULL)
+	if (pod_plan(pod) != NULL || (pod->plan != NULL && pod->plan->sent))
 		return PREEMPTS_WAIT;
 	if ((pod->spec->flags & SPEC_NEVER_PREEMPTS) != 0)
 		return PREEMPTS_NONE;
