@@ -104,11 +104,21 @@ static void check_ending(const struct sched *sched, const struct sched_node *nod
 	}
 }
 
+/* Something brings what is known of it up to date. */
+static void check_followed(const struct sched *sched, const struct sched_node *node)
+{
+	bool known = node->rev[FACT_NODE] != 0 || node->rev[FACT_ALLOC] != 0;
+
+	PL_ASSERT(!known || sched->partition[node->partition].owned ||
+	          abroad_follows(sched, node->partition));
+}
+
 static void check_node(const struct sched *sched, const struct sched_node *node)
 {
 	const struct node_row *row;
 	uint32_t waiting = 0, telling = 0, bundled = 0;
 
+	check_followed(sched, node);
 	check_listed(sched, node);
 	check_plan(node);
 	check_ending(sched, node);

@@ -95,6 +95,9 @@ bool visit_is_fresh(struct sched *sched, uint32_t partition);
 bool visit_is_due(const struct sched *sched, uint32_t partition);
 /* Its nodes are known, though somebody else owns them. */
 bool abroad_knows(const struct sched *sched, uint32_t partition);
+/* Likewise, or they are being listed. What is heard of others is not kept: nothing would
+ * bring it up to date, or end it. */
+bool abroad_follows(const struct sched *sched, uint32_t partition);
 void abroad_settle(struct sched *sched, uint32_t partition);
 /* Nodes of a partition that is not owned. */
 void abroad_forget(struct sched *sched, uint32_t partition);

@@ -27,6 +27,14 @@ bool abroad_knows(const struct sched *sched, uint32_t partition)
 	return sched->whole.known || sched->partition[partition].visit.known;
 }
 
+bool abroad_follows(const struct sched *sched, uint32_t partition)
+{
+	const struct visit *visit = &sched->partition[partition].visit;
+
+	return abroad_knows(sched, partition) || sched->whole.begun ||
+	       (visit->out && !visit->moot);
+}
+
 void abroad_settle(struct sched *sched, uint32_t partition)
 {
 	PL_LIST_EACH (link, &sched->partition[partition].nodes)

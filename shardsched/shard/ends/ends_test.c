@@ -742,6 +742,41 @@ T_CASE(a_pod_leaves_a_node_of_others)
 	down();
 }
 
+/* What is read of it then is not kept: nobody would bring it up to date, and it would
+ * look as if the node were known. */
+T_CASE(a_pod_leaves_a_node_that_was_forgotten_while_it_was_told)
+{
+	const char *name = home("n-1") != 1 ? "n-1" : home("n-2") != 1 ? "n-2" : "n-3";
+	uint32_t there = home(name);
+	char key[64], value[512];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, there, name, "8");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_settle(&rig);
+	rig_lost(&rig, there);
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_GONE});
+	while (!rig.out[0].used) {
+		rig_deliver_all(&rig);
+		rig_run(&rig);
+		(void)rig_visit_all(&rig);
+		rig.now_ms += 10;
+	}
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", there, name);
+	(void)snprintf(value, sizeof value, "%s", rig_value(&rig, key));
+	rig_put(&rig, key, value); /* somebody was there first */
+	rig.now_ms += 31000;
+	rig_run(&rig);
+	T_TRUE(!rig_answer(&rig, 0));
+	rig_run(&rig);
+	later();
+	T_TRUE(!is_there("a"));
+	T_EQ(rig_alloc(&rig, there, name).pods, 0);
+	down();
+}
+
 /* -- several that leave one node --------------------------------------------------- */
 
 enum { BEFORE = 1, AFTER = 3 };

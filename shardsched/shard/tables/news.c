@@ -354,6 +354,7 @@ bool news_concern(const struct sched *sched, const struct keys_id *id)
 	if (sched->partition[id->partition].owned)
 		return true;
 	return (id->kind == KEYS_NODE || id->kind == KEYS_ALLOC) &&
+	       abroad_follows(sched, id->partition) &&
 	       node_find(sched, id->scope, id->name) != NULL;
 }
 
