@@ -43,9 +43,23 @@ void abroad_settle(struct sched *sched, uint32_t partition)
 
 void abroad_forget(struct sched *sched, uint32_t partition)
 {
-	PL_ASSERT(!sched->partition[partition].owned);
-	PL_LIST_EACH (link, &sched->partition[partition].nodes)
+	struct sched_partition *part = &sched->partition[partition];
+
+	PL_ASSERT(!part->owned);
+	if (part->visit.out) /* what it has brought by now goes, too */
+		part->visit.failed = true;
+	PL_LIST_EACH (link, &part->nodes)
 		node_forget(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+}
+
+/* No visit has them any more. What the view, which is being listed, has brought by now it
+ * does not bring again. */
+static void let_go(struct sched *sched, uint32_t partition)
+{
+	if (sched->whole.begun)
+		abroad_settle(sched, partition);
+	else
+		abroad_forget(sched, partition);
 }
 
 /* -- to be made -------------------------------------------------------- */
@@ -55,7 +69,7 @@ void visit_want(struct sched *sched, uint32_t partition)
 	struct visit *visit = of(sched, partition);
 
 	PL_ASSERT(!sched->partition[partition].owned);
-	if (visit->wanted || visit->out)
+	if (visit->wanted || (visit->out && !visit->moot))
 		return;
 	visit->wanted = true;
 	sched->visits.wanted++;
@@ -65,7 +79,7 @@ static bool is_due(struct sched *sched, uint32_t partition)
 {
 	const struct visit *visit = of(sched, partition);
 
-	return visit->wanted && visit->after_ms <= sched->now_ms;
+	return visit->wanted && !visit->out && visit->after_ms <= sched->now_ms;
 }
 
 /* In turn, so that none waits for ever. */
@@ -212,7 +226,7 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	sched->visits.out--;
 	if (!seen) {
 		if (!part->owned && !abroad_knows(sched, partition))
-			abroad_forget(sched, partition);
+			let_go(sched, partition);
 		if (on) {
 			visit->after_ms = sched->now_ms + VISIT_AGAIN_MS;
 			visit_want(sched, partition);
@@ -251,7 +265,7 @@ void visits_run(struct sched *sched)
 		if (end_ms <= sched->now_ms && !visit->out) {
 			forget(sched, i);
 			if (!sched->whole.known)
-				abroad_forget(sched, i);
+				let_go(sched, i);
 		} else {
 			due_ms = end_ms < due_ms ? end_ms : due_ms;
 		}
