@@ -46,7 +46,7 @@ static bool is_intact(const struct piece *piece)
 static uint32_t size_of(struct pl_rng *rng)
 {
 	if (pl_rng_below(rng, 50) == 0)
-		return 1 + (uint32_t)pl_rng_below(rng, 4 * PAGES_LARGE);
+		return 1 + (uint32_t)pl_rng_below(rng, UINT64_C(4) * PAGES_LARGE);
 	return 1 + (uint32_t)pl_rng_below(rng, PAGES_LARGE);
 }
 

@@ -26,6 +26,7 @@ static struct rank_node **step(rank_before_fn *before, struct rank_node *from,
 
 /* What comes before node, and what after it, of the tree below at. Few levels deep: of
  * those below a new node most stay as they are. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a treap, logarithmic by its heights */
 static void split(rank_before_fn *before, const struct rank_node *node,
                   struct rank_node *at, struct rank_node **left, struct rank_node **right)
 {
