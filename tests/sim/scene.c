@@ -335,6 +335,15 @@ static void bears_json(uint32_t pod, char out[MORE_SIZE])
 	               seconds);
 }
 
+static void affinity_json(const char *label, uint32_t group, char out[MORE_SIZE])
+{
+	(void)snprintf(out, MORE_SIZE,
+	               "\"affinity\":{\"podAffinity\":{\"requiredDuring"
+	               "SchedulingIgnoredDuringExecution\":[{" SELECT
+	               "\"topologyKey\":" ZONE "}]}},",
+	               label, group);
+}
+
 /* What of the spec makes its kind. */
 static void kind_json(uint32_t pod, char out[MORE_SIZE])
 {
@@ -388,11 +397,7 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 		break;
 	case SCENE_AFFINITY:
 	case SCENE_APART_AFFINITY:
-		(void)snprintf(out, MORE_SIZE,
-		               "\"affinity\":{\"podAffinity\":{\"requiredDuring"
-		               "SchedulingIgnoredDuringExecution\":[{" SELECT
-		               "\"topologyKey\":" ZONE "}]}},",
-		               label, group);
+		affinity_json(label, group, out);
 		break;
 	case SCENE_ANTI_HOST:
 	case SCENE_STATEFUL:
