@@ -1,0 +1,66 @@
+/* Whatever fails below a call. */
+#include "store/base/fault.h"
+#include "store/net/http_probe.h"
+
+/* Whatever fails, at whichever place: the call ends once, nothing leaks, and the
+ * next call works. */
+static bool torture_once(enum pl_fault point, uint64_t nth, const char *path)
+{
+	struct http_opts plain = {0};
+	struct http_call_opts opts = {.timeout_ms = 5000, .on_end = on_end};
+	struct probe p = {0};
+	struct http_call *call;
+	struct http *http = NULL;
+	struct bench b;
+	char url[128];
+	bool fired;
+
+	bench_open(&b, NULL, NULL);
+	sink_init(&p.got);
+	p.bench = &b;
+	opts.ctx = &p;
+	(void)snprintf(url, sizeof url, "%s%s", fake_http_url(b.fake), path);
+	opts.url = url;
+	pl_fault_arm(point, nth);
+	if (http_open(&b.loop, &plain, &http, NULL) == PL_OK) {
+		if (http_call_start(http, &opts, &call, NULL) == PL_OK) {
+			while (p.ends == 0)
+				(void)uv_run(&b.loop, UV_RUN_ONCE);
+			T_TRUE(p.code != PL_TIMEOUT);
+		}
+		http_close(http, on_closed, &b);
+		while (!b.closed)
+			(void)uv_run(&b.loop, UV_RUN_ONCE);
+		b.closed = false;
+	}
+	fired = pl_fault_fired(point);
+	pl_fault_reset();
+	expect(&b, "/hello", PL_OK, 200, "hello");
+	pl_buf_done(&p.got);
+	bench_close(&b);
+	return fired;
+}
+
+static void torture(enum pl_fault point, const char *path)
+{
+	uint64_t nth = 1;
+
+	while (torture_once(point, nth, path))
+		nth++;
+	T_TRUE(nth > 1);
+}
+
+T_CASE(torture_connect)
+{
+	torture(PL_FAULT_NET_CONNECT, "/hello");
+}
+
+T_CASE(torture_read)
+{
+	torture(PL_FAULT_NET_READ, "/chunked");
+}
+
+T_CASE(torture_memory)
+{
+	torture(PL_FAULT_ALLOC, "/chunked");
+}
