@@ -309,7 +309,7 @@ T_CASE(through_faults)
 	T_EQ(config_watch_version(watch, CONFIG_COORD), 1);
 	T_EQ(coord()->settle_ms, 1);
 	T_TRUE(config_watch_refused(watch, CONFIG_COORD) == NULL);
-	T_TRUE(faulty_count(kit.kv, FAULTY_REFUSE) > 50);
+	T_REACHED(faulty_count(kit.kv, FAULTY_REFUSE) > 50);
 	end();
 }
 

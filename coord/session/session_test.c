@@ -198,7 +198,7 @@ T_CASE(lives_and_closes)
 	T_EQ(kit.result.get.records[0].create_revision, shards[0].revision);
 	run(60000);
 	T_STR(told(&shards[0]), "");
-	T_TRUE(shards[0].ups > 25);
+	T_REACHED(shards[0].ups > 25);
 	session_close(shards[0].session);
 	T_EQ(session_lease(shards[0].session), 0);
 	run(kit.now_ms);

@@ -399,10 +399,10 @@ T_CASE_SECONDS(what_is_kept_of_pods_with_volumes_is_true, 120)
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < HISTORIES; i++)
 		live();
-	T_TRUE(decided > STEPS);
-	T_TRUE(given > decided / 20 && given < decided);
-	T_TRUE(reserved > 100);
-	T_TRUE(owners > decided / 2);
+	T_REACHED(decided > STEPS);
+	T_REACHED(given > decided / 20 && given < decided);
+	T_REACHED(reserved > 100);
+	T_REACHED(owners > decided / 2);
 }
 
 T_CASE(a_claim_in_use_refuses_nodes_that_did_not_change)

@@ -632,12 +632,12 @@ T_CASE_SECONDS(random_histories_agree_with_counting_anew, 120)
 		args_now = args[i % 3];
 		history(t_seed() + i, 600, 0);
 	}
-	T_TRUE(seen_reason[REASON_NONE] > 1000);
-	T_TRUE(seen_reason[REASON_POD_AFFINITY] > 1000);
-	T_TRUE(seen_reason[REASON_POD_ANTI_AFFINITY] > 1000);
-	T_TRUE(seen_reason[REASON_POD_ANTI_AFFINITY_OTHERS] > 100);
-	T_TRUE(seen_skip[0] > 100 && seen_skip[1] > 100);
-	T_TRUE(seen_score[0] > 100 && seen_score[1] > 100);
+	T_REACHED(seen_reason[REASON_NONE] > 1000);
+	T_REACHED(seen_reason[REASON_POD_AFFINITY] > 1000);
+	T_REACHED(seen_reason[REASON_POD_ANTI_AFFINITY] > 1000);
+	T_REACHED(seen_reason[REASON_POD_ANTI_AFFINITY_OTHERS] > 100);
+	T_REACHED(seen_skip[0] > 100 && seen_skip[1] > 100);
+	T_REACHED(seen_score[0] > 100 && seen_score[1] > 100);
 }
 
 T_CASE_SECONDS(random_histories_with_many_domains_too, 120)

@@ -483,8 +483,8 @@ static void end(void)
 	struct queue_stats stats;
 
 	queue_stats(w.queue, &stats);
-	T_TRUE(w.placed > 200 && w.moved > 500 && stats.helped_in_flight > 50 &&
-	       stats.recalled > 20);
+	T_REACHED(w.placed > 200 && w.moved > 500 && stats.helped_in_flight > 50 &&
+	          stats.recalled > 20);
 	for (unsigned i = 0; i < PODS; i++)
 		queue_remove(w.queue, &w.one[i].pod, w.now);
 	for (unsigned c = 0; c < CLASSES; c++)

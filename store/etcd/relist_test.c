@@ -307,7 +307,7 @@ T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
 	T_EQ(kills, 2);
 	stop_all();
 	lists_are_true();
-	T_TRUE(followers > 200 && losts > 20);
+	T_REACHED(followers > 200 && losts > 20);
 	free(lists);
 	rig_down(&rig);
 }

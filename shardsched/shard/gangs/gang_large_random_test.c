@@ -269,7 +269,7 @@ T_CASE_SECONDS(whole_or_not_at_all, 200)
 	       " nodes touched\n",
 	       late_ever, gone_ever, rounds[0], rounds[1], rounds[2], moves_ever,
 	       lost_ever, dead_ever, late_txns, touched_ever);
-	T_TRUE(rounds[0] > 24 && rounds[1] > 24 && rounds[2] > 8);
-	T_TRUE(gone_ever > 8 && moves_ever > 24 && lost_ever > 12 && dead_ever > 24);
-	T_TRUE(abroad_ever > 24 && late_txns > 4 && touched_ever > 24);
+	T_REACHED(rounds[0] > 24 && rounds[1] > 24 && rounds[2] > 8);
+	T_REACHED(gone_ever > 8 && moves_ever > 24 && lost_ever > 12 && dead_ever > 24);
+	T_REACHED(abroad_ever > 24 && late_txns > 4 && touched_ever > 24);
 }

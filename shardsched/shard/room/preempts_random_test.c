@@ -269,8 +269,9 @@ T_CASE_SECONDS(shards_make_room_on_each_others_nodes, 200)
 	       " answers lost, %" PRIu64 " renewed, %" PRIu64 " lapsed\n",
 	       preempted, terminated_ever, abroad_ever, conflicts_ever, views_ever,
 	       moves_ever, lost_ever, renewed, lapsed);
-	T_TRUE(renewed > WORLDS && lapsed > 0);
-	T_TRUE(preempted > WORLDS && terminated_ever > WORLDS && nominated_ever > WORLDS);
-	T_TRUE(abroad_ever > WORLDS && conflicts_ever > WORLDS && views_ever > WORLDS);
-	T_TRUE(moves_ever > WORLDS && lost_ever > WORLDS);
+	T_REACHED(renewed > WORLDS && lapsed > 0);
+	T_REACHED(preempted > WORLDS && terminated_ever > WORLDS &&
+	          nominated_ever > WORLDS);
+	T_REACHED(abroad_ever > WORLDS && conflicts_ever > WORLDS && views_ever > WORLDS);
+	T_REACHED(moves_ever > WORLDS && lost_ever > WORLDS);
 }

@@ -11,20 +11,32 @@
 static char output[1 << 16];
 
 /* With the environment given in front, as a shell has it; gives the status. */
-static int run(const char *env, const char *args)
+static int run_program(const char *env, const char *program, const char *args)
 {
-	char command[1024];
+	char command[2048];
 	FILE *pipe;
 	int status;
 
-	(void)snprintf(command, sizeof command, "%s '%s' %s 2>&1", env,
-	               getenv("T_SAMPLE"), args);
+	(void)snprintf(command, sizeof command, "%s '%s' %s 2>&1", env, program, args);
 	pipe = popen(command, "r"); // NOLINT(cert-env33-c): our own words
 	T_TRUE(pipe != NULL);
 	output[fread(output, 1, sizeof output - 1, pipe)] = 0;
 	status = pclose(pipe);
 	T_TRUE(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+static int run(const char *env, const char *args)
+{
+	return run_program(env, getenv("T_SAMPLE"), args);
+}
+
+static const char *seeds_command(void)
+{
+	static char path[512];
+
+	(void)snprintf(path, sizeof path, "%s/tests/harness/seeds", getenv("T_ROOT"));
+	return path;
 }
 
 static void says(const char *text)
@@ -77,6 +89,43 @@ T_CASE(a_seed_is_shown_and_taken)
 	says("is 16, want -1");
 	T_EQ(run("T_SEED=x", "fails_seeded"), 1);
 	says("T_SEED='x' is no number");
+}
+
+T_CASE(what_chance_reaches_is_demanded_of_the_fixed_seed)
+{
+	fails("reaches_less", ": not reached: 1 == 2\n");
+	T_EQ(run("T_SEED=2 T_VERBOSE=1", "reaches_less"), 0);
+	says(": not reached: 1 == 2\n");
+}
+
+T_CASE(random_cases_are_run_with_many_seeds)
+{
+	char path[] = "/tmp/harness-XXXXXX", command[1024];
+	int fd = mkstemp(path);
+	FILE *file;
+
+	T_TRUE(fd >= 0);
+	file = fdopen(fd, "w");
+	T_TRUE(file != NULL);
+	(void)fprintf(file,
+	              "[{\"name\":\"sample\",\"cmd\":[\"%s\",\"passes\","
+	              "\"reaches_less\",\"fails_s*\"],\"env\":{\"T_A\":\"b\"},"
+	              "\"suite\":[\"placet:s\"],\"timeout\":9,\"protocol\":\"tap\","
+	              "\"workdir\":null}]",
+	              getenv("T_SAMPLE"));
+	(void)fclose(file);
+	(void)snprintf(command, sizeof command,
+	               "%s --seeds 2 --from 7 --suite s --jobs 1 samp", path);
+	T_EQ(run_program("", seeds_command(), command), 1);
+	says("2 random cases in 1 tests\n");
+	says("FAILED: sample fails_seeded, seed 7\n");
+	says("FAILED: sample fails_seeded, seed 8\n");
+	says("is 8, want -1\n    T_A=b T_SEED=8 ");
+	says("\n2 passed, 2 failed\n");
+	(void)snprintf(command, sizeof command, "%s --suite other", path);
+	T_EQ(run_program("", seeds_command(), command), 1);
+	says("\n0 passed, 0 failed\n");
+	(void)unlink(path);
 }
 
 T_CASE(a_case_that_hangs_is_ended)

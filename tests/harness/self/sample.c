@@ -60,6 +60,13 @@ T_CASE(fails_seeded)
 	T_EQ((int64_t)t_seed(), -1);
 }
 
+T_CASE(reaches_less)
+{
+	(void)t_seed();
+	T_REACHED(1 == 1);
+	T_REACHED(1 == 2);
+}
+
 T_CASE(fails_true)
 {
 	T_TRUE(1 == 2);
