@@ -227,7 +227,7 @@ static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
 static enum pl_code open_one(struct budgets *budgets, enum budgets_feed what,
                              struct pl_err *err)
 {
-	struct relist_opts opts = {.keys = keys_of(what), .page_keys = 1000};
+	struct relist_opts opts = {.keys = keys_of(what), .pages = &budgets->pages[what]};
 	struct feed *feed = pl_calloc(1, sizeof *feed);
 	enum pl_code code;
 

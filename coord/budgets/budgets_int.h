@@ -53,6 +53,7 @@ struct budgets {
 	struct pl_timer timer;
 	struct pl_list feeds;
 	struct feed *feed[FEEDS]; /* that are listened to */
+	struct relist_pages pages[FEEDS];
 	uint64_t retry_ms[FEEDS];
 	struct put put[BUDGETS_CALLS];
 	unsigned out;

@@ -11,10 +11,10 @@
 enum {
 	WORK_TURN_PODS = 64,
 	WORK_LOAD_MS = 5000,
-	WORK_RETRY_MS = 1000, /* what could not be opened */
-	WORK_PAUSE_MS = 20,   /* after a call that could not be started */
-	WORK_PAGE_KEYS = 1000,
-	WORK_LISTED_AT_ONCE = 2,      /* partitions that are not open yet */
+	WORK_RETRY_MS = 1000,    /* what could not be opened */
+	WORK_PAUSE_MS = 20,      /* after a call that could not be started */
+	WORK_WHOLE_KEYS = 2000,  /* of a page: Nodes come after allocs, and are large */
+	WORK_LISTED_AT_ONCE = 2, /* partitions that are not open yet */
 	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
 	WORK_ACTIONS = 64,            /* of a turn */
 };
@@ -73,6 +73,7 @@ struct work {
 	uint32_t unadopted, unopened, quiescing, opened;
 	struct pl_list feeds, calls, views, visits;
 	struct view *view[SCHED_VIEWS]; /* that is listened to */
+	struct relist_pages feed_pages[SCHED_PARTS], view_pages[SCHED_VIEWS];
 	struct pl_timer turn, load;
 	uint64_t retry_ms, pause_ms, view_ms;
 	uint64_t adopt_ms; /* until then enough partitions are being listed */

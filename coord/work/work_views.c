@@ -111,9 +111,12 @@ static void on_note(void *ctx, const struct relist_note *note)
 static enum pl_code begin(struct work *work, enum sched_view which, struct pl_err *err)
 {
 	struct view *view = pl_calloc(1, sizeof *view);
-	struct relist_opts opts = {.keys = keys_of(which), .page_keys = WORK_PAGE_KEYS};
+	struct relist_opts opts = {.keys = keys_of(which),
+	                           .pages = &work->view_pages[which]};
 	enum pl_code code;
 
+	if (which == SCHED_WHOLE)
+		opts.page_keys = WORK_WHOLE_KEYS;
 	if (view == NULL)
 		return pl_err_set(err, PL_NOMEM, "a view");
 	view->work = view->home = work;

@@ -59,6 +59,7 @@ struct relist {
 	size_t until_len;
 	bool more;    /* there is a next page */
 	bool nothing; /* nothing is of interest; all that counts is the revision */
+	bool releasing; /* what is held is to be told */
 	struct pl_list held;
 	struct pl_arena held_arena; /* what they are in, and what they point to */
 	/* What the core's event brought, for the notes that it leads to. */
@@ -238,6 +239,8 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 	if (!task_end(task))
 		return;
 	if (result != NULL && page_take(r, result)) {
+		if (r->opts.pages != NULL)
+			relist_pages_seen(r->opts.pages, r->records, r->count);
 		event = event_from(RELIST_EV_PAGE, &result->header);
 		event.more = r->more;
 	} else if (result != NULL) {
@@ -246,6 +249,8 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 		err = &senseless;
 	}
 	event.code = err == NULL ? PL_OK : err->code;
+	if ((event.code == PL_TIMEOUT || event.code == PL_LIMIT) && r->opts.pages != NULL)
+		relist_pages_late(r->opts.pages);
 	r->err = err;
 	feed(r, event);
 	rearm(r);
@@ -347,10 +352,18 @@ static struct kv_keys keys_from(const struct relist *r, struct pl_span from)
 	return keys;
 }
 
+static uint32_t page_keys(const struct relist *r)
+{
+	uint32_t most = r->opts.page_keys == 0 ? PAGE_KEYS_DEFAULT : r->opts.page_keys;
+	uint32_t keys = r->opts.pages == NULL ? most : relist_pages_keys(r->opts.pages);
+
+	return keys < most ? keys : most;
+}
+
 /* Of all keys, or the first of those that are of interest. */
 static struct kv_get first_page(struct relist *r)
 {
-	struct kv_get get = {.keys = r->opts.keys, .limit = r->opts.page_keys};
+	struct kv_get get = {.keys = r->opts.keys, .limit = page_keys(r)};
 
 	if (r->opts.piece == NULL)
 		return get;
@@ -364,7 +377,7 @@ static struct kv_get first_page(struct relist *r)
 
 static void do_fetch(struct relist *r, int64_t revision)
 {
-	struct kv_get get = {.limit = r->opts.page_keys, .revision = revision};
+	struct kv_get get = {.limit = page_keys(r), .revision = revision};
 	struct task *task = task_new(r, TASK_FETCH);
 	struct pl_err err = {.code = PL_NOMEM, .msg = "page"};
 
@@ -410,22 +423,6 @@ static void do_progress(struct relist *r)
 
 	if (task != NULL && kv_progress(r->kv, task->watch, NULL) != PL_OK)
 		return; /* the stall deadline stands all the same */
-}
-
-static void do_release(struct relist *r)
-{
-	while (!pl_list_empty(&r->held) && !r->stopping) {
-		struct held *held = PL_LIST_ITEM(r->held.next, struct held, link);
-
-		pl_list_del(&held->link);
-		r->events = held->note.events;
-		r->count = held->note.count;
-		r->note_revision = held->note.revision;
-		skip_listed(r);
-		feed(r, (struct relist_event){.type = RELIST_EV_HELD,
-		                              .revision = held->note.revision});
-	}
-	held_drop(r);
 }
 
 static void tell(struct relist *r, enum relist_what what,
@@ -475,7 +472,7 @@ static void perform(struct relist *r, const struct relist_action *action)
 		do_progress(r);
 		break;
 	case RELIST_DO_RELEASE:
-		do_release(r);
+		r->releasing = true;
 		break;
 	case RELIST_TELL_BEGIN:
 		tell(r, RELIST_BEGIN, action);
@@ -502,7 +499,7 @@ static void perform(struct relist *r, const struct relist_action *action)
 }
 
 /* A user that stops in the middle of its notes hears no more of them. */
-static void feed(struct relist *r, struct relist_event event)
+static void act(struct relist *r, struct relist_event event)
 {
 	struct relist_actions actions;
 
@@ -510,6 +507,30 @@ static void feed(struct relist *r, struct relist_event event)
 	relist_step(&r->core, &event, &actions);
 	for (unsigned i = 0; i < actions.count && !r->stopping; i++)
 		perform(r, &actions.item[i]);
+}
+
+static void release(struct relist *r)
+{
+	r->releasing = false;
+	while (!pl_list_empty(&r->held) && !r->stopping) {
+		struct held *held = PL_LIST_ITEM(r->held.next, struct held, link);
+
+		pl_list_del(&held->link);
+		r->events = held->note.events;
+		r->count = held->note.count;
+		r->note_revision = held->note.revision;
+		skip_listed(r);
+		act(r, (struct relist_event){.type = RELIST_EV_HELD,
+		                             .revision = held->note.revision});
+	}
+	held_drop(r);
+}
+
+static void feed(struct relist *r, struct relist_event event)
+{
+	act(r, event);
+	if (r->releasing)
+		release(r);
 	r->records = NULL;
 	r->events = NULL;
 	r->err = NULL;
@@ -592,8 +613,6 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 		return pl_err_set(err, PL_NOMEM, "list and watch");
 	}
 	r->opts = *opts;
-	if (r->opts.page_keys == 0)
-		r->opts.page_keys = PAGE_KEYS_DEFAULT;
 	if (r->opts.call_timeout_ms == 0)
 		r->opts.call_timeout_ms = CALL_TIMEOUT_DEFAULT_MS;
 	keys_own(r);

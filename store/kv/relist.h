@@ -21,6 +21,7 @@
 #define STORE_KV_RELIST_H
 
 #include "store/kv/kv.h"
+#include "store/kv/relist_pages.h"
 
 struct relist;
 
@@ -64,11 +65,12 @@ struct relist_opts {
 	relist_piece_fn *piece; /* NULL: all keys are listed */
 	void *piece_ctx;
 	bool want_prev;
-	uint32_t page_keys;       /* 0: 10,000 */
-	uint32_t call_timeout_ms; /* 0: 10 s */
-	uint32_t check_ms;        /* 0: 10 s; how often the store is looked at */
-	uint32_t stall_ms;        /* 0: 10 s; so long may a watch owe what a read saw */
-	uint64_t seed;            /* of jitter; 0: from the operating system */
+	uint32_t page_keys;         /* at most; 0: 10,000 */
+	struct relist_pages *pages; /* NULL, or says how many; outlives the relist */
+	uint32_t call_timeout_ms;   /* 0: 10 s */
+	uint32_t check_ms;          /* 0: 10 s; how often the store is looked at */
+	uint32_t stall_ms;          /* 0: 10 s; so long may a watch owe what a read saw */
+	uint64_t seed;              /* of jitter; 0: from the operating system */
 };
 
 /* Notes come later, never from inside a call of ours. Must have stopped before kv
