@@ -21,8 +21,10 @@
  * history_bytes) has come together, or the interval has passed. So the history is at most
  * about 1.1 keep long, plus what is written between two looks. A compaction reads every
  * key, so in a store that has n times history_bytes in use (n to 10) it waits for n times
- * as much of keep and of the interval, or for growth by half of what is in use. One that
- * has no room any more does not wait: what is older than JANITOR_YOUNG_MS goes.
+ * as much of keep and of the interval, or for growth by half of what is in use; but what
+ * a janitor finds when it comes waits a minute at most, since nobody knows how much of it
+ * is garbage. A store that has no room any more does not wait: what is older than
+ * JANITOR_YOUNG_MS goes.
  *
  * Garbage. Once an interval a sweep goes over what may hold garbage, a page at a
  * time with a pause between them. What goes: owner and leader keys without a lease;
@@ -177,7 +179,8 @@ struct janitor_pace {
 	uint64_t target_grown, compacted_grown;
 	struct janitor_pin pins[JANITOR_PINS_MAX];
 	size_t pin_count;
-	int64_t begun;    /* at the first look; 0: none yet */
+	int64_t begun; /* at the first look; 0: none yet */
+	uint64_t begun_ms;
 	int64_t revision; /* at the last look; 0: none yet */
 	uint64_t revision_ms;
 	int64_t compacted; /* as far as we know */

@@ -8,6 +8,7 @@ enum {
 	BYTE_STEPS = 4,
 	SAMPLE_STEPS = 16, /* of history_bytes: what makes a look worth remembering */
 	LARGE_STEPS = 3,   /* of what is in use, and so half of what was */
+	BEGIN_MS = 60000,
 };
 
 void pace_start(struct janitor_core *core, uint64_t now_ms)
@@ -215,39 +216,45 @@ static int64_t target_of(struct janitor_core *core, const struct janitor_event *
 	return target;
 }
 
+/* How much of what was there when we came is garbage nobody knows, so that is cleared
+ * soon. Not at once: who comes when everything starts finds etcd at its busiest. */
+static bool is_overdue(const struct janitor_pace *pace, uint64_t now_ms)
+{
+	return pace->compacted < pace->begun && now_ms - pace->begun_ms >= BEGIN_MS;
+}
+
 /* A compaction reads every key there is: so a store that is so many times as large is
  * compacted as many times less often, within what keep_revisions allows. Not one that has
- * no room, nor before the first that clears what was there when we came: nobody knows how
- * much of that is garbage. */
-static uint64_t largeness(const struct janitor_core *core)
+ * no room. */
+static uint64_t largeness(const struct janitor_core *core, uint64_t now_ms)
 {
 	uint64_t history = core->tune.history_bytes, times;
 
-	if (history == 0 || core->pace.full || core->pace.compacted < core->pace.begun)
+	if (history == 0 || core->pace.full || is_overdue(&core->pace, now_ms))
 		return 1;
 	times = core->pace.bytes / history;
 	return times < 1 ? 1 : times > STEPS ? STEPS : times;
 }
 
 /* For a large store growth by half, as a garbage collector would wait for. */
-static uint64_t byte_step(const struct janitor_core *core)
+static uint64_t byte_step(const struct janitor_core *core, uint64_t times)
 {
 	uint64_t step = core->tune.history_bytes / BYTE_STEPS,
 		 large = core->pace.bytes / LARGE_STEPS;
 
-	return largeness(core) > 1 && large > step ? large : step;
+	return times > 1 && large > step ? large : step;
 }
 
 static bool is_worth_it(const struct janitor_core *core, int64_t target, uint64_t now_ms)
 {
 	const struct janitor_pace *pace = &core->pace;
-	uint64_t times = largeness(core);
+	uint64_t times = largeness(core, now_ms);
 
 	if (target <= pace->compacted)
 		return false;
 	return pace->full ||
 	       (uint64_t)(target - pace->compacted) >= step_of(core) * times ||
-	       grown_at(pace, target) > pace->compacted_grown + byte_step(core) ||
+	       grown_at(pace, target) > pace->compacted_grown + byte_step(core, times) ||
 	       now_ms - pace->compacted_ms >= core->tune.interval_ms * times;
 }
 
@@ -273,8 +280,10 @@ static void on_looked(struct janitor_core *core, const struct janitor_event *eve
 		pace_start(core, event->now_ms);
 	pace->look_ms =
 		event->now_ms + look_after_ms(core, event->revision, event->now_ms);
-	if (pace->begun == 0)
+	if (pace->begun == 0) {
 		pace->begun = event->revision;
+		pace->begun_ms = event->now_ms;
+	}
 	pace->full = event->full;
 	pace->revision = event->revision;
 	pace->revision_ms = event->now_ms;
