@@ -35,6 +35,21 @@ bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
 	       (ours == theirs && pl_span_cmp(id, slot->owner->node.key) < 0);
 }
 
+bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
+                  struct pl_span id)
+{
+	uint64_t ours;
+
+	if (slot->owner == NULL)
+		return true;
+	if (assign_loses(slot, weight, assign_log2_least(hash)))
+		return false;
+	ours = weight * slot->log;
+	if (pl_span_cmp(id, slot->owner->node.key) >= 0)
+		ours--; /* who is equal loses */
+	return assign_log2_at_most(hash, ours / slot->owner->weight);
+}
+
 static void offer(struct assign_slot *slot, uint32_t partition,
                   struct assign_member *member)
 {

@@ -55,7 +55,10 @@ static inline bool assign_loses(const struct assign_slot *slot, uint32_t weight,
 	       weight * slot->log < slot->owner->weight * log_least;
 }
 
-/* Whether somebody with this weight and hash takes the slot; *log is set when so. */
+/* Whether somebody with this weight and hash takes the slot. */
+bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
+                  struct pl_span id);
+/* The same, and *log is set when so. */
 bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
                  struct pl_span id, uint64_t *log);
 

@@ -44,15 +44,14 @@ static double loss(const struct crowd *crowd, struct assign_member *owner,
 static double try_salt(const struct crowd *crowd, uint64_t id_hash, uint32_t salt)
 {
 	struct assign *assign = crowd->assign;
-	uint64_t seed = assign_seed(id_hash, salt), log;
+	uint64_t seed = assign_seed(id_hash, salt);
 	uint32_t count = 0;
 	double cost = 0;
 
 	for (uint32_t p = 0; p < assign->partitions; p++) {
 		const struct assign_slot *slot = &assign->slot[p];
 
-		if (!assign_wins(slot, crowd->weight, assign_hash(seed, p), crowd->id,
-		                 &log))
+		if (!assign_takes(slot, crowd->weight, assign_hash(seed, p), crowd->id))
 			continue;
 		cost += loss(crowd, slot->owner, salt + 1);
 		count++;

@@ -2,21 +2,54 @@
 
 __extension__ typedef unsigned __int128 wide;
 
+/* -log2 of a number from 1 to 2, over 2^shift, digit by digit. */
+struct digits {
+	uint64_t mantissa; /* 1 is 2^63 */
+	uint64_t shift;    /* at least 1 */
+	uint64_t digits;   /* so far */
+};
+
+static struct digits begin(uint64_t hash)
+{
+	unsigned zeros = (unsigned)__builtin_clzll(hash | 1);
+
+	return (struct digits){.mantissa = (hash == 0 ? 1 : hash) << zeros,
+	                       .shift = zeros + 1};
+}
+
 /* Squaring a number from 1 to 2 doubles its logarithm: where the square is 2 or more
  * the next binary digit is 1, and half of it goes on. What is cut off makes the digits
  * too small, if anything, by less than 2^-61 in all. */
+static void next(struct digits *at)
+{
+	wide square = (wide)at->mantissa * at->mantissa;
+	unsigned digit = (unsigned)(square >> 127);
+
+	at->mantissa = (uint64_t)(square >> (63 + digit));
+	at->digits = at->digits << 1 | digit;
+}
+
 uint64_t assign_log2(uint64_t hash)
 {
-	unsigned zeros = (unsigned)__builtin_clzll(hash | 1);
-	uint64_t mantissa = (hash == 0 ? 1 : hash) << zeros; /* 1 is 2^63 */
-	uint64_t digits = 0;
+	struct digits at = begin(hash);
 
-	for (unsigned i = 0; i < ASSIGN_LOG_BITS; i++) {
-		wide square = (wide)mantissa * mantissa;
-		unsigned digit = (unsigned)(square >> 127);
+	for (unsigned i = 0; i < ASSIGN_LOG_BITS; i++)
+		next(&at);
+	return (at.shift << ASSIGN_LOG_BITS) - at.digits;
+}
 
-		mantissa = (uint64_t)(square >> (63 + digit));
-		digits = digits << 1 | digit;
+bool assign_log2_at_most(uint64_t hash, uint64_t most)
+{
+	struct digits at = begin(hash);
+	uint64_t highest = at.shift << ASSIGN_LOG_BITS; /* with digits still unknown: 0 */
+
+	for (unsigned left = ASSIGN_LOG_BITS; highest > most; left--) {
+		uint64_t lowest = highest - ((UINT64_C(1) << left) - 1);
+
+		if (lowest > most)
+			return false;
+		next(&at);
+		highest = (at.shift << ASSIGN_LOG_BITS) - (at.digits << (left - 1));
 	}
-	return ((uint64_t)(zeros + 1) << ASSIGN_LOG_BITS) - digits;
+	return true;
 }

@@ -6,6 +6,7 @@
 #ifndef COORD_ASSIGN_LOG2_H
 #define COORD_ASSIGN_LOG2_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { ASSIGN_LOG_BITS = 38 };
@@ -14,6 +15,9 @@ enum { ASSIGN_LOG_BITS = 38 };
  * 64 << ASSIGN_LOG_BITS, never below the true value, and never more than two units
  * above it. */
 uint64_t assign_log2(uint64_t hash);
+
+/* Whether assign_log2(hash) <= most; a few binary digits of it mostly tell. */
+bool assign_log2_at_most(uint64_t hash, uint64_t most);
 
 /* At most assign_log2(hash), without computing it: 1 - x < -ln(x). */
 static inline uint64_t assign_log2_least(uint64_t hash)

@@ -66,3 +66,22 @@ T_CASE(falls)
 		T_TRUE(assign_log2(hash + step) <= assign_log2(hash));
 	}
 }
+
+/* Most of all close to it, where every digit counts. */
+T_CASE(at_most_agrees)
+{
+	struct pl_rng rng;
+
+	pl_rng_init(&rng, t_seed());
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t hash = pl_rng_next(&rng) >> pl_rng_below(&rng, 64);
+		uint64_t log = assign_log2(hash);
+		uint64_t far = pl_rng_next(&rng) >> pl_rng_between(&rng, 18, 63);
+
+		T_TRUE(assign_log2_at_most(hash, log));
+		T_TRUE(assign_log2_at_most(hash, log + far));
+		T_TRUE(!assign_log2_at_most(hash, log - 1));
+		T_TRUE(log <= far || !assign_log2_at_most(hash, log - 1 - far));
+	}
+	T_TRUE(assign_log2_at_most(UINT64_MAX, 1) && !assign_log2_at_most(UINT64_MAX, 0));
+}
