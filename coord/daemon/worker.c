@@ -212,6 +212,7 @@ static enum pl_code open_shard(struct worker *worker, struct pl_err *err)
 		.pid = worker->host->pid,
 		.weight = from->weight,
 		.partitions = from->partitions,
+		.together = from->shards,
 		.ttl_s = from->ttl_s,
 		.pid_lives = pid_lives,
 		.wall_ms = wall_ms,

@@ -72,6 +72,9 @@ struct shard_opts {
 	int64_t pid;
 	uint32_t weight;     /* 0: MEMBER_WEIGHT_ONE */
 	uint32_t partitions; /* wanted when the store is new; 0: the default */
+	/* So many shards of this process start at once: none takes a partition before
+	 * all take part, or 300 ms are over. 0: it is alone. */
+	uint32_t together;
 	int64_t ttl_s;
 	uint64_t margin_ms; /* 0: a tenth of the TTL */
 	uint64_t seed;      /* 0: from the operating system */

@@ -98,6 +98,8 @@ struct shard {
 	struct assign *assign;
 	struct pl_map peers;
 	uint64_t members_retry_ms;
+	uint64_t
+		together_ms; /* so long are those of our process waited for; 0: not yet */
 
 	/* Of each partition. */
 	int64_t *epoch;        /* 0: not ours */
@@ -145,6 +147,7 @@ struct shard {
 	bool members_known; /* roster and configuration have been complete once */
 	bool members_stale; /* the peers are to be gone through again */
 	bool assign_due;    /* claims have not been told */
+	bool gathered;      /* nobody of our process is waited for any more */
 	bool rank_due;
 	bool leaving; /* as claims have been told */
 	bool fenced_due;

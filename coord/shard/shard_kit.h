@@ -48,6 +48,7 @@ static unsigned moves;
 static const struct faulty_rule *fault_rules;
 static size_t fault_rule_count;
 static uint64_t fault_seed;
+static uint32_t together;
 
 static inline void on_own(struct shard_node *node, const struct shard_note *note)
 {
@@ -127,6 +128,7 @@ static inline void node_open(struct shard_node *node, const char *id, int64_t pi
 	                          .pid = pid,
 	                          .partitions = PARTITIONS,
 	                          .ttl_s = TTL_S,
+	                          .together = together,
 	                          .seed = (uint64_t)(node - nodes) + 7,
 	                          .pid_lives = pid_lives,
 	                          .wall_ms = wall_ms,

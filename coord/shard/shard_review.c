@@ -12,6 +12,7 @@
 enum {
 	LEAVE_SEEN_MS = 500,   /* so long may others take to see that we drain */
 	LEAVE_SLACK_MS = 1000, /* for the releases, behind the hand-over */
+	TOGETHER_MS = 300,
 };
 
 uint64_t shard_handover_ms(const struct shard *shard)
@@ -79,6 +80,37 @@ static bool seen_draining(const struct shard *shard)
 	return entry != NULL && !entry->garbled && entry->member.state == MEMBER_DRAINING;
 }
 
+static uint32_t active_here(const struct shard *shard)
+{
+	const struct roster_entry *entry = roster_first(shard->roster);
+	uint32_t count = 0;
+
+	for (; entry != NULL; entry = roster_next(shard->roster, entry)) {
+		const struct member *member = &entry->member;
+
+		count += !entry->garbled && member->state == MEMBER_ACTIVE &&
+		         member->pid == shard->opts.pid &&
+		         pl_span_eq(member->boot, pl_span_str(shard->opts.boot)) &&
+		         pl_span_eq(member->host, pl_span_str(shard->opts.host));
+	}
+	return count;
+}
+
+/* Of those that start at once the first would take everything, begin to work on it, and
+ * hand most of it over a moment later. */
+static bool gathers(struct shard *shard, bool leaving)
+{
+	uint64_t now = kv_now_ms(shard->kv);
+
+	if (shard->gathered || leaving || shard->roster == NULL)
+		return false;
+	if (shard->together_ms == 0)
+		shard->together_ms = now + TOGETHER_MS;
+	shard->gathered = shard->opts.together <= 1 || now >= shard->together_ms ||
+	                  active_here(shard) >= shard->opts.together;
+	return !shard->gathered;
+}
+
 static void review_assign(struct shard *shard)
 {
 	bool leaving =
@@ -86,7 +118,7 @@ static void review_assign(struct shard *shard)
 		(seen_draining(shard) || kv_now_ms(shard->kv) >= shard->leave_wait_ms);
 
 	if (shard->claims == NULL || !shard->members_known ||
-	    (!shard->assign_due && shard->leaving == leaving))
+	    (!shard->assign_due && shard->leaving == leaving) || gathers(shard, leaving))
 		return;
 	shard->assign_due = false;
 	shard->leaving = leaving;
@@ -177,6 +209,9 @@ uint64_t shard_review_ms(const struct shard *shard)
 		return UINT64_MAX;
 	if (say_ms < at)
 		at = say_ms;
+	if (shard->assign_due && !shard->gathered && shard->together_ms != 0 &&
+	    shard->together_ms < at)
+		at = shard->together_ms;
 	if (shard->phase == SHARD_PHASE_LEAVE && !shard->leaving &&
 	    shard->members_known && shard->leave_wait_ms < at)
 		at = shard->leave_wait_ms;

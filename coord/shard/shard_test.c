@@ -36,6 +36,45 @@ T_CASE(three_shards_share)
 	down();
 }
 
+/* The second of a process comes a little later: the first has taken nothing by then. */
+T_CASE(those_of_a_process_begin_together)
+{
+	up();
+	together = 2;
+	node_open(&nodes[0], "a", 100);
+	until(&nodes[0], SHARD_ACTIVE, 5000);
+	run_ms(100);
+	T_EQ(shard_owned(nodes[0].shard), 0);
+	node_open(&nodes[1], "b", 100);
+	settle();
+	T_EQ(moves, PARTITIONS);
+	T_NEAR(shard_owned(nodes[1].shard), PARTITIONS / 2.0, 1.01);
+	/* Who comes later does not make them wait. */
+	shard_abandon(nodes[1].shard);
+	settle();
+	T_EQ(shard_owned(nodes[0].shard), PARTITIONS);
+	together = 0;
+	down();
+}
+
+/* One of another process is none of them, and one that never comes is not waited for. */
+T_CASE(who_is_missing_is_not_waited_for_long)
+{
+	uint64_t since;
+
+	up();
+	together = 2;
+	node_open(&nodes[0], "a", 100);
+	node_open(&nodes[1], "b", 101);
+	until(&nodes[0], SHARD_ACTIVE, 5000);
+	since = kit.now_ms;
+	until(&nodes[0], SHARD_OWN, 5000);
+	T_TRUE(kit.now_ms - since >= 200 && kit.now_ms - since <= 1000);
+	together = 0;
+	settle();
+	down();
+}
+
 T_CASE(one_who_comes_takes_only_for_itself)
 {
 	open_three();
