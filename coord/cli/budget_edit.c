@@ -55,6 +55,22 @@ static enum pl_code commit(struct edit *edit, struct pl_err *err)
 	return code;
 }
 
+/* Who goes by what budgets there are compares it. */
+static void bump_lock(struct edit *edit)
+{
+	const struct keys_id id = {.kind = KEYS_BUDGETS_LOCK};
+	struct pl_span kept;
+	struct keys_text key;
+
+	if (keys_build(&id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("a key without names");
+	kept = pl_arena_dup(&edit->session->arena, keys_span(&key));
+	if (kept.at == NULL)
+		edit->book.code = PL_NOMEM;
+	else
+		(void)book_bump(&edit->book, kept, PL_SPAN_LIT("{\"v\":1}"));
+}
+
 static enum pl_code too_often(struct pl_err *err)
 {
 	return pl_err_set(err, PL_CONFLICT, "the budget changes again and again");
@@ -125,6 +141,8 @@ static enum pl_code try_put(struct edit *edit, const struct budget_given *given,
 		return code;
 	book_begin(&edit->book, arena, kv_limits(edit->session->kv));
 	(void)book_put(&edit->book, keys_span(&edit->key), edit->rev, value);
+	if (edit->rev == 0)
+		bump_lock(edit);
 	return commit(edit, err);
 }
 
@@ -165,6 +183,7 @@ enum pl_code budget_delete(struct store_session *session, struct pl_span space,
 			return code;
 		book_begin(&edit.book, &session->arena, kv_limits(session->kv));
 		(void)book_delete(&edit.book, keys_span(&edit.key), edit.rev);
+		bump_lock(&edit);
 		code = commit(&edit, err);
 		if (code != PL_CONFLICT)
 			return code;

@@ -99,7 +99,7 @@ static enum pl_code on_budget(void *ctx, const struct kv_record *record,
 	struct keys_id id;
 	enum pl_code code;
 
-	if (keys_parse(record->key, &id, NULL) != PL_OK)
+	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_BUDGET)
 		return PL_OK;
 	if (!grow(get))
 		return pl_err_set(err, PL_NOMEM, "keep the budgets");

@@ -316,3 +316,45 @@ T_CASE(nodes_are_shown_with_what_is_taken)
 	placet_prints_not("n-9");
 	placet_down();
 }
+
+/* The revision of the key; 0: it is not there. */
+static int64_t rev_of(const char *key)
+{
+	struct kv_req req = kv_op_get(kv_key(pl_span_str(key)));
+	struct kv_result result;
+
+	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	return result.get.count == 0 ? 0 : result.get.records[0].mod_revision;
+}
+
+#define BUDGET(more)                                                                    \
+	"{\"kind\":\"PodDisruptionBudget\",\"apiVersion\":\"policy/v1\",\"metadata\":{" \
+	"\"name\":\"web\"},\"spec\":{" more                                             \
+	",\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}\n"
+
+/* Whoever disturbs pods compares it. */
+T_CASE(what_budgets_there_are_is_said_by_their_lock)
+{
+	static const char one[] = BUDGET("\"maxUnavailable\":1");
+	static const char two[] = BUDGET("\"maxUnavailable\":2");
+	int64_t made;
+
+	placet_up(PARTITIONS);
+	T_EQ(rev_of("/budgets/lock"), 0);
+	T_EQ(RUN(one, "submit", "-f", "-"), 0);
+	made = rev_of("/budgets/default/web");
+	T_TRUE(made > 0);
+	T_EQ(rev_of("/budgets/lock"), made);
+	T_EQ(RUN(two, "submit", "-f", "-"), 0);
+	T_TRUE(rev_of("/budgets/default/web") > made);
+	T_EQ(rev_of("/budgets/lock"), made);
+	T_EQ(PLACET("get", "budgets", "-o", "json"), 0);
+	placet_prints("\"web\"");
+	placet_prints_not("lock");
+	T_EQ(PLACET("delete", "pdb", "web", "--yes"), 0);
+	T_EQ(rev_of("/budgets/default/web"), 0);
+	T_TRUE(rev_of("/budgets/lock") > made);
+	T_EQ(PLACET("get", "budgets", "-o", "json"), 0);
+	placet_prints_not("lock");
+	placet_down();
+}

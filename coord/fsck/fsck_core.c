@@ -230,6 +230,7 @@ static void take(struct fsck_core *core, const struct kv_record *record,
 		fsck_take_node(core, record, id);
 		return;
 	case KEYS_META:
+	case KEYS_BUDGETS_LOCK: /* its revision is all that counts */
 	case KEYS_CLUSTER:
 	case KEYS_SHARD:
 	case KEYS_DIGEST:

@@ -13,25 +13,25 @@ void wards_init(struct wards *wards, struct model *model)
 	pl_arena_init(&wards->arena, CHUNK, ROOM_MAX);
 }
 
-void wards_forget(struct wards *wards, int64_t revision)
+void wards_forget(struct wards *wards)
 {
 	for (uint32_t i = 0; i < wards->count; i++)
 		budget_drop(wards->model, &wards->ward[i].object);
 	wards->count = 0;
-	wards->rev = revision;
+	wards->lock_rev = 0;
 	pl_arena_reset(&wards->arena);
 }
 
 void wards_done(struct wards *wards)
 {
-	wards_forget(wards, 0);
+	wards_forget(wards);
 	free(wards->ward);
 	pl_arena_done(&wards->arena);
 }
 
 void wards_clear(struct wards *wards)
 {
-	wards_forget(wards, 0);
+	wards_forget(wards);
 	wards->spaces = 0;
 }
 
@@ -68,8 +68,31 @@ static struct pl_span prefix_of(const struct wards *wards, uint32_t space,
 	return pl_arena_dup(arena, keys_span(&text));
 }
 
+static struct pl_span lock_key(struct pl_arena *arena)
+{
+	const struct keys_id id = {.kind = KEYS_BUDGETS_LOCK};
+	struct keys_text text;
+
+	if (keys_build(&id, &text, NULL) != PL_OK)
+		PL_UNREACHABLE("a key without names");
+	return pl_arena_dup(arena, keys_span(&text));
+}
+
+uint32_t wards_op_count(const struct wards *wards)
+{
+	return wards->spaces == 0 ? 0 : wards->spaces + 1;
+}
+
 enum pl_code wards_ops(struct wards *wards, struct pl_arena *arena, struct kv_req *op)
 {
+	struct pl_span lock;
+
+	if (wards->spaces == 0)
+		return PL_OK;
+	lock = lock_key(arena);
+	if (lock.at == NULL)
+		return PL_NOMEM;
+	op[wards->spaces] = kv_op_get(kv_key(lock));
 	for (uint32_t i = 0; i < wards->spaces; i++) {
 		struct pl_span prefix = prefix_of(wards, i, arena);
 
@@ -120,12 +143,24 @@ static enum pl_code read_one(struct wards *wards, const struct kv_record *record
 	return code;
 }
 
+static bool is_lock(const struct kv_record *record)
+{
+	struct keys_id id;
+
+	return keys_parse(record->key, &id, NULL) == PL_OK &&
+	       id.kind == KEYS_BUDGETS_LOCK;
+}
+
 enum pl_code wards_read(struct wards *wards, const struct kv_get_result *found,
                         struct pl_err *err)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		struct pl_err why = {0};
 
+		if (is_lock(&found->records[i])) {
+			wards->lock_rev = found->records[i].mod_revision;
+			continue;
+		}
 		if (!grow(wards))
 			return pl_err_set(err, PL_NOMEM, "read the budgets");
 		if (read_one(wards, &found->records[i], &wards->ward[wards->count],
@@ -145,8 +180,7 @@ void wards_release(struct wards *wards)
 		wards->ward[i].taken = wards->ward[i].found;
 		wards->ward[i].touched = false;
 	}
-	for (uint32_t i = 0; i < wards->spaces; i++)
-		wards->used[i] = false;
+	wards->used = false;
 }
 
 static bool covers(const struct wards *wards, const struct ward *ward,
@@ -177,7 +211,7 @@ enum pl_code wards_take(struct wards *wards, struct pl_span space,
 	const struct budget_disrupted pod = {name, state_rev};
 	enum pl_code code = PL_OK;
 
-	wards->used[find_space(wards, space)] = true;
+	wards->used = true;
 	for (uint32_t i = 0; i < wards->count && code == PL_OK; i++) {
 		struct ward *ward = &wards->ward[i];
 
@@ -209,20 +243,15 @@ static bool book_ward(struct wards *wards, struct book *book, const struct ward 
 
 bool wards_book(struct wards *wards, struct book *book)
 {
+	struct pl_span lock;
+
 	for (uint32_t i = 0; i < wards->count; i++)
 		if (wards->ward[i].touched && !book_ward(wards, book, &wards->ward[i]))
 			return false;
-	for (uint32_t i = 0; i < wards->spaces; i++) {
-		struct pl_span prefix;
-
-		if (!wards->used[i])
-			continue;
-		prefix = prefix_of(wards, i, book->arena);
-		if (prefix.at == NULL)
-			book->code = PL_NOMEM;
-		if (prefix.at == NULL ||
-		    !book_expect_none_since(book, prefix, wards->rev))
-			return false;
-	}
-	return true;
+	if (!wards->used)
+		return true;
+	lock = lock_key(book->arena);
+	if (lock.at == NULL)
+		book->code = PL_NOMEM;
+	return lock.at != NULL && book_expect(book, lock, wards->lock_rev);
 }

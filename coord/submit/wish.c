@@ -215,10 +215,11 @@ static bool looks(struct wishes *wishes, struct slot *slot, struct pl_arena *are
                   struct kv_req *req, unsigned *count)
 {
 	struct kv_req *op =
-		pl_arena_zalloc(arena, WISH_BATCH_MAX + WARDS_SPACES_MAX, sizeof *op);
+		pl_arena_zalloc(arena, WISH_BATCH_MAX + WARDS_OPS_MAX, sizeof *op);
+	uint32_t wards = wards_op_count(&slot->wards);
 	uint64_t most = kv_limits(wishes->kv).txn_ops;
 
-	most = most > slot->wards.spaces + 1 ? most - slot->wards.spaces : most;
+	most = most > wards + 1 ? most - wards : most;
 	*count = 0;
 	for (unsigned i = 0; op != NULL && i < slot->count; i++) {
 		struct entry *entry = &slot->entry[i];
@@ -232,9 +233,8 @@ static bool looks(struct wishes *wishes, struct slot *slot, struct pl_arena *are
 	}
 	if (op == NULL || wards_ops(&slot->wards, arena, op + *count) != PL_OK)
 		return false;
-	*req = (struct kv_req){
-		.op = KV_TXN,
-		.txn = {.then = op, .then_count = *count + slot->wards.spaces}};
+	*req = (struct kv_req){.op = KV_TXN,
+	                       .txn = {.then = op, .then_count = *count + wards}};
 	return true;
 }
 
@@ -576,10 +576,10 @@ static void look_at_budgets(struct wishes *wishes, struct slot *slot,
                             const struct kv_result *result)
 {
 	const struct kv_txn_result *txn = &result->txn;
-	size_t from = txn->count - slot->wards.spaces;
+	size_t from = txn->count - wards_op_count(&slot->wards);
 	struct pl_err err = {0};
 
-	wards_forget(&slot->wards, result->header.revision);
+	wards_forget(&slot->wards);
 	for (size_t i = from; i < txn->count; i++)
 		if (wards_read(&slot->wards, &txn->results[i].get, &err) != PL_OK)
 			fail(wishes, &err);

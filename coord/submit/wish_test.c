@@ -354,6 +354,19 @@ T_CASE(many_go_together)
 
 /* -- budgets ------------------------------------------------------------------------- */
 
+/* In one transaction with the lock, as whoever makes or deletes one (NULL) does it. */
+static void put_budget(const char *key, const char *value)
+{
+	struct pl_span at = pl_span_str(key);
+	const struct kv_req ops[] = {
+		value == NULL ? kv_op_delete(kv_key(at))
+			      : kv_op_put(at, pl_span_str(value)),
+		kv_op_put(PL_SPAN_LIT("/budgets/lock"), PL_SPAN_LIT("{\"v\":1}"))};
+	const struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
+
+	T_EQ(kit_call(&kit, &req), PL_OK);
+}
+
 /* Of all pods: so many allowed of so many. */
 static void budget(const char *name, unsigned healthy, unsigned allowed)
 {
@@ -366,7 +379,7 @@ static void budget(const char *name, unsigned healthy, unsigned allowed)
 		"\"ns\"},\"spec\":{\"minAvailable\":%u,\"selector\":{}}},\"status\":{"
 		"\"expected\":%u,\"desired\":%u,\"healthy\":%u,\"allowed\":%u}}",
 		name, healthy - allowed, healthy, healthy - allowed, healthy, allowed);
-	(void)kit_put(&kit, key, value);
+	put_budget(key, value);
 }
 
 static struct budget_record budget_now(struct pl_arena *arena, const char *name)
@@ -474,8 +487,11 @@ T_CASE(whatever_becomes_of_the_answers_no_more_go_than_may)
 			if (memkv_next_ms(kit.mem) > kit.now_ms)
 				kit.now_ms = memkv_next_ms(kit.mem);
 			kit_run(&kit, kit.now_ms);
-			if (++steps == 3 + round) /* one that was not there before */
-				budget("b", 100, 90);
+			if (++steps != 3 + round)
+				continue;
+			faulty_calm(job.kv, true);
+			budget("b", 100, 90); /* one that was not there before */
+			faulty_calm(job.kv, false);
 		}
 		faulty_calm(job.kv, true);
 		T_TRUE(!job.failed);
@@ -484,4 +500,81 @@ T_CASE(whatever_becomes_of_the_answers_no_more_go_than_may)
 		lowered("a", 37, 0);
 		kit_close(&kit);
 	}
+}
+
+/* Both transactions take a while: it looks after 50 ms, and what it writes comes after
+ * 100. */
+static const struct faulty_rule slow_txns[] = {{.what = FAULTY_SLOW_REQUEST,
+                                                .ops = 1u << KV_TXN,
+                                                .per_mille = 1000,
+                                                .count = 2,
+                                                .delay_min_ms = 50,
+                                                .delay_max_ms = 50}};
+
+static void begin_eviction(void)
+{
+	job.pods = 1;
+	job.wish = (struct wish){.verb = WISH_EVICT};
+	faulty_calm(job.kv, false);
+	start();
+	kit_until(&kit, kit.now_ms + 75); /* it has looked */
+	faulty_calm(job.kv, true);
+}
+
+static void end_eviction(void)
+{
+	while (job.wishes != NULL)
+		kit_run(&kit, memkv_next_ms(kit.mem) > kit.now_ms ? memkv_next_ms(kit.mem)
+		                                                  : kit.now_ms);
+	T_TRUE(!job.failed);
+	T_EQ(job.told[WISH_SAID], 1);
+}
+
+T_CASE(one_that_is_made_meanwhile_is_lowered)
+{
+	up(slow_txns, 1);
+	put(0, 0, bound);
+	begin_eviction();
+	budget("a", 10, 3);
+	end_eviction();
+	lowered("a", 1, 2);
+	kit_close(&kit);
+}
+
+/* It was deleted before we looked; the store is put back to a snapshot that has it, and
+ * the pod as we saw it. */
+T_CASE(one_that_a_restored_store_has_again_is_lowered)
+{
+	struct memkv_snapshot *snapshot;
+
+	up(slow_txns, 1);
+	put(0, 0, bound);
+	budget("a", 10, 3);
+	T_EQ(memkv_save(kit.mem, &snapshot, &kit.err), PL_OK);
+	put_budget("/budgets/ns/a", NULL);
+	begin_eviction();
+	T_EQ(memkv_restore(kit.mem, snapshot, &kit.err), PL_OK);
+	end_eviction();
+	lowered("a", 1, 2);
+	memkv_snapshot_free(snapshot);
+	kit_close(&kit);
+}
+
+/* Likewise, and it is made after that: at a revision that we believed to know. */
+T_CASE(one_that_is_made_in_a_restored_store_is_lowered)
+{
+	struct memkv_snapshot *snapshot;
+
+	up(slow_txns, 1);
+	put(0, 0, bound);
+	T_EQ(memkv_save(kit.mem, &snapshot, &kit.err), PL_OK);
+	for (unsigned i = 0; i < 9; i++)
+		(void)kit_put(&kit, "/placet/test", "x");
+	begin_eviction();
+	T_EQ(memkv_restore(kit.mem, snapshot, &kit.err), PL_OK);
+	budget("a", 10, 3);
+	end_eviction();
+	lowered("a", 1, 2);
+	kit_close(&kit);
+	memkv_snapshot_free(snapshot);
 }

@@ -490,21 +490,6 @@ bool book_delete(struct book *book, struct pl_span key, int64_t mod_revision)
 	return take(&draft);
 }
 
-bool book_expect_none_since(struct book *book, struct pl_span prefix, int64_t revision)
-{
-	struct draft draft = draft_of(book, BOOK_SINCE);
-	struct kv_keys keys = kv_prefix(keep(&draft, prefix));
-
-	PL_ASSERT(revision > 0 && revision < INT64_MAX);
-	draft.compare[draft.compares++] = (struct kv_compare){.keys = keys,
-	                                                      .target = KV_CREATE_REV,
-	                                                      .relation = KV_LT,
-	                                                      .number = revision + 1};
-	draft.bytes += COMPARE_BYTES + 2 * prefix.len;
-	look(&draft, keys, true);
-	return take(&draft);
-}
-
 bool book_bump(struct book *book, struct pl_span key, struct pl_span value)
 {
 	struct draft draft = draft_of(book, BOOK_BUMP);

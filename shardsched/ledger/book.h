@@ -112,9 +112,6 @@ bool book_put(struct book *book, struct pl_span key, int64_t mod_revision,
               struct pl_span value);
 /* Such a key goes. */
 bool book_delete(struct book *book, struct pl_span key, int64_t mod_revision);
-/* No key with that prefix was made after the revision, 1 or more; those that are there
- * may have changed. Its verdict is BOOK_SAME, or BOOK_NEWER. */
-bool book_expect_none_since(struct book *book, struct pl_span prefix, int64_t revision);
 /* Such a key, put without a compare: all that counts of it is that its mod_revision is
  * another. Once a key; its verdict is always BOOK_SAME, and it never stands alone. */
 bool book_bump(struct book *book, struct pl_span key, struct pl_span value);
@@ -140,10 +137,8 @@ struct book_found {
 	const struct kv_record *node; /* of book_put_alloc without its value, which is
 	                               * large; its mod_revision says if it is newer */
 	const struct kv_record *alloc;
-	bool crowded; /* a pod's: as in book_decided */
-	/* book_expect, book_put, book_delete; book_expect_none_since: the one that was
-	 * made last, without its value. */
-	const struct kv_record *record;
+	bool crowded;                   /* a pod's: as in book_decided */
+	const struct kv_record *record; /* book_expect, book_put, book_delete */
 };
 
 /* False: this can not be the answer to that book. Borrows from result. */

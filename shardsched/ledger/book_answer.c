@@ -75,20 +75,6 @@ static bool is_ours(const struct book *book, const struct book_entry *entry,
 	return !marked;
 }
 
-/* Of the one entry that compares all keys with a prefix. */
-static enum book_verdict judge_since(const struct book *book,
-                                     const struct book_entry *entry,
-                                     const struct kv_txn_result *txn)
-{
-	const struct kv_get_result *get = &txn->results[entry->otherwise].get;
-
-	for (size_t i = 0; i < get->count; i++)
-		if (get->records[i].create_revision >=
-		    book->compare[entry->compare].number)
-			return BOOK_NEWER;
-	return BOOK_SAME;
-}
-
 /* Of the one compare of all that stands below a pod's name. */
 static bool is_as_seen(const struct kv_compare *compare, const struct kv_get_result *get)
 {
@@ -104,8 +90,6 @@ static enum book_verdict judge(const struct book *book, const struct book_entry 
 {
 	bool same = true, gone = true;
 
-	if (entry->kind == BOOK_SINCE)
-		return judge_since(book, entry, txn);
 	for (unsigned i = 0; i < entry->compares; i++) {
 		const struct kv_compare *compare = &book->compare[entry->compare + i];
 		const struct kv_get_result *looked = &txn->results[entry->otherwise].get;
@@ -148,17 +132,6 @@ static void place_pod(const struct kv_get_result *get, struct book_found *out)
 	}
 }
 
-static const struct kv_record *newest(const struct kv_get_result *get)
-{
-	const struct kv_record *record = NULL;
-
-	for (size_t i = 0; i < get->count; i++)
-		if (record == NULL ||
-		    get->records[i].create_revision > record->create_revision)
-			record = &get->records[i];
-	return record;
-}
-
 static void place(const struct book_entry *entry, const struct kv_txn_result *txn,
                   struct book_found *out)
 {
@@ -176,9 +149,6 @@ static void place(const struct book_entry *entry, const struct kv_txn_result *tx
 		return;
 	case BOOK_KEY:
 		out->record = only(&got[0]);
-		return;
-	case BOOK_SINCE:
-		out->record = newest(&got[0].get);
 		return;
 	case BOOK_BUMP:
 		return;

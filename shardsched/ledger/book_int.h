@@ -12,8 +12,7 @@ enum book_kind {
 	BOOK_POD,  /* spec and state; the pointer of a new one */
 	BOOK_NODE, /* Node; alloc */
 	BOOK_KEY,
-	BOOK_SINCE, /* keys with a prefix, without values */
-	BOOK_BUMP,  /* no compares, no reads */
+	BOOK_BUMP, /* no compares, no reads */
 };
 
 struct book_entry {

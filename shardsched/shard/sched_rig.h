@@ -251,6 +251,27 @@ static inline void rig_del(struct rig *rig, const char *key)
 	rig_unset(&rig->store, pl_span_str(key));
 }
 
+/* Budgets come and go with their lock. */
+static inline void rig_budget_lock(struct rig *rig)
+{
+	rig_set(&rig->store, PL_SPAN_LIT("/budgets/lock"), PL_SPAN_LIT("{\"v\":1}"));
+}
+
+static inline void rig_put_budget(struct rig *rig, const char *key, const char *value)
+{
+	bool made = rig_get(&rig->store, pl_span_str(key)) == NULL;
+
+	rig_put(rig, key, value);
+	if (made)
+		rig_budget_lock(rig);
+}
+
+static inline void rig_del_budget(struct rig *rig, const char *key)
+{
+	rig_del(rig, key);
+	rig_budget_lock(rig);
+}
+
 /* "": not there. */
 static inline const char *rig_value(struct rig *rig, const char *key)
 {

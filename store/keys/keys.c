@@ -53,6 +53,7 @@ static const struct shape {
 	[KEYS_GROUP] = {"group", {W("groups"), S(NAMESPACE), N(TERM)}},
 	[KEYS_SHAPE] = {"shape of the nodes", {W("groups"), W("nodes")}},
 	[KEYS_GANG] = {"gang", {W("gangs"), S(NAMESPACE), N(GANG)}},
+	[KEYS_BUDGETS_LOCK] = {"lock of the budgets", {W("budgets"), W("lock")}},
 	[KEYS_BUDGET] = {"budget", {W("budgets"), S(NAMESPACE), N(BUDGET)}},
 	[KEYS_SHARD] = {"shard", {W("shards"), N(SHARD)}},
 	[KEYS_OWNER] = {"owner", {W("partitions"), P, W("owner")}},

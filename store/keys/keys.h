@@ -12,6 +12,7 @@
  *	/groups/<namespace>/<term>                 KEYS_GROUP (no term is called registry)
  *	/groups/nodes                              KEYS_SHAPE
  *	/gangs/<namespace>/<gang>                  KEYS_GANG
+ *	/budgets/lock                              KEYS_BUDGETS_LOCK
  *	/budgets/<namespace>/<budget>              KEYS_BUDGET
  *	/shards/<shard>                            KEYS_SHARD
  *	/partitions/<p>/owner                      KEYS_OWNER
@@ -54,6 +55,7 @@ enum keys_kind {
 	KEYS_GROUP,
 	KEYS_SHAPE,
 	KEYS_GANG,
+	KEYS_BUDGETS_LOCK,
 	KEYS_BUDGET,
 	KEYS_SHARD,
 	KEYS_OWNER,

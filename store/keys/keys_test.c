@@ -55,6 +55,11 @@ T_CASE(every_kind)
 	                        .scope = L("ml"),
 	                        .name = L("train.1")},
 	       "/gangs/ml/train.1");
+	builds((struct keys_id){.kind = KEYS_BUDGETS_LOCK}, "/budgets/lock");
+	builds((struct keys_id){.kind = KEYS_BUDGET,
+	                        .scope = L("lock"),
+	                        .name = L("lock")},
+	       "/budgets/lock/lock");
 	builds((struct keys_id){.kind = KEYS_BUDGET, .scope = L("web"), .name = L("app")},
 	       "/budgets/web/app");
 	builds((struct keys_id){.kind = KEYS_SHARD, .name = L("host-0")},

@@ -24,14 +24,17 @@ static void on_edited(void *ctx, const struct kv_result *result, const struct pl
 	                                                  : "is deleted");
 }
 
+/* Whether there is another one, or one less, the lock says. */
 static void start(struct clerk *clerk, const struct kv_compare *compare,
-                  const struct kv_req *then)
+                  const struct kv_req *then, bool other)
 {
+	const struct kv_req both[] = {
+		*then, kv_op_put(PL_SPAN_LIT("/budgets/lock"), PL_SPAN_LIT("{\"v\":1}"))};
 	const struct kv_req req = {.op = KV_TXN,
 	                           .txn = {.compares = compare,
 	                                   .compare_count = 1,
-	                                   .then = then,
-	                                   .then_count = 1}};
+	                                   .then = both,
+	                                   .then_count = other ? 2 : 1}};
 
 	clerk->budgeting =
 		kv_start(clerk->kv, &req, EDIT_MS, on_edited, clerk, NULL, NULL) == PL_OK;
@@ -96,7 +99,7 @@ static void put(struct clerk *clerk, struct pl_span key, const struct stock_budg
 	(void)snprintf(value + len, sizeof value - len, "}");
 	clerk->budget_hit = seen->exists ? COVER_BUDGET_CHANGED : COVER_BUDGET_MADE;
 	then = kv_op_put(key, pl_span_str(value));
-	start(clerk, &compare, &then);
+	start(clerk, &compare, &then, !seen->exists);
 }
 
 void clerk_budget(struct clerk *clerk)
@@ -124,5 +127,5 @@ void clerk_budget(struct clerk *clerk)
 	clerk->budget_hit = COVER_BUDGET_DELETED;
 	compare = kv_if_mod_rev(keys_span(&key), KV_EQ, seen->rev);
 	then = kv_op_delete(kv_key(keys_span(&key)));
-	start(clerk, &compare, &then);
+	start(clerk, &compare, &then, true);
 }

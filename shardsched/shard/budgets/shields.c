@@ -188,11 +188,20 @@ static bool keep(struct shield_value *out, const struct kv_record *record, bool 
 	return true;
 }
 
+/* What waits is not the budget that is known: whom it covers, nobody can say yet. */
+static void set_other(struct sched *sched, struct shield *shield, bool other)
+{
+	sched->shields.late_others += other;
+	sched->shields.late_others -= shield->late_other;
+	shield->late_other = other;
+}
+
 static void take(struct sched *sched, const struct keys_id *id,
                  const struct kv_record *record, bool gone)
 {
 	struct shield *shield = gone ? shield_find(sched, id) : get(sched, id);
 	struct shield_value value;
+	bool other;
 
 	if (shield == NULL && gone)
 		return;
@@ -203,11 +212,14 @@ static void take(struct sched *sched, const struct keys_id *id,
 		return;
 	}
 	shield->seen = sched->shields.seen;
+	other = !gone && record->create_revision > shield->value.rev; /* by its name */
 	if (shield->call != 0) {
 		free(shield->late.at);
 		shield->late = value;
+		set_other(sched, shield, shield->late_other || gone || other);
 		return;
 	}
+	sched->shields.made += shield->good && other;
 	shield_set(sched, shield, &value);
 	tidy(sched, shield);
 }
@@ -216,6 +228,8 @@ void shield_free_again(struct sched *sched, struct shield *shield)
 {
 	shield->call = 0;
 	sched->shields.review = true;
+	sched->shields.made += shield->late_other;
+	set_other(sched, shield, false);
 	if (shield->late.rev != 0)
 		shield_set(sched, shield, &shield->late);
 	shield->late.rev = 0;
@@ -239,12 +253,22 @@ void shields_begin(struct sched *sched)
 	shields_lost(sched);
 }
 
+static void take_lock(struct shields *shields, const struct kv_record *record, bool gone)
+{
+	shields->lock_seen = shields->seen;
+	shields->lock_rev = gone ? 0 : record->mod_revision;
+}
+
 static void take_record(struct sched *sched, const struct kv_record *record, bool gone)
 {
 	struct keys_id id;
 
-	if (keys_parse(record->key, &id, NULL) == PL_OK && id.kind == KEYS_BUDGET)
+	if (keys_parse(record->key, &id, NULL) != PL_OK)
+		return;
+	if (id.kind == KEYS_BUDGET)
 		take(sched, &id, record, gone);
+	else if (id.kind == KEYS_BUDGETS_LOCK)
+		take_lock(&sched->shields, record, gone);
 }
 
 void shields_records(struct sched *sched, const struct kv_record *records, size_t count)
@@ -271,6 +295,8 @@ static void sweep(struct sched *sched, int64_t revision)
 void shields_end(struct sched *sched, int64_t revision)
 {
 	sweep(sched, revision);
+	if (sched->shields.lock_seen != sched->shields.seen)
+		sched->shields.lock_rev = 0;
 	sched->shields.rev = revision;
 }
 
@@ -293,7 +319,7 @@ void shields_lost(struct sched *sched)
 void shields_forget(struct sched *sched)
 {
 	shields_lost(sched);
-	sched->shields.need_rev = 0;
+	sched->shields.need_rev = sched->shields.lock_rev = 0;
 	PL_MAP_EACH (at, &sched->shields.by_name) {
 		struct shield *shield = shield_at(at);
 
@@ -301,6 +327,7 @@ void shields_forget(struct sched *sched)
 		shield->value.rev = 0;
 		free(PL_STEAL(shield->late.at));
 		shield->late.rev = 0;
+		set_other(sched, shield, false);
 		tidy(sched, shield);
 	}
 }
@@ -466,6 +493,8 @@ void shields_done(struct sched *sched)
 
 void shields_check(const struct sched *sched)
 {
+	uint32_t others = 0;
+
 	PL_MAP_EACH (at, &sched->shields.by_name) {
 		const struct shield *shield = shield_at(at);
 		uint32_t planned = 0, plans = 0;
@@ -481,5 +510,8 @@ void shields_check(const struct sched *sched)
 		PL_ASSERT(shield->call == 0 ||
 		          sched->call[shield->call - 1].state != CALL_FREE);
 		PL_ASSERT(shield->late.rev == 0 || shield->call != 0);
+		PL_ASSERT(!shield->late_other || shield->late.rev != 0);
+		others += shield->late_other;
 	}
+	PL_ASSERT(others == sched->shields.late_others);
 }

@@ -10,7 +10,8 @@
  * was to overdraw, as the last resort, goes all the same, and lowers the budget like any
  * other.
  *
- * A budget is in one transaction at a time. What is heard of it meanwhile waits.
+ * A budget is in one transaction at a time. What is heard of it meanwhile waits; and
+ * everybody does, if that is of another budget with its name, which may cover others.
  */
 #ifndef SHARDSCHED_SHARD_SHIELDS_H
 #define SHARDSCHED_SHARD_SHIELDS_H
@@ -39,6 +40,7 @@ struct shield {
 	uint32_t key[2]; /* namespace and name; held */
 	struct shield_value value;
 	struct shield_value late; /* rev 0: nothing was heard while it was in a call */
+	bool late_other;          /* that is of another budget, or there is none */
 	struct budget object;     /* as it stands */
 	uint32_t planned;         /* pods that plans will take */
 	uint32_t plans;           /* that refer to it */
@@ -52,7 +54,10 @@ struct shields {
 	struct pl_list plans; /* that do not stand yet */
 	int64_t rev;          /* up to which all are known; 0: they are not */
 	int64_t need_rev;     /* so far they have to be known first */
+	int64_t lock_rev;     /* of /budgets/lock; 0: it is not there */
+	uint16_t lock_seen;   /* generation of the list */
 	uint64_t made;        /* how many have come into being */
+	uint32_t late_others; /* of these it is not known yet whom they cover */
 	uint16_t seen;
 	bool review; /* plans are to be looked at */
 };
@@ -111,8 +116,13 @@ void shield_publish(struct sched *sched, const struct shield *shield);
 /* -- shields_commit.c -----------------------------------------------------------------
  */
 
-/* None of its budgets is in another call. */
-bool shields_go(const struct sched_plan *plan);
+static inline bool shields_concern(enum keys_kind kind)
+{
+	return kind == KEYS_BUDGET || kind == KEYS_BUDGETS_LOCK;
+}
+
+/* None of its budgets is in another call, and of all it is known whom they cover. */
+bool shields_go(const struct sched *sched, const struct sched_plan *plan);
 /* The call's items from there on are its victims. PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code shields_put(struct sched *sched, struct call *call,
                                       struct sched_plan *plan, uint32_t from,

@@ -6,8 +6,10 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
-bool shields_go(const struct sched_plan *plan)
+bool shields_go(const struct sched *sched, const struct sched_plan *plan)
 {
+	if (sched->shields.late_others > 0)
+		return false;
 	for (uint32_t i = 0; i < plan->shields.count; i++)
 		if (plan->shields.at[i].shield->call != 0)
 			return false;
@@ -111,29 +113,26 @@ static enum pl_code put_one(struct sched *sched, struct call *call,
 	return call_item_of(call, &item, keys_span(&key));
 }
 
-/* No budget that is not known here covers them. */
-static enum pl_code expect_none_new(struct sched *sched, struct call *call,
-                                    uint32_t space, struct pl_err *err)
+/* No budget that is not known here covers them: none was made since, and none is there
+ * again, as in a store that was put back to an older snapshot. */
+static enum pl_code expect_lock(struct sched *sched, struct call *call,
+                                struct pl_err *err)
 {
-	struct keys_id id = {.kind = KEYS_BUDGET, .scope = sched_text(sched, space)};
-	struct keys_text prefix;
-	enum pl_code code = keys_prefix(&id, 2, &prefix, err);
+	const struct keys_id id = {.kind = KEYS_BUDGETS_LOCK};
+	struct keys_text key;
+	enum pl_code code = keys_build(&id, &key, err);
 
 	if (code != PL_OK)
 		return code;
-	id.scope = pl_arena_dup(&call->arena, id.scope);
-	if (id.scope.at == NULL)
-		return PL_NOMEM;
-	if (!book_expect_none_since(&call->book, keys_span(&prefix), sched->shields.rev))
+	if (!book_expect(&call->book, keys_span(&key), sched->shields.lock_rev))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
 	return call_item_for(call, &(struct call_item){.id = id, .compared = true});
 }
 
-static bool came_before(const struct call *call, uint32_t from, uint32_t at)
+static bool disturbs(const struct call *call, uint32_t from)
 {
-	for (uint32_t i = from; i < at; i++)
-		if (is_disturbed(&call->item[i]) &&
-		    call->item[i].pod->key[1] == call->item[at].pod->key[1])
+	for (uint32_t i = from; i < call->items; i++)
+		if (is_disturbed(&call->item[i]))
 			return true;
 	return false;
 }
@@ -142,18 +141,14 @@ enum pl_code shields_put(struct sched *sched, struct call *call, struct sched_pl
                          uint32_t from, struct pl_err *err)
 {
 	struct plan_shields *shields = &plan->shields;
-	uint32_t victims = call->items;
+	bool disturbing = disturbs(call, from);
 	enum pl_code code = PL_OK;
 
 	for (uint32_t i = 0; i < shields->count; i++)
 		shields->at[i].sent = 0;
 	for (uint32_t i = 0; i < shields->count && code == PL_OK; i++)
 		code = put_one(sched, call, &shields->at[i], from, err);
-	for (uint32_t i = from; i < victims && code == PL_OK; i++)
-		if (is_disturbed(&call->item[i]) && !came_before(call, from, i))
-			code = expect_none_new(sched, call, call->item[i].pod->key[1],
-			                       err);
-	return code;
+	return code == PL_OK && disturbing ? expect_lock(sched, call, err) : code;
 }
 
 void shields_seal(struct sched_plan *plan, uint8_t call)
@@ -183,9 +178,7 @@ static struct plan_shield *sent_of(struct sched *sched, const struct shield *shi
 
 static struct shield *shield_of(const struct sched *sched, const struct call_item *item)
 {
-	return item->id.kind != KEYS_BUDGET || item->id.name.len == 0
-	               ? NULL
-	               : shield_find(sched, &item->id);
+	return item->id.kind != KEYS_BUDGET ? NULL : shield_find(sched, &item->id);
 }
 
 void shields_stand(struct sched *sched, const struct call_item *item, int64_t revision)
@@ -226,6 +219,20 @@ void shields_unsend(struct sched *sched, const struct call_item *item)
 	shield_free_again(sched, shield);
 }
 
+/* A budget was made or deleted that is not heard of yet. Or the store is an older one, or
+ * a hand took the lock away: then there is nothing to wait for, and all is listed. */
+static void lock_is_another(struct sched *sched, int64_t revision)
+{
+	struct shields *shields = &sched->shields;
+
+	if (revision > shields->need_rev)
+		shields->need_rev = revision;
+	if (revision >= shields->lock_rev)
+		return;
+	shields_lost(sched);
+	tell_anew(sched, SCHED_BUDGETS);
+}
+
 void shields_failed(struct sched *sched, const struct call_item *item,
                     const struct book_found *found, int64_t revision)
 {
@@ -237,11 +244,10 @@ void shields_failed(struct sched *sched, const struct call_item *item,
 	struct keys_text key;
 	struct kv_event told = event;
 
-	if (found->verdict == BOOK_SAME || item->id.kind != KEYS_BUDGET)
+	if (found->verdict == BOOK_SAME)
 		return;
-	if (item->id.name.len == 0) { /* one was made that is not known here yet */
-		if (record != NULL && record->create_revision > sched->shields.need_rev)
-			sched->shields.need_rev = record->create_revision;
+	if (item->id.kind == KEYS_BUDGETS_LOCK) {
+		lock_is_another(sched, record == NULL ? 0 : record->mod_revision);
 		return;
 	}
 	if (keys_build(&item->id, &key, NULL) != PL_OK)

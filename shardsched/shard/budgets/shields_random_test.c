@@ -140,7 +140,7 @@ static void learn(uint32_t first, uint32_t last)
 		struct known *it;
 
 		if (!has(event->record.key, "/schedules/") &&
-		    !has(event->record.key, "/budgets/"))
+		    !has(event->record.key, "/budgets/web/"))
 			continue;
 		it = known_of(event->record.key);
 		it->rev = event->is_delete ? 0 : event->record.mod_revision;
@@ -163,7 +163,7 @@ static void judge(void)
 			last++;
 		for (unsigned i = 0; i < knowns && !ours; i++)
 			if (known[i].rev != 0 &&
-			    has(pl_span_str(known[i].key), "/budgets/"))
+			    has(pl_span_str(known[i].key), "/budgets/web/"))
 				judge_budget(&known[i], first, last);
 		learn(first, last);
 		judged = last;
@@ -176,10 +176,19 @@ static void judge(void)
 static void write_ours(const char *key, const char *value)
 {
 	ours = true;
+	rig_put(&rig, key, value);
+	judge();
+	ours = false;
+}
+
+/* NULL: it goes. */
+static void write_budget(const char *key, const char *value)
+{
+	ours = true;
 	if (value == NULL)
-		rig_del(&rig, key);
+		rig_del_budget(&rig, key);
 	else
-		rig_put(&rig, key, value);
+		rig_put_budget(&rig, key, value);
 	judge();
 	ours = false;
 }
@@ -210,7 +219,7 @@ static void change_budget(void)
 
 	(void)snprintf(key, sizeof key, "/budgets/web/b-%u", number);
 	if (known_of(pl_span_str(key))->rev != 0 && below(4) == 0) {
-		write_ours(key, NULL);
+		write_budget(key, NULL);
 		return;
 	}
 	if (below(4) != 0)
@@ -225,7 +234,7 @@ static void change_budget(void)
 		"\"web\"},\"spec\":{\"minAvailable\":%u,\"selector\":{"
 		"\"matchLabels\":{\"app\":\"%s\"}}}}%s}",
 		number, 20 - allowed, apps[number % 2], status);
-	write_ours(key, value);
+	write_budget(key, value);
 }
 
 /* Members: who terminates has ended. */

@@ -32,7 +32,7 @@ static void budget(const char *name, const char *app, unsigned healthy, unsigned
 	               "\"desired\":%u,\"healthy\":%u,\"allowed\":%u}}",
 	               name, healthy - allowed, app, healthy, healthy - allowed, healthy,
 	               allowed);
-	rig_put(&rig, key, value);
+	rig_put_budget(&rig, key, value);
 }
 
 static struct budget_record record(const char *name)
@@ -190,6 +190,31 @@ T_CASE(a_plan_is_made_anew_when_budgets_are_not_known_any_more)
 	down();
 }
 
+/* It was deleted and made again for others while the list was lost, and no turn came
+ * in between. */
+T_CASE(one_that_a_list_has_again_for_others_is_not_missed)
+{
+	up();
+	budget("a", "b", 2, 2);
+	rig_settle(&rig);
+	rig.sched->commits += SCHED_INFLIGHT_MAX;
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	T_TRUE(!pl_list_empty(&rig.sched->shields.plans));
+	sched_view_lost(rig.sched, SCHED_BUDGETS);
+	rig_del_budget(&rig, "/budgets/web/a");
+	budget("a", "a", 2, 0);
+	rig_view_list(&rig, SCHED_BUDGETS);
+	rig.sched->commits -= SCHED_INFLIGHT_MAX;
+	rig_settle(&rig);
+	rig.now_ms += 20000;
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 0);
+	T_EQ(terminating("b"), 1);
+	down();
+}
+
 T_CASE(what_others_took_meanwhile_is_not_taken_again)
 {
 	struct conflict_summary conflicts;
@@ -228,11 +253,93 @@ T_CASE(a_budget_that_was_not_there_is_not_missed)
 	sched_conflicts(rig.sched, &conflicts);
 	T_EQ(conflicts.txns[CONFLICT_BUDGET], 1);
 	/* One that goes protects nobody any more. */
-	rig_del(&rig, "/budgets/web/a");
+	rig_del_budget(&rig, "/budgets/web/a");
 	rig_settle(&rig);
 	pod("high-1", "h", 10);
 	rig_settle(&rig);
 	T_EQ(terminating("a") + terminating("b"), 2);
+	down();
+}
+
+/* What a store that was put back has again is not heard of before the commit. */
+T_CASE(one_that_a_restored_store_has_again_is_lowered)
+{
+	unsigned relists;
+
+	up();
+	budget("a", "a", 2, 2);
+	rig_del_budget(&rig, "/budgets/web/a");
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	relists = rig.relists;
+	/* As it was between the two: an older lock, and nobody says so. */
+	rig_unset(&rig.store, PL_SPAN_LIT("/budgets/lock"));
+	budget("a", "a", 2, 2);
+	rig_get(&rig.store, PL_SPAN_LIT("/budgets/lock"))->mod_revision = 1;
+	rig.view_cursor[SCHED_BUDGETS] = rig.store.logged;
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	T_EQ(rig.relists, relists + 1);
+	T_EQ(terminating("a"), 1);
+	says("a", 1, 1, 1);
+	down();
+}
+
+/* Hands took it away: what there is is listed once, and then the lock is not there. */
+T_CASE(a_lock_that_is_gone_is_learned_of)
+{
+	up();
+	budget("a", "a", 2, 2);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_del(&rig, "/budgets/lock");
+	rig.view_cursor[SCHED_BUDGETS] = rig.store.logged;
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	says("a", 1, 1, 1);
+	down();
+}
+
+/* While one is lowered it is deleted, and made again for others, whom somebody else wants
+ * to go: that waits until it is known whom it covers. */
+T_CASE(one_that_is_made_again_for_others_is_not_missed)
+{
+	rig_open(&rig, NULL);
+	pl_arena_init(&arena, 0, 0);
+	rig_node(&rig, 0, "n-1", "2");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	pod("a-0", "a", 1);
+	pod("b-0", "b", 2);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "1");
+	pod("b-1", "b", 2);
+	budget("a", "a", 1, 1);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	rig_del_budget(&rig, "/budgets/web/a");
+	budget("a", "b", 2, 2);
+	pod("high-1", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	for (unsigned i = RIG_OUT_MAX; i-- > 0;) /* the last one first */
+		if (rig.out[i].used)
+			(void)rig_answer(&rig, i);
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 1);
+	T_EQ(terminating("b"), 1);
+	says("a", 1, 1, 1);
 	down();
 }
 
@@ -259,7 +366,7 @@ T_CASE(an_answer_that_was_lost_is_learned_of)
 T_CASE(one_that_makes_no_sense_is_told_and_protects_nobody)
 {
 	up();
-	rig_put(&rig, "/budgets/web/a", "{\"v\":1}");
+	rig_put_budget(&rig, "/budgets/web/a", "{\"v\":1}");
 	rig_settle(&rig);
 	T_EQ(rig.garbled, 1);
 	rig.garbled = 0;

@@ -134,7 +134,7 @@ static void stands(struct sched *sched, struct call *call, int64_t revision)
 			alloc_stands(sched, call->item[i].node, revision);
 		else if (call->item[i].id.kind == KEYS_GANG)
 			large_stands(sched, &call->item[i], revision);
-		else if (call->item[i].id.kind == KEYS_BUDGET)
+		else if (shields_concern(call->item[i].id.kind))
 			shields_stand(sched, &call->item[i], revision);
 		else if (!call_has_partition(call->item[i].id.kind))
 			groups_stand(sched, call, &call->item[i], revision);
@@ -185,7 +185,7 @@ static void unsend(struct sched *sched, struct call *call)
 	for (uint32_t i = 0; i < call->items; i++) {
 		struct sched_node *node = call->item[i].node;
 
-		if (call->item[i].id.kind == KEYS_BUDGET)
+		if (shields_concern(call->item[i].id.kind))
 			shields_unsend(sched, &call->item[i]);
 		if (call->item[i].pod != NULL || node == NULL)
 			continue;
@@ -278,7 +278,7 @@ static void take_locks(struct sched *sched, const struct call *call,
 			continue;
 		if (item->id.kind == KEYS_GANG)
 			large_failed(sched, item, &found, result->header.revision);
-		else if (item->id.kind == KEYS_BUDGET)
+		else if (shields_concern(item->id.kind))
 			shields_failed(sched, item, &found, result->header.revision);
 		else
 			groups_failed(sched, item, &found, result->header.revision);

@@ -39,7 +39,7 @@ static enum conflict_cause other_cause(enum keys_kind kind)
 {
 	if (kind == KEYS_ALLOC)
 		return CONFLICT_ALLOC;
-	if (kind == KEYS_BUDGET)
+	if (shields_concern(kind))
 		return CONFLICT_BUDGET;
 	return kind == KEYS_REGISTRY || kind == KEYS_REGISTRY_GLOBAL ? CONFLICT_REGISTRY
 	                                                             : CONFLICT_GROUP;

@@ -35,7 +35,7 @@ bool preempts_go(const struct sched *sched, const struct sched_node *node)
 		     !pod_is_at(victim, node)))
 			return false;
 	}
-	return shields_go(plan);
+	return shields_go(sched, plan);
 }
 
 static enum pl_code print(struct sched *sched, struct call *call,
