@@ -79,16 +79,17 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 	PL_ASSERT(node->used.pods == node->count + check_holds(sched, node));
 }
 
-static void check_plan(const struct sched_node *node)
+static void check_plan(const struct sched *sched, const struct sched_node *node)
 {
 	const struct sched_plan *plan = node->plan;
 
 	if (plan == NULL)
 		return;
-	PL_ASSERT(plan->node == node && plan->pod->plan == plan && !plan->putting);
+	PL_ASSERT(plan->node == node && pod_plan(sched, plan->pod) == plan);
+	PL_ASSERT(!plan->putting && !pod_is_doomed(plan->pod));
 	PL_ASSERT(!plan->sent || node->call != 0);
 	for (uint32_t i = 0; i < plan->victims; i++)
-		PL_ASSERT(plan->victim[i]->plan == plan);
+		PL_ASSERT(plan->victim[i]->doomed_by == plan);
 }
 
 static void check_ending(const struct sched *sched, const struct sched_node *node)
@@ -120,7 +121,7 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 
 	check_followed(sched, node);
 	check_listed(sched, node);
-	check_plan(node);
+	check_plan(sched, node);
 	check_ending(sched, node);
 	PL_LIST_EACH (link, &node->waiting) {
 		const struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
@@ -243,7 +244,7 @@ static void check_beside(const struct sched *sched)
 
 void sched_check(const struct sched *sched)
 {
-	uint32_t work = 0, queued = 0, waiting = 0, ending = 0;
+	uint32_t work = 0, queued = 0, waiting = 0, ending = 0, plans = 0;
 
 	PL_MAP_EACH (at, &sched->nodes) {
 		const struct sched_node *node =
@@ -251,7 +252,9 @@ void sched_check(const struct sched *sched)
 
 		check_node(sched, node);
 		waiting += node->waiting_count;
+		plans += node->plan != NULL;
 	}
+	PL_ASSERT(plans == sched->plans.count);
 	PL_ASSERT(waiting == sched->waiting + sched->abroad.waiting);
 	check_bundle(sched);
 	gangs_check(sched);

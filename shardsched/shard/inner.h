@@ -205,7 +205,7 @@ struct sched_pod {
 	struct queue_pod queue;
 	struct sched_node *node; /* WAITS, SENT: where to; listed: one that lists it */
 	struct sched_node *nominated; /* one that holds room for it */
-	struct sched_plan *plan;      /* it is made for it, or it has to go by it */
+	struct sched_plan *doomed_by; /* it has to go by that; its own: pod_plan */
 	struct sched_member *member;  /* of a gang; NULL: of none */
 	struct pl_list link;
 	int64_t rev[2];
@@ -365,6 +365,7 @@ struct sched {
 	struct classes *classes;
 	struct cycle *cycle;
 	struct preempt *preempt;
+	struct pl_map plans; /* by the pod that makes room for itself */
 	struct reign *reign; /* by which everything is decided */
 	struct queue *queue; /* its own, as the pool */
 	struct pool *pool;

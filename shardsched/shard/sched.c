@@ -111,6 +111,7 @@ static void lists_init(struct sched *sched)
 	sched->pool = &sched->reign->pool;
 	conflicts_init(&sched->conflicts, &sched->model.strings);
 	pl_map_init(&sched->nodes);
+	pl_map_init(&sched->plans);
 	pods_init(sched);
 	pl_map_init(&sched->gangs.by_name);
 	pl_list_init(&sched->gangs.dirty);
@@ -223,6 +224,7 @@ void sched_free(struct sched *sched)
 	shields_done(sched);
 	nodes_done(sched);
 	pods_done(sched);
+	pl_map_done(&sched->plans);
 	gangs_done(sched);
 	records_done(sched);
 	PL_LIST_EACH (link, &sched->past)

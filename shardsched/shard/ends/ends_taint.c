@@ -16,6 +16,7 @@
  */
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
 
 enum { TAINTS_EACH_MS = 1000 };
@@ -104,7 +105,8 @@ static bool is_read(struct sched *sched, const struct sched_node *node,
 {
 	if (is_settled_here(node, pod))
 		return true;
-	if (pod->call != 0 || pod->linked != LINKED_NOT || pod->plan != NULL)
+	if (pod->call != 0 || pod->linked != LINKED_NOT || pod_is_doomed(pod) ||
+	    pod_plan(sched, pod) != NULL)
 		return false;
 	pod->phase = PHASE_NONE;
 	pod->rev[FACT_STATE] = 0;

@@ -75,7 +75,7 @@ static bool goes(const struct listed *listed)
 /* As things stand (NULL); or once that plan is through. */
 static bool frees(const struct sched_plan *plan, const struct listed *listed)
 {
-	return goes(listed) || (plan != NULL && listed->pod->plan == plan);
+	return goes(listed) || (plan != NULL && listed->pod->doomed_by == plan);
 }
 
 /* Likewise: of those nominated, then, whom the plan's pod does not take precedence of. */

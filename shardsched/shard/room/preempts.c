@@ -27,6 +27,21 @@ enum { VICTIMS_AT_ONCE = 48 };
 
 /* -- a plan comes and goes ------------------------------------------------ */
 
+static struct pl_span key_of(const struct sched_pod *pod)
+{
+	return pl_span(&pod->number, sizeof pod->number);
+}
+
+struct sched_plan *pod_plan(const struct sched *sched, const struct sched_pod *pod)
+{
+	struct pl_map_node *at;
+
+	if (sched->plans.count == 0)
+		return NULL;
+	at = pl_map_get(&sched->plans, key_of(pod));
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_plan, by_pod);
+}
+
 static void mark(struct sched *sched, struct sched_node *node,
                  const struct sched_pod *victim)
 {
@@ -39,10 +54,10 @@ static void mark(struct sched *sched, struct sched_node *node,
 static void plan_free(struct sched *sched, struct sched_plan *plan)
 {
 	shields_unplan(sched, plan);
-	plan->pod->plan = NULL;
+	pl_map_del(&sched->plans, &plan->by_pod);
 	plan->node->plan = NULL;
 	for (uint32_t i = 0; i < plan->victims; i++) {
-		plan->victim[i]->plan = NULL;
+		plan->victim[i]->doomed_by = NULL;
 		mark(sched, plan->node, plan->victim[i]);
 		pod_tidy(sched, plan->victim[i]);
 	}
@@ -83,6 +98,12 @@ void preempts_cancel(struct sched *sched, struct sched_plan *plan)
 	plan_free(sched, plan);
 	hold_unplan(sched, node, pod);
 	node_ready(sched, node);
+}
+
+void preempts_cancel_of(struct sched *sched, const struct sched_pod *pod)
+{
+	preempts_cancel(sched, pod_plan(sched, pod));
+	preempts_cancel(sched, pod->doomed_by);
 }
 
 void preempts_stand(struct sched *sched, struct sched_node *node)
@@ -174,6 +195,11 @@ static struct sched_plan *plan_new(uint32_t victims)
 	return NULL;
 }
 
+static bool is_sent(const struct sched_plan *plan)
+{
+	return plan != NULL && plan->sent;
+}
+
 static bool leaves(const struct sched_node *node, const struct sched_pod *pod)
 {
 	uint32_t i = listed_find(node, pod);
@@ -186,7 +212,7 @@ static bool leaves(const struct sched_node *node, const struct sched_pod *pod)
 static bool may_go(const struct sched *sched, const struct sched_node *node,
                    const struct sched_pod *victim)
 {
-	if (victim->plan != NULL && victim->plan->sent)
+	if (is_sent(pod_plan(sched, victim)) || is_sent(victim->doomed_by))
 		return false;
 	return victim->place != POD_IDLE || leaves(node, victim) ||
 	       !pod_is_owned(sched, victim) || pod_is_at(victim, node);
@@ -217,8 +243,8 @@ static void doom(struct sched *sched, struct sched_plan *plan, struct sched_pod 
 	}
 	if (leaves(node, victim))
 		return;
-	preempts_cancel(sched, victim->plan);
-	victim->plan = plan;
+	preempts_cancel_of(sched, victim);
+	victim->doomed_by = plan;
 	plan->victim[plan->victims++] = victim;
 	mark(sched, node, victim);
 	if (!pod_is_owned(sched, victim))
@@ -229,6 +255,7 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
                       struct sched_pod *const *victim, uint32_t victims)
 {
 	struct sched_plan *plan = plan_new(victims);
+	const struct pl_map_node *twin;
 	struct pl_err err = {0};
 
 	if (plan == NULL ||
@@ -244,8 +271,10 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	plan->pod = pod;
 	plan->node = node;
 	plan->leavers = victims;
-	PL_ASSERT(pod->plan == NULL);
-	pod->plan = node->plan = plan;
+	PL_ASSERT(!pod_is_doomed(pod));
+	node->plan = plan;
+	twin = pl_map_add(&sched->plans, &plan->by_pod, key_of(pod));
+	PL_ASSERT(twin == NULL);
 	for (uint32_t i = 0; i < victims; i++)
 		doom(sched, plan, victim[i]);
 	if (!shields_plan(sched, plan)) {
@@ -290,7 +319,7 @@ static void plan_try(struct sched *sched, struct sched_pod *pod,
 	}
 	may = may && is_free(sched, node, pod);
 	if (may) /* it is not where it was to leave for somebody else */
-		preempts_cancel(sched, pod->plan);
+		preempts_cancel(sched, pod->doomed_by);
 	if (may && node->plan == NULL)
 		(void)plan_make(sched, pod, node, victim, found->victims);
 	free(victim);
@@ -298,7 +327,7 @@ static void plan_try(struct sched *sched, struct sched_pod *pod,
 
 void preempts_settle(struct sched *sched, struct sched_pod *victim)
 {
-	struct sched_plan *plan = victim->plan;
+	struct sched_plan *plan = victim->doomed_by;
 	struct sched_node *node = plan->node;
 
 	if (plan->sent || leaves(node, victim))
@@ -322,8 +351,8 @@ void preempts_settle(struct sched *sched, struct sched_pod *victim)
 
 void preempts_give_up(struct sched *sched, struct sched_pod *pod)
 {
-	preempts_cancel(sched, pod_plan(pod));
-	if (pod->nominated != NULL && pod->plan == NULL)
+	preempts_cancel(sched, pod_plan(sched, pod));
+	if (pod->nominated != NULL && pod_plan(sched, pod) == NULL)
 		hold_give_up(sched, pod->nominated, pod);
 }
 
@@ -419,7 +448,7 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 	struct preempt_outcome found = {.code = VERDICT_UNSCHEDULABLE};
 	enum preempts_said said;
 
-	if (pod_plan(pod) != NULL || (pod->plan != NULL && pod->plan->sent))
+	if (pod_plan(sched, pod) != NULL || is_sent(pod->doomed_by))
 		return PREEMPTS_WAIT;
 	if ((pod->spec->flags & SPEC_NEVER_PREEMPTS) != 0)
 		return PREEMPTS_NONE;

@@ -7,7 +7,8 @@
 /* Who has to go from a node so that a pod finds room: decided, on its way into the store.
  * One a node, one a pod. In the snapshot it is so already. */
 struct sched_plan {
-	struct sched_pod *pod; /* for whom */
+	struct pl_map_node by_pod;
+	struct sched_pod *pod; /* for whom; he himself has to go from nowhere */
 	struct sched_node *node;
 	struct sched_pod **victim;
 	uint32_t victims; /* that are to be told */
@@ -40,13 +41,13 @@ void preempts_give_up(struct sched *sched, struct sched_pod *pod);
 /* It has to go, and that is not in the store yet. */
 static inline bool pod_is_doomed(const struct sched_pod *pod)
 {
-	return pod->plan != NULL && pod->plan->pod != pod;
+	return pod->doomed_by != NULL;
 }
 
 static inline bool pod_is_doomed_at(const struct sched_pod *pod,
                                     const struct sched_node *node)
 {
-	return pod_is_doomed(pod) && pod->plan->node == node;
+	return pod_is_doomed(pod) && pod->doomed_by->node == node;
 }
 
 /* Its state, as far as it is known, says that it has its place there. */
@@ -56,16 +57,17 @@ static inline bool pod_is_at(const struct sched_pod *pod, const struct sched_nod
 	       pod->at[0] == node->key[0] && pod->at[1] == node->key[1];
 }
 
-static inline struct sched_plan *pod_plan(const struct sched_pod *pod)
-{
-	return pod->plan != NULL && pod->plan->pod == pod ? pod->plan : NULL;
-}
+/* That is made for it; NULL: there is none. Few have one at any time, so that pods have
+ * no field for it. */
+struct sched_plan *pod_plan(const struct sched *sched, const struct sched_pod *pod);
 
 /* What is known of somebody who has to go has changed. */
 void preempts_settle(struct sched *sched, struct sched_pod *victim);
 
 /* What it was made for is no more: if it is not in a call, nothing comes of it. */
 void preempts_cancel(struct sched *sched, struct sched_plan *plan);
+/* Likewise, whether it was made for that pod or makes it go. */
+void preempts_cancel_of(struct sched *sched, const struct sched_pod *pod);
 
 /* -- preempts_commit.c ----------------------------------------------- */
 

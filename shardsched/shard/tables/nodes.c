@@ -308,7 +308,7 @@ void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *p
 	pl_list_add_tail(&node->waiting, &pod->link);
 	node->waiting_count++;
 	++*node_waiting(sched, node);
-	preempts_cancel(sched, pod->plan);
+	preempts_cancel_of(sched, pod);
 	holds_settle_pod(sched, pod);
 }
 

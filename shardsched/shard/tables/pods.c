@@ -194,7 +194,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	struct strings *strings = &sched->model.strings;
 
 	PL_ASSERT(pod->place == POD_IDLE && pod->listed == 0 && pod->call == 0);
-	PL_ASSERT(pod->held == 0 && pod->plan == NULL);
+	PL_ASSERT(pod->held == 0 && !pod_is_doomed(pod) && pod_plan(sched, pod) == NULL);
 	pod_unlink(sched, pod);
 	gangs_leave(sched, pod);
 	unsched_forget(sched, pod);
@@ -220,7 +220,8 @@ void pod_tidy(struct sched *sched, struct sched_pod *pod)
 	             (pod->rev[FACT_SPEC] != 0 || pod->rev[FACT_STATE] != 0);
 
 	if (!known && !pod->pinned && pod->listed == 0 && pod->held == 0 &&
-	    pod->plan == NULL && pod->call == 0 && pod->place == POD_IDLE)
+	    !pod_is_doomed(pod) && pod->call == 0 && pod->place == POD_IDLE &&
+	    pod_plan(sched, pod) == NULL)
 		pod_free(sched, pod);
 }
 
@@ -320,7 +321,7 @@ void pod_dequeue(struct sched *sched, struct sched_pod *pod)
 void pod_withdraw(struct sched *sched, struct sched_pod *pod)
 {
 	PL_ASSERT(pod->place == POD_QUEUED || pod->place == POD_WAITS);
-	preempts_cancel(sched, pod_plan(pod));
+	preempts_cancel(sched, pod_plan(sched, pod));
 	if (pod->place == POD_WAITS)
 		pod_unassume(sched, pod);
 	unsched_forget(sched, pod);
