@@ -128,14 +128,13 @@ static enum pl_code take_away(const struct alloc *alloc, struct node_change *out
 	return PL_OK;
 }
 
-/* Both are there, or neither, and the alloc can be read. */
+/* The alloc is there if the Node is, and can be read. */
 static enum pl_code look(const struct node_seen *seen, struct pl_arena *arena,
                          struct alloc *alloc, struct pl_err *err)
 {
-	if ((seen->node_rev == 0) != (seen->alloc_rev == 0))
-		return pl_err_set(err, PL_CORRUPT, "it has %s; see placet fsck",
-		                  seen->node_rev == 0 ? "an alloc, but no Node"
-		                                      : "a Node, but no alloc");
+	if (seen->node_rev != 0 && seen->alloc_rev == 0)
+		return pl_err_set(err, PL_CORRUPT,
+		                  "it has a Node, but no alloc; see placet fsck");
 	if (seen->alloc_rev == 0)
 		return PL_OK;
 	if (alloc_parse(seen->alloc, arena, alloc, err) == PL_OK)
@@ -145,6 +144,23 @@ static enum pl_code look(const struct node_seen *seen, struct pl_arena *arena,
 	(void)pl_err_wrap(err, "its alloc makes no sense");
 	err->code = PL_CORRUPT;
 	return PL_CORRUPT;
+}
+
+/* Where the Node was taken away and its alloc was left, nobody is put: it is as if it
+ * were cordoned. */
+static enum pl_code without_node(enum nodes_verb verb, const struct node_seen *seen,
+                                 const struct alloc *alloc, struct node_change *out,
+                                 struct pl_err *err)
+{
+	if (seen->alloc_rev == 0)
+		return pl_err_set(err, PL_NOTFOUND, "there is no such node");
+	if (verb == NODES_DELETE)
+		return take_away(alloc, out, err);
+	if (verb == NODES_UNCORDON)
+		return pl_err_set(err, PL_CORRUPT,
+		                  "it has an alloc, but no Node; apply it anew");
+	out->what = NODE_SAME;
+	return PL_OK;
 }
 
 enum pl_code node_change(enum nodes_verb verb, struct pl_span wanted,
@@ -157,7 +173,7 @@ enum pl_code node_change(enum nodes_verb verb, struct pl_span wanted,
 	if (code != PL_OK)
 		return code;
 	if (seen->node_rev == 0 && verb != NODES_APPLY)
-		return pl_err_set(err, PL_NOTFOUND, "there is no such node");
+		return without_node(verb, seen, &alloc, out, err);
 	switch (verb) {
 	case NODES_APPLY:
 		return apply(wanted, seen, &alloc, arena, out, err);

@@ -35,8 +35,10 @@ struct node_change {
 /*
  * wanted: NODES_APPLY's JSON, without white space (object.h). One that does not say
  * whether the node is unschedulable leaves that as it is.
+ * A Node that somebody took away, and left its alloc, is put beside that; or the alloc is
+ * deleted as the node would be.
  * PL_NOTFOUND: there is no such node. PL_CONFLICT: pods or holds are on a node that is to
- * be deleted. PL_CORRUPT: one of the two is missing or makes no sense: fsck's business.
+ * be deleted. PL_CORRUPT: the alloc is missing or makes no sense: fsck's business.
  */
 PL_NODISCARD enum pl_code node_change(enum nodes_verb verb, struct pl_span wanted,
                                       const struct node_seen *seen,

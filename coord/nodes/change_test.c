@@ -117,6 +117,24 @@ T_CASE(only_an_empty_node_goes)
 	pl_arena_done(&arena);
 }
 
+T_CASE(a_node_that_was_taken_away_comes_back_to_its_alloc)
+{
+	T_OK(wish(NODES_APPLY, "{\"a\":1}", NULL, FULL_ALLOC), &err);
+	puts_node("{\"a\":1}",
+	          "{\"v\":1,\"generation\":8,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	          "\"pods\":{\"0001\":{\"web\":[\"a\"]}}}");
+	T_OK(wish(NODES_DELETE, NULL, NULL, FREE_ALLOC), &err);
+	T_EQ(change.what, NODE_DELETE);
+	T_EQ(wish(NODES_DELETE, NULL, NULL, FULL_ALLOC), PL_CONFLICT);
+	T_EQ(wish(NODES_DELETE, NULL, NULL, HELD_ALLOC), PL_CONFLICT);
+	/* Nobody is put there anyway. */
+	T_OK(wish(NODES_CORDON, NULL, NULL, FULL_ALLOC), &err);
+	T_EQ(change.what, NODE_SAME);
+	T_EQ(wish(NODES_UNCORDON, NULL, NULL, FULL_ALLOC), PL_CORRUPT);
+	T_TRUE(strstr(err.msg, "apply it anew") != NULL);
+	pl_arena_done(&arena);
+}
+
 T_CASE(what_is_broken_is_left_to_fsck)
 {
 	static const enum nodes_verb verbs[] = {NODES_APPLY, NODES_CORDON, NODES_UNCORDON,
@@ -124,7 +142,7 @@ T_CASE(what_is_broken_is_left_to_fsck)
 
 	for (unsigned i = 0; i < 4; i++) {
 		T_EQ(wish(verbs[i], "{}", "{}", NULL), PL_CORRUPT);
-		T_EQ(wish(verbs[i], "{}", NULL, FREE_ALLOC), PL_CORRUPT);
+		T_EQ(wish(verbs[i], "{}", NULL, "[]"), PL_CORRUPT);
 		T_EQ(wish(verbs[i], "{}", "{}", "[]"), PL_CORRUPT);
 		T_TRUE(strstr(err.msg, "its alloc makes no sense") != NULL);
 		if (verbs[i] != NODES_APPLY)

@@ -430,7 +430,7 @@ bool book_put_node(struct book *book, const struct book_node *node, int64_t node
 	struct pl_span node_at = node_key(&draft, KEYS_NODE, node);
 	struct pl_span alloc_at = node_key(&draft, KEYS_ALLOC, node);
 
-	PL_ASSERT((node_rev == 0) == (alloc_rev == 0));
+	PL_ASSERT(node_rev == 0 || alloc_rev != 0);
 	draft.marks = true;
 	expect_node(&draft, (const int64_t[]){node_rev, alloc_rev}, node_at, alloc_at);
 	then(&draft, kv_op_put(node_at, json));
@@ -446,9 +446,10 @@ bool book_delete_node(struct book *book, const struct book_node *node, int64_t n
 	struct pl_span node_at = node_key(&draft, KEYS_NODE, node);
 	struct pl_span alloc_at = node_key(&draft, KEYS_ALLOC, node);
 
-	PL_ASSERT(node_rev != 0 && alloc_rev != 0);
+	PL_ASSERT(alloc_rev != 0);
 	expect_node(&draft, (const int64_t[]){node_rev, alloc_rev}, node_at, alloc_at);
-	then(&draft, kv_op_delete(kv_key(node_at)));
+	if (node_rev != 0)
+		then(&draft, kv_op_delete(kv_key(node_at)));
 	then(&draft, kv_op_delete(kv_key(alloc_at)));
 	bump_shape(&draft);
 	return take(&draft);

@@ -95,9 +95,10 @@ bool book_delete_pod(struct book *book, const struct book_decided *decided,
 bool book_put_alloc(struct book *book, const struct book_node *node, int64_t alloc_rev,
                     struct pl_span alloc);
 
-/* The node and its alloc: both new (revisions 0), or both as seen. What nodes there are,
- * and how they are labelled, is read by rules that reach past one node; so these two put
- * /groups/nodes as well (once a book), which is what such decisions compare. */
+/* The node and its alloc: both new (revisions 0), or both as seen, or the alloc as seen
+ * and no Node, which somebody took away. What nodes there are, and how they are labelled,
+ * is read by rules that reach past one node; so these two put /groups/nodes as well (once
+ * a book), which is what such decisions compare. */
 bool book_put_node(struct book *book, const struct book_node *node, int64_t node_rev,
                    int64_t alloc_rev, struct pl_span json, struct pl_span alloc);
 bool book_delete_node(struct book *book, const struct book_node *node, int64_t node_rev,
