@@ -326,9 +326,10 @@ static const struct options_spec spec = {
 		"Reads all nodes, allocs, pods, gangs and registered rules at one revision and\n"
 		"proves what must hold between them. Each violation has a code that stays the\n"
 		"same, its keys and a sentence. With --repair it mends what can be derived: an\n"
-		"alloc from the pods that are bound to its node, a lost pointer from its pod, a\n"
-		"registry from what pods carry; with compares, so that shards may go on\n"
-		"meanwhile. What can not be derived is only told.\n",
+		"alloc from the pods that are bound to its node, a lost state from the alloc\n"
+		"that lists its pod, a lost pointer from its pod, a registry from what pods\n"
+		"carry; with compares, so that shards may go on meanwhile. What can not be\n"
+		"derived is only told.\n",
 	.help = "  --repair               mend it; with --dry-run only say how\n",
 	.example = "  placet fsck\n"
 		   "  placet fsck --repair --dry-run\n"

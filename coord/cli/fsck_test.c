@@ -63,3 +63,118 @@ T_CASE(one_that_is_broken_is_mended)
 	T_EQ(PLACET("fsck"), 0);
 	placet_down();
 }
+
+/* -- of pods and nodes ----------------------------------------------------------------
+ */
+
+#define STATE(name) "/schedules/0000/web/" name "/state"
+#define SPEC(name) "/schedules/0000/web/" name "/spec"
+
+#define ALLOC_REST                                                  \
+	",\"used\":{\"cpu\":\"500m\",\"pods\":\"1\"},\"nonzero\":{" \
+	"\"memory\":\"209715200\"},\"pods\":{\"0000\":{\"web\":[\"a\"]}}}"
+static const char alloc_text[] = "{\"v\":1,\"generation\":3" ALLOC_REST;
+
+static void put_spec(const char *key, const char *name)
+{
+	char json[300];
+
+	(void)snprintf(
+		json, sizeof json,
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+		"\"u-1\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+		"\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}",
+		name);
+	placet_put(key, json);
+}
+
+/* One partition; sim/node-000001 has web/a, web/b waits. */
+static void up_pods(void)
+{
+	placet_up(1);
+	T_EQ(PLACET("sim-cluster", "--cluster", "sim", "--nodes", "2"), 0);
+	put_spec(SPEC("a"), "a");
+	put_spec(SPEC("b"), "b");
+	placet_put(STATE("a"), "{\"v\":1,\"uid\":\"u-1\",\"phase\":\"Bound\",\"cluster\":"
+	                       "\"sim\",\"node\":\"node-000001\",\"since\":"
+	                       "\"2026-11-21T09:00:00.000Z\"}");
+	placet_put("/alloc/0000/sim/node-000001", alloc_text);
+	T_EQ(PLACET("fsck"), 0);
+}
+
+static void is_bound(const char *pod)
+{
+	T_EQ(PLACET("get", "pods", "-o", "wide"), 0);
+	placet_prints(pod);
+	placet_prints("node-000001");
+	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"), alloc_text);
+}
+
+T_CASE(a_bound_pods_state_follows_from_the_alloc)
+{
+	up_pods();
+	placet_put(STATE("a"), "xx");
+	T_EQ(PLACET("fsck"), 1);
+	placet_prints("state.garbled");
+	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
+	placet_says("mended /schedules/0000/web/a/state {");
+	is_bound("a");
+	placet_delete(STATE("a"));
+	T_EQ(PLACET("fsck"), 1);
+	placet_prints("state.missing");
+	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
+	is_bound("a");
+	placet_put(STATE("b"), "xx");
+	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
+	placet_says("deleted /schedules/0000/web/b/state");
+	T_STR(rig_get(&placet_rig.rig, STATE("b")), NULL);
+	placet_down();
+}
+
+T_CASE(a_node_that_was_taken_away_comes_back_or_goes)
+{
+	static const char node[] = "/nodes/0000/sim/node-000001";
+	char json[8192];
+
+	up_pods();
+	(void)snprintf(json, sizeof json, "%s", rig_get(&placet_rig.rig, node));
+	placet_delete(node);
+	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
+	placet_prints("alloc.no_node");
+	placet_prints("placet nodes apply");
+	T_EQ(PLACET("sim-cluster", "--cluster", "sim", "--nodes", "2"), 0);
+	T_STR(rig_get(&placet_rig.rig, node), json);
+	T_EQ(PLACET("fsck"), 0);
+	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
+	      "{\"v\":1,\"generation\":4" ALLOC_REST);
+	placet_delete(node);
+	placet_put("/alloc/0000/sim/node-000001", "{\"v\":1,\"generation\":9}");
+	placet_delete(STATE("a"));
+	T_EQ(PLACET("nodes", "delete", "sim/node-000001", "--force", "--yes"), 0);
+	placet_prints("sim/node-000001 deleted");
+	T_EQ(PLACET("fsck"), 0);
+	placet_delete("/nodes/0000/sim/node-000000");
+	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
+	placet_says("deleted /alloc/0000/sim/node-000000");
+	placet_down();
+}
+
+/* What one pod asks for is not known any more: the others are mended nevertheless. */
+T_CASE(a_pod_that_makes_no_sense_holds_up_nobody)
+{
+	up_pods();
+	placet_put(SPEC("a"), "xx");
+	placet_put(
+		"/alloc/0000/sim/node-000001",
+		"{\"v\":1,\"generation\":3,\"used\":{\"cpu\":\"1100m\",\"pods\":\"2\"},"
+		"\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{"
+		"\"0000\":{\"web\":[\"a\",\"gone\"]}}}");
+	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
+	placet_prints("alloc.pod_unknown");
+	placet_says("1 mended, 0 not");
+	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
+	      "{\"v\":1,\"generation\":4,\"used\":{\"cpu\":\"1100m\",\"pods\":\"1\"},"
+	      "\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{"
+	      "\"0000\":{\"web\":[\"a\"]}}}");
+	placet_down();
+}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "coord/fsck/port_word.h"
+#include "shardsched/ledger/home.h"
 #include "shardsched/ledger/state.h"
 
 static enum pl_code no_memory(struct pl_err *err)
@@ -73,6 +74,76 @@ static enum pl_code add_holds(struct derive *derive, struct pl_err *err)
 	return code;
 }
 
+/* -- the rest ---------------------------------------------------------------------- */
+
+static enum pl_code begin_rest(struct derive *derive, struct pl_err *err)
+{
+	const struct alloc_amounts *used = &derive->old.used;
+
+	derive->rest = *used;
+	derive->unspoken = 0;
+	derive->rest_scalar = pl_arena_zalloc(derive->arena, ALLOC_SCALARS_MAX,
+	                                      sizeof *derive->rest_scalar);
+	derive->port_known = pl_arena_zalloc(derive->arena, derive->old.ports + 1u, 1);
+	if (derive->rest_scalar == NULL || derive->port_known == NULL)
+		return no_memory(err);
+	for (uint32_t i = 0; i < used->scalars; i++)
+		derive->rest_scalar[i] = used->scalar[i];
+	derive->rest.scalar = derive->rest_scalar;
+	return PL_OK;
+}
+
+static void less(int64_t *from, int64_t amount)
+{
+	*from = *from > amount ? *from - amount : 0;
+}
+
+static void take_scalar(struct derive *derive, struct pl_span name, int64_t amount)
+{
+	for (uint32_t i = 0; i < derive->rest.scalars; i++)
+		if (pl_span_eq(derive->rest_scalar[i].name, name))
+			less(&derive->rest_scalar[i].amount, amount);
+}
+
+static void take_amounts(struct derive *derive, const struct alloc_amounts *amounts)
+{
+	struct alloc_amounts *rest = &derive->rest;
+
+	less(&rest->cpu_milli, amounts->cpu_milli);
+	less(&rest->memory, amounts->memory);
+	less(&rest->storage, amounts->storage);
+	less(&rest->nonzero_cpu_milli, amounts->nonzero_cpu_milli);
+	less(&rest->nonzero_memory, amounts->nonzero_memory);
+	for (uint32_t i = 0; i < amounts->scalars; i++)
+		take_scalar(derive, amounts->scalar[i].name, amounts->scalar[i].amount);
+}
+
+static enum pl_code add_port(struct derive *derive, const struct alloc_port *port,
+                             struct pl_err *err)
+{
+	for (uint32_t i = 0; i < derive->now.ports; i++)
+		if (alloc_port_cmp(&derive->port[i], port) == 0)
+			return PL_OK;
+	if (derive->now.ports == ALLOC_PORTS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d ports", ALLOC_PORTS_MAX);
+	derive->port[derive->now.ports++] = *port;
+	return PL_OK;
+}
+
+static enum pl_code add_rest(struct derive *derive, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	if (derive->unspoken == 0)
+		return PL_OK;
+	derive->rest.pods = derive->unspoken;
+	code = add_amounts(derive, &derive->rest, err);
+	for (uint32_t i = 0; i < derive->old.ports && code == PL_OK; i++)
+		if (!derive->port_known[i])
+			code = add_port(derive, &derive->old.port[i], err);
+	return code;
+}
+
 enum pl_code derive_begin(struct derive *derive, struct pl_span old, struct pl_err *err)
 {
 	struct pl_err ignored = {0};
@@ -90,58 +161,107 @@ enum pl_code derive_begin(struct derive *derive, struct pl_span old, struct pl_e
 		code = alloc_parse(old, derive->arena, &derive->old, &ignored);
 	if (code == PL_NOMEM)
 		return no_memory(err);
-	return add_holds(derive, err);
+	code = begin_rest(derive, err);
+	for (uint32_t i = 0; i < derive->old.holds && code == PL_OK; i++)
+		take_amounts(derive, &derive->old.hold[i].used);
+	return code == PL_OK ? add_holds(derive, err) : code;
 }
 
 /* -- a pod ------------------------------------------------------------------------- */
 
-static enum pl_code unreadable(const struct alloc_pod *pod, const char *what,
-                               struct pl_err *err)
+static enum pl_code unreadable(const struct alloc_pod *pod, struct pl_err *err)
 {
-	if (err->code == PL_NOMEM)
-		return PL_NOMEM;
 	return pl_err_set(err, PL_CORRUPT,
-	                  "the %s of " PL_SPAN_FMT "/" PL_SPAN_FMT " can not be read",
-	                  what, PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+	                  "the spec of " PL_SPAN_FMT "/" PL_SPAN_FMT " can not be read; "
+	                  "placet delete pod takes it away, placet submit brings it back",
+	                  PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+}
+
+static int pod_cmp(const void *a, const void *b)
+{
+	return alloc_pod_cmp(a, b);
+}
+
+/* NULL: the old alloc does not say so. */
+static const struct alloc_pod *listed(const struct derive *derive,
+                                      const struct alloc_pod *pod)
+{
+	if (derive->old.pods == 0)
+		return NULL;
+	return bsearch(pod, derive->old.pod, derive->old.pods, sizeof *pod, pod_cmp);
+}
+
+static bool is_left(const struct derive_keys *keys)
+{
+	bool is_pointer = false;
+	uint32_t to;
+
+	if (keys->has_state || !keys->has_spec)
+		return keys->has_state;
+	return pointer_parse(keys->spec, &is_pointer, &to, NULL) != PL_OK || !is_pointer;
 }
 
 static enum pl_code is_here(struct derive *derive, struct alloc_pod *pod,
-                            struct pl_span state, bool *here, struct pl_err *err)
+                            const struct derive_keys *keys, bool *here,
+                            struct pl_err *err)
 {
-	struct pod_state parsed;
+	const struct alloc_pod *said = listed(derive, pod);
+	struct pod_state state;
+	enum pl_code code = PL_INVALID;
 
-	*here = pod->leaving = false;
-	if (state.len == 0)
-		return PL_OK;
-	if (state_parse(state, derive->arena, &parsed, err) != PL_OK)
-		return unreadable(pod, "state", err);
-	*here = state_has_place(&parsed) && pl_span_eq(parsed.cluster, derive->cluster) &&
-	        pl_span_eq(parsed.node, derive->node);
-	pod->leaving = parsed.phase == STATE_TERMINATING;
-	return PL_OK;
-}
-
-static enum pl_code add_port(struct derive *derive, const struct spec_port *row,
-                             struct pl_err *err)
-{
-	struct alloc_port port = {
-		.protocol = port_word(row->protocol),
-		.ip = pl_arena_dup(derive->arena, model_text(derive->model, row->ip)),
-		.port = row->port};
-
-	if (port.ip.at == NULL)
+	if (keys->has_state)
+		code = state_parse(keys->state, derive->arena, &state, NULL);
+	if (code == PL_NOMEM)
 		return no_memory(err);
-	for (uint32_t i = 0; i < derive->now.ports; i++)
-		if (alloc_port_cmp(&derive->port[i], &port) == 0)
-			return PL_OK;
-	if (derive->now.ports == ALLOC_PORTS_MAX)
-		return pl_err_set(err, PL_LIMIT, "more than %d ports", ALLOC_PORTS_MAX);
-	derive->port[derive->now.ports++] = port;
+	if (code == PL_OK) {
+		*here = state_has_place(&state) &&
+		        pl_span_eq(state.cluster, derive->cluster) &&
+		        pl_span_eq(state.node, derive->node);
+		pod->leaving = state.phase == STATE_TERMINATING;
+		return PL_OK;
+	}
+	*here = said != NULL && is_left(keys);
+	pod->leaving = said != NULL && said->leaving;
 	return PL_OK;
 }
 
-static enum pl_code add_spec(struct derive *derive, const struct spec *spec,
-                             struct pl_err *err)
+static struct pl_span text_of(const struct derive *derive, uint32_t id)
+{
+	return model_text(derive->model, id);
+}
+
+/* It is old: what it has is not the rest. */
+static void know_port(struct derive *derive, const struct alloc_port *port)
+{
+	for (uint32_t i = 0; i < derive->old.ports; i++)
+		if (alloc_port_cmp(&derive->old.port[i], port) == 0)
+			derive->port_known[i] = true;
+}
+
+static enum pl_code add_ports(struct derive *derive, const struct spec *spec, bool old,
+                              bool here, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	for (uint32_t i = 0; i < spec->form->ports.count && code == PL_OK; i++) {
+		const struct spec_port *row = &spec_ports(spec)[i];
+		struct alloc_port port = {
+			.protocol = port_word(row->protocol),
+			.ip = pl_arena_dup(derive->arena, text_of(derive, row->ip)),
+			.port = row->port};
+
+		if (port.ip.at == NULL)
+			return no_memory(err);
+		if (old)
+			know_port(derive, &port);
+		if (here)
+			code = add_port(derive, &port, err);
+	}
+	return code;
+}
+
+static enum pl_code add_spec(struct derive *derive, const struct spec *spec, bool old,
+                             bool here, struct pl_err *err)
 {
 	const struct resources *asks = spec->requests;
 	struct alloc_amounts amounts = {.cpu_milli = asks->cpu_milli,
@@ -150,55 +270,67 @@ static enum pl_code add_spec(struct derive *derive, const struct spec *spec,
 	                                .pods = 1,
 	                                .nonzero_cpu_milli = spec_nonzero_cpu_milli(spec),
 	                                .nonzero_memory = spec_nonzero_memory(spec)};
-	enum pl_code code = add_amounts(derive, &amounts, err);
+	enum pl_code code = here ? add_amounts(derive, &amounts, err) : PL_OK;
 
-	for (uint64_t i = 0; i < asks->count && code == PL_OK; i++)
-		code = add_scalar(derive, model_text(derive->model, asks->row[i].name),
-		                  asks->row[i].amount, err);
-	for (uint32_t i = 0; i < spec->form->ports.count && code == PL_OK; i++)
-		code = add_port(derive, &spec_ports(spec)[i], err);
-	return code;
+	if (old)
+		take_amounts(derive, &amounts);
+	for (uint64_t i = 0; i < asks->count && code == PL_OK; i++) {
+		struct pl_span name = text_of(derive, asks->row[i].name);
+
+		if (old)
+			take_scalar(derive, name, asks->row[i].amount);
+		if (here)
+			code = add_scalar(derive, name, asks->row[i].amount, err);
+	}
+	return code == PL_OK ? add_ports(derive, spec, old, here, err) : code;
 }
 
 /* What stands there is that pod's, and no pointer or another's. */
 static bool is_its_own(const struct derive *derive, const struct alloc_pod *pod,
                        const struct pod *parsed)
 {
-	return pl_span_eq(model_text(derive->model, parsed->name), pod->name) &&
-	       pl_span_eq(model_text(derive->model, parsed->spec->namespace), pod->space);
+	return pl_span_eq(text_of(derive, parsed->name), pod->name) &&
+	       pl_span_eq(text_of(derive, parsed->spec->namespace), pod->space);
+}
+
+static enum pl_code add_name(struct derive *derive, const struct alloc_pod *name,
+                             struct pl_err *err)
+{
+	if (derive->now.pods == ALLOC_PODS_MAX)
+		return pl_err_set(err, PL_LIMIT, "more than %d pods", ALLOC_PODS_MAX);
+	derive->pod[derive->now.pods++] = *name;
+	return PL_OK;
 }
 
 enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
-                        struct pl_span spec, struct pl_span state, struct pl_err *err)
+                        const struct derive_keys *keys, struct pl_err *err)
 {
 	struct parse parse = {.model = derive->model, .arena = derive->arena};
 	struct pod parsed = {0};
+	struct pl_err ignored = {0};
 	struct alloc_pod name = *pod;
-	bool here;
-	enum pl_code code = is_here(derive, &name, state, &here, err);
+	bool here = false, old = listed(derive, pod) != NULL, reads = false;
+	enum pl_code code = is_here(derive, &name, keys, &here, err);
 
-	if (code != PL_OK || !here)
+	if (code != PL_OK || (!here && !old))
 		return code;
-	if (pod_parse(&parse, spec, &parsed, err) != PL_OK)
-		return unreadable(pod, "spec", err);
-	if (!is_its_own(derive, pod, &parsed))
-		code = unreadable(pod, "spec", err);
-	else if (derive->now.pods == ALLOC_PODS_MAX)
-		code = pl_err_set(err, PL_LIMIT, "more than %d pods", ALLOC_PODS_MAX);
-	else
-		code = add_spec(derive, parsed.spec, err);
+	if (keys->has_spec)
+		code = pod_parse(&parse, keys->spec, &parsed, &ignored);
+	if (code == PL_NOMEM)
+		return no_memory(err);
+	reads = keys->has_spec && code == PL_OK && is_its_own(derive, pod, &parsed);
+	code = PL_OK;
+	if (reads)
+		code = add_spec(derive, parsed.spec, old, here, err);
+	else if (here && !old)
+		code = unreadable(pod, err);
+	else if (here)
+		derive->unspoken++;
 	pod_drop(derive->model, &parsed);
-	if (code == PL_OK)
-		derive->pod[derive->now.pods++] = name;
-	return code;
+	return code == PL_OK && here ? add_name(derive, &name, err) : code;
 }
 
 /* -- the alloc --------------------------------------------------------------------- */
-
-static int pod_cmp(const void *a, const void *b)
-{
-	return alloc_pod_cmp(a, b);
-}
 
 static int port_cmp(const void *a, const void *b)
 {
@@ -244,8 +376,10 @@ enum pl_code derive_print(struct derive *derive, uint64_t generation, struct pl_
 {
 	struct alloc *now = &derive->now;
 	size_t begun = out->len;
-	enum pl_code code;
+	enum pl_code code = add_rest(derive, err);
 
+	if (code != PL_OK)
+		return code;
 	drop_zeros(derive);
 	qsort(derive->pod, now->pods, sizeof *derive->pod, pod_cmp);
 	qsort(derive->port, now->ports, sizeof *derive->port, port_cmp);

@@ -2,6 +2,9 @@
  * What a node's alloc has to say, from the pods that are bound there: pure. Holds follow
  * from no pod: those of the alloc that is there, if it can be read, are kept as they
  * stand, but for those that hold room for nobody.
+ *
+ * A pod whose spec can not be read keeps its place, too, if the alloc that is there can
+ * be read: with what that says is used, less what all others on it ask for (*the rest*).
  */
 #ifndef COORD_FSCK_DERIVE_H
 #define COORD_FSCK_DERIVE_H
@@ -22,6 +25,10 @@ struct derive {
 	struct alloc_scalar *scalar;
 	struct alloc_port *port;
 	struct alloc now;
+	struct alloc_amounts rest; /* of the old one, less what is known */
+	struct alloc_scalar *rest_scalar;
+	bool *port_known;  /* of the old one's: some pod has it that can be read */
+	uint32_t unspoken; /* pods that take the rest */
 };
 
 /* old: the value that stands there; empty: none. It is no failure if it makes no sense.
@@ -29,14 +36,18 @@ struct derive {
 PL_NODISCARD enum pl_code derive_begin(struct derive *derive, struct pl_span old,
                                        struct pl_err *err);
 
-enum derive_pod { DERIVE_TAKES_ROOM, DERIVE_TAKES_NONE };
+/* What stands at a pod's keys. */
+struct derive_keys {
+	bool has_spec, has_state;
+	struct pl_span spec, state;
+};
 
-/* One that may be there, by what stands at its keys (empty: nothing); each once.
- * PL_CORRUPT: it says that it is there, or nobody knows, and what it asks for can not be
- * read. */
+/* One that may be there; each once, and all that the old alloc lists. Its state says
+ * whether it is; where that is not there, or makes no sense, what the old alloc says is
+ * all that is known of it, as long as anything is left of the pod. PL_CORRUPT: it is
+ * there, and nobody knows with how much. */
 PL_NODISCARD enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
-                                     struct pl_span spec, struct pl_span state,
-                                     struct pl_err *err);
+                                     const struct derive_keys *keys, struct pl_err *err);
 
 /* generation: when nobody knows the last one. Adds the alloc; *same: that is what stands
  * there, but for the generation. */

@@ -337,6 +337,7 @@ void fsck_core_free(struct fsck_core *core)
 	free(core->registry);
 	free(core->hold);
 	free(core->nominated);
+	free(core->lost);
 	free(core->node);
 	free(core->entry);
 	free(core->row);

@@ -48,6 +48,7 @@
 	X(POINTER_NOWHERE, "pointer.nowhere", "a pointer that leads to no pod")          \
 	X(POINTER_MISSING, "pointer.missing", "a pod that its name does not lead to")    \
 	X(STATE_GARBLED, "state.garbled", "a state that makes no sense")                 \
+	X(STATE_MISSING, "state.missing", "a pod that an alloc lists has no state")      \
 	X(STATE_NO_SPEC, "state.no_spec", "a state without its pod")                     \
 	X(STATE_NO_NODE, "state.no_node", "a pod is bound to a node that is not there")  \
 	X(STATE_UNLISTED, "state.unlisted",                                              \
@@ -154,14 +155,21 @@ enum fsck_mend_what {
 	/* The state of pod scope/name: it is nominated for nothing, unless its node at
 	 * holds room for it. */
 	FSCK_MEND_STATE,
+	/* That of pod scope/name, which is lost or makes no sense: the pod is where the
+	 * alloc of its node at lists it; no node: nobody lists it, and it waits. */
+	FSCK_MEND_PLACE,
 };
 
 struct fsck_mend {
 	enum fsck_mend_what what;
 	uint32_t partition, at;
 	struct pl_span scope, name;
-	struct pl_span cluster, node; /* STATE */
+	struct pl_span cluster, node; /* STATE, PLACE */
 	int64_t revision;             /* SHAPE: that it is to be above */
+	/* PLACE: as they were checked, 0: there was none; whether there are allocs that
+	 * may list it, too, and can not be read; and when that was. */
+	int64_t spec_rev, state_rev, wall_ms;
+	bool blind;
 	uint32_t number; /* of the node or registry, for fsck_core_unlisted, _term */
 };
 

@@ -27,6 +27,7 @@ enum {
 	NODE_MEND = 32,
 	NODE_IS_OVER = 64,
 	NODE_HAS_PORTS = 128,
+	NODE_HOLDS_SOME = 256, /* the alloc lists pods, or holds room */
 };
 
 struct fsck_node {
@@ -87,6 +88,13 @@ struct fsck_hold {
 struct fsck_nominated {
 	uint32_t pod, node; /* in entry, in node */
 	uint16_t partition; /* of the pod */
+};
+
+/* A pod whose state can not be read, or is not there though an alloc lists the pod. */
+struct fsck_lost {
+	uint32_t pod, node; /* in entry; in node, FSCK_NONE: no alloc lists it */
+	uint16_t partition; /* of the pod */
+	int64_t spec_rev, state_rev;
 };
 
 enum { GANG_HAS_RECORD = 1, GANG_BAD_RECORD = 2 };
@@ -164,14 +172,16 @@ struct fsck_core {
 	struct fsck_registry *registry;
 	struct fsck_hold *hold;
 	struct fsck_nominated *nominated;
+	struct fsck_lost *lost;
 	uint32_t gang_cap, group_cap, registry_cap, holds, hold_cap;
-	uint32_t nominations, nominated_cap;
+	uint32_t nominations, nominated_cap, losses, lost_cap;
 	struct pl_arena kept; /* until the end */
 	int64_t shape_rev, newest_node_rev;
 	struct fsck_rules rules;
 	unsigned stage; /* of fsck_prefixes */
 	int64_t wall_ms;
 	bool blurred; /* some pod can not be read: nobody knows what it carries */
+	bool blind; /* some alloc is lost or can not be read: nobody knows who is there */
 	struct fsck_current at;
 	int64_t epoch[KEYS_PARTITIONS_MAX]; /* of the owner; 0: none */
 };
@@ -216,6 +226,12 @@ bool fsck_is_as_bound(const struct pod_state *state);
 /* The current pod is complete. */
 void fsck_flush_pod(struct fsck_core *core);
 void fsck_end_pods(struct fsck_core *core);
+
+/* fsck_lost.c: something is left of it, and not just a pointer. */
+bool fsck_is_there(const struct fsck_current *at);
+/* Keeps the current pod if its state is lost; entry: its own, NAME_TABLE_NONE: no alloc
+ * lists it. */
+void fsck_lost_pod(struct fsck_core *core, uint32_t entry);
 
 /* fsck_gangs.c: records, and holds of any kind. */
 void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,

@@ -6,7 +6,8 @@ static bool mend_node(const struct fsck_core *core, uint32_t number,
 {
 	const struct fsck_node *node = &core->node[number];
 
-	if ((node->flags & NODE_MEND) == 0 || (node->flags & NODE_HAS_NODE) == 0)
+	if ((node->flags & NODE_MEND) == 0 ||
+	    (node->flags & (NODE_HAS_NODE | NODE_HAS_ALLOC)) == 0)
 		return false;
 	*out = (struct fsck_mend){
 		.what = FSCK_MEND_ALLOC, .partition = node->partition, .number = number};
@@ -83,19 +84,38 @@ static bool mend_state(const struct fsck_core *core, uint32_t number,
 	return true;
 }
 
-/* Registries before locks. */
+static bool mend_place(const struct fsck_core *core, uint32_t number,
+                       struct fsck_mend *out)
+{
+	const struct fsck_lost *is = &core->lost[number];
+
+	*out = (struct fsck_mend){.what = FSCK_MEND_PLACE,
+	                          .partition = is->partition,
+	                          .spec_rev = is->spec_rev,
+	                          .state_rev = is->state_rev,
+	                          .wall_ms = core->wall_ms,
+	                          .blind = core->blind,
+	                          .number = number};
+	fsck_split(name_table_get(&core->pods, is->pod), &out->scope, &out->name);
+	if (is->node == FSCK_NONE)
+		return true;
+	out->at = core->node[is->node].partition;
+	fsck_split(name_table_get(&core->nodes, is->node), &out->cluster, &out->node);
+	return true;
+}
+
+/* States before the allocs that list their pods. Registries before locks. */
 bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor, struct fsck_mend *out)
 {
 	const struct {
 		uint32_t count;
 		bool (*fn)(const struct fsck_core *core, uint32_t number,
 		           struct fsck_mend *out);
-	} part[] = {{core->nodes.count, mend_node},
-	            {core->pods.count, mend_pointer},
-	            {core->registries.count, mend_registry},
-	            {core->groups.count, mend_lock},
-	            {1, mend_shape},
-	            {core->nominations, mend_state}};
+	} part[] = {
+		{core->losses, mend_place},       {core->nodes.count, mend_node},
+		{core->pods.count, mend_pointer}, {core->registries.count, mend_registry},
+		{core->groups.count, mend_lock},  {1, mend_shape},
+		{core->nominations, mend_state}};
 	uint64_t before = 0;
 
 	PL_ASSERT(core->ended);

@@ -142,10 +142,13 @@ void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
 	}
 	if (code != PL_OK) {
 		core->node[number].flags |= NODE_BAD_ALLOC | NODE_MEND;
+		core->blind = true;
 		fsck_tell(core, FSCK_ALLOC_GARBLED, record->key, no_key,
 		          "it makes no sense: %s", err.msg);
 		return;
 	}
+	if (alloc.pods > 0 || alloc.holds > 0)
+		core->node[number].flags |= NODE_HOLDS_SOME;
 	take_amounts(core, number, &alloc);
 	for (uint32_t i = 0; i < alloc.pods && core->code == PL_OK; i++)
 		list_pod(core, number, &alloc.pod[i], record->key);
@@ -226,8 +229,10 @@ void fsck_take_node(struct fsck_core *core, const struct kv_record *record,
 	core->node[number].node_rev = record->mod_revision;
 	if (record->mod_revision > core->newest_node_rev)
 		core->newest_node_rev = record->mod_revision;
-	if ((core->node[number].flags & NODE_HAS_ALLOC) == 0)
+	if ((core->node[number].flags & NODE_HAS_ALLOC) == 0) {
 		core->node[number].flags |= NODE_MEND;
+		core->blind = true;
+	}
 	take_capacity(core, number, record);
 }
 
@@ -329,6 +334,21 @@ static void end_absent(struct fsck_core *core, const struct fsck_node *node,
 	}
 }
 
+/* Whoever knows the node says so; one that holds nothing goes. */
+static void end_alone(struct fsck_core *core, struct fsck_node *node,
+                      struct pl_span alloc, struct pl_span key)
+{
+	bool empty = (node->flags & (NODE_HOLDS_SOME | NODE_BAD_ALLOC)) == 0 &&
+	             node->unlisted == FSCK_NONE;
+
+	if (empty)
+		node->flags |= NODE_MEND;
+	fsck_tell(core, FSCK_ALLOC_NO_NODE, alloc, key, "there is no such node%s",
+	          empty ? ""
+	                : ": apply it (placet nodes apply), or take it away (placet "
+	                  "nodes delete --force)");
+}
+
 static void end_node(struct fsck_core *core, uint32_t number)
 {
 	struct fsck_node *node = &core->node[number];
@@ -342,7 +362,7 @@ static void end_node(struct fsck_core *core, uint32_t number)
 		return;
 	}
 	if ((node->flags & NODE_HAS_NODE) == 0)
-		fsck_tell(core, FSCK_ALLOC_NO_NODE, alloc, key, "there is no such node");
+		end_alone(core, node, alloc, key);
 	if ((node->flags & NODE_HAS_ALLOC) == 0)
 		fsck_tell(core, FSCK_NODE_NO_ALLOC, key, alloc,
 		          "nothing can be placed there");

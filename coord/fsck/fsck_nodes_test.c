@@ -63,7 +63,65 @@ T_CASE(alloc_without_node)
 	up();
 	drop(node_key(KEYS_NODE, "n-2"));
 	finds(FSCK_ALLOC_NO_NODE, 1);
+	mends(1); /* it holds nothing */
+	up();
+	drop(node_key(KEYS_NODE, "n-0"));
+	finds(FSCK_ALLOC_NO_NODE, 1);
+	T_TRUE(strstr(r.said, "placet nodes apply") != NULL);
 	mends_not();
+}
+
+/* It is mended as others are, and goes if nobody is there. */
+T_CASE(alloc_that_makes_no_sense_without_node)
+{
+	up();
+	drop(node_key(KEYS_NODE, "n-0"));
+	drop(node_key(KEYS_NODE, "n-2"));
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), "{");
+	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), "{");
+	check();
+	T_EQ(r.found[FSCK_ALLOC_GARBLED], 2);
+	T_EQ(r.found[FSCK_ALLOC_NO_NODE], 2);
+	T_EQ(r.total, 4);
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 2);
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
+	     PL_OK);
+	T_EQ(kit.result.get.count, 0);
+	finds(FSCK_ALLOC_NO_NODE, 1);
+	mends_not();
+}
+
+/* A Node that is put back keeps the alloc that is to go; so does a pod that comes. */
+T_CASE(an_alloc_without_node_is_taken_meanwhile)
+{
+	static const struct faulty_rule slow[] = {{.what = FAULTY_SLOW_REQUEST,
+	                                           .ops = 1u << KV_TXN,
+	                                           .per_mille = 1000,
+	                                           .delay_min_ms = 10,
+	                                           .delay_max_ms = 10}};
+
+	for (unsigned i = 0; i < 4; i++) {
+		up_over(slow, 1);
+		drop(node_key(KEYS_NODE, "n-2"));
+		check();
+		faulty_calm(kit.kv, false);
+		T_OK(mend_start(false), &kit.err);
+		kit_run(&kit, kit.now_ms + (i < 2 ? 5 : 15));
+		faulty_calm(kit.kv, true);
+		if (i % 2 == 0) {
+			put_node("n-2", 4);
+		} else {
+			put_state("web", "c", state_of("Bound", "n-2", "1"));
+			(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
+			              alloc_of(1, listed("web", "c",
+			                                 pod_partition("web", "c"))));
+		}
+		run_until(&m.over);
+		T_EQ(m.count[MEND_DONE], 0);
+		T_EQ(m.count[MEND_RIGHT], 1);
+		down();
+	}
 }
 
 T_CASE(alloc_sum)
@@ -139,7 +197,6 @@ T_CASE(alloc_lists_a_pod_that_is_not_bound)
 	up();
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
 	              alloc_of(1, listed("web", "c", pod_partition("web", "c"))));
-	finds(FSCK_ALLOC_POD_NOT_BOUND, 1);
 	put_state("web", "c", state_of("Pending", NULL, "1"));
 	finds(FSCK_ALLOC_POD_NOT_BOUND, 1);
 	put_state("web", "c", state_of("Succeeded", "n-2", "1"));

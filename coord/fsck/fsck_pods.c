@@ -190,11 +190,7 @@ static void say_not_bound(struct fsck_core *core, uint32_t number)
 	struct pl_span other = current_key(core, KEYS_STATE, &state);
 
 	core->node[number].flags |= NODE_MEND;
-	if (!at->has_state)
-		fsck_tell(core, FSCK_ALLOC_POD_NOT_BOUND, key, other,
-		          "it lists " PL_SPAN_FMT ", which has no state",
-		          PL_SPAN_ARG(keys_span(&at->name)));
-	else if (!state_has_place(&at->state))
+	if (!state_has_place(&at->state))
 		fsck_tell(core, FSCK_ALLOC_POD_NOT_BOUND, key, other,
 		          "it lists " PL_SPAN_FMT ", which is %s",
 		          PL_SPAN_ARG(keys_span(&at->name)),
@@ -235,8 +231,7 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 	for (uint32_t i = first; i != FSCK_NONE; i = core->row[i].next) {
 		struct fsck_row *row = &core->row[i];
 
-		if (row->partition != at->partition ||
-		    (!at->has_state && !at->has_spec) || at->is_pointer)
+		if (row->partition != at->partition || !fsck_is_there(at))
 			continue;
 		row->found = 1;
 		if (at->spec_ok)
@@ -246,7 +241,7 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 		if (row->node == bound) {
 			*there = true;
 			check_leaving(core, row);
-		} else if (!at->has_state || at->state_ok) {
+		} else if (at->has_state && at->state_ok) {
 			say_not_bound(core, row->node);
 		}
 	}
@@ -308,6 +303,7 @@ static void judge_place(struct fsck_core *core)
 	bound = bound_node(core);
 	if (entry != NAME_TABLE_NONE)
 		judge_rows(core, core->entry[entry].listed, bound, &there);
+	fsck_lost_pod(core, entry);
 	if (bound == FSCK_NONE) {
 		judge_waiting(core, entry);
 		return;

@@ -115,14 +115,6 @@ T_CASE(a_pointer_does_not_take_another_pods_place)
 	down();
 }
 
-T_CASE(state_garbled)
-{
-	up();
-	put_state("web", "a", "{\"v\":1,\"phase\":\"Lost\"}");
-	finds(FSCK_STATE_GARBLED, 1);
-	mends_not();
-}
-
 T_CASE(state_without_pod)
 {
 	up();

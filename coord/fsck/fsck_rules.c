@@ -287,6 +287,9 @@ static int64_t bound_since(const struct fsck_current *at, const struct spec *spe
 {
 	int64_t rev = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev;
 
+	/* No shard wrote it: it was derived from an alloc, some time after. */
+	if (at->state.shard.len == 0)
+		return 0;
 	return spec->form->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
 }
 

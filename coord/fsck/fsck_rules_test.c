@@ -175,6 +175,20 @@ T_CASE(apart_no_more_since_a_node_was_relabelled)
 	down();
 }
 
+/* When a pod was bound whose state was derived is not known any more. */
+T_CASE(apart_from_one_whose_state_was_lost)
+{
+	up_empty();
+	put_pod("a", "x", APART("x", "zone"), "n-0");
+	put_pod("b", "x", "", "n-2");
+	settles(FSCK_RULES_APART, 0);
+	put_labeled("n-2", "a", "");
+	drop(pod_key(KEYS_STATE, "web", "a"));
+	settles(FSCK_RULES_APART_SINCE, 1);
+	violations(0);
+	down();
+}
+
 T_CASE(apart_no_more_since_a_pod_was_edited)
 {
 	up_empty();

@@ -6,6 +6,7 @@
  *	registry: read it, and the locks of terms that are to go --> write
  *	lock:     read it and the registries that may have the term --> write
  *	state:    read it and the alloc for which its pod is nominated --> write
+ *	place:    read state, spec, and the alloc that lists the pod --> write the state
  *
  * A write whose compares did not hold begins anew, a few times.
  */
@@ -107,6 +108,8 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 	case STEP_READ:
 		if (mend_is_of_groups(job))
 			mend_groups_take(mend, job, &result->txn);
+		else if (job->what.what == FSCK_MEND_PLACE)
+			mend_place_take(mend, job, &result->txn);
 		else
 			mend_take_both(mend, job, &result->txn);
 		return;

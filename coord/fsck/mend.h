@@ -1,9 +1,9 @@
 /*
  * Mends what a core of fsck found and what can be derived: the alloc of a node from the
  * pods that are bound there, a lost pointer from its pod, a registry from what pods
- * carry, a lock from the registries, a state from the alloc that it names. Everything is
- * read anew, and written with compares on all that it was derived from, so that it is
- * right whatever happens at the same time.
+ * carry, a lock from the registries, a state from the alloc that it names, or that lists
+ * its pod. Everything is read anew, and written with compares on all that it was derived
+ * from, so that it is right whatever happens at the same time.
  */
 #ifndef COORD_FSCK_MEND_H
 #define COORD_FSCK_MEND_H

@@ -20,7 +20,7 @@ struct mend_pod {
 	struct alloc_pod pod;
 	bool gang;
 	struct pl_span spec, state;
-	int64_t state_rev;
+	int64_t spec_rev, state_rev; /* 0: it is not there */
 };
 
 /* A term that is to come into a registry, or to go. */
@@ -36,10 +36,11 @@ struct job {
 	enum step step;
 	struct fsck_mend what;
 	unsigned tries;
-	struct pl_arena arena;           /* of a try */
-	struct keys_text key, other;     /* alloc and Node; pointer and pod */
+	struct pl_arena arena; /* of a try */
+	struct keys_text key,
+		other; /* alloc and Node; pointer and pod; state and alloc */
 	struct kv_record target, source; /* as read; a revision of 0: not there */
-	struct kv_record third;          /* of a lock: the global registry */
+	struct kv_record third; /* of a lock: the global registry; of a place: the spec */
 	struct mend_pod *pod;
 	uint32_t pods, asked, read;
 	struct mend_term *term;
@@ -95,6 +96,14 @@ void mend_groups_take(struct mend *mend, struct job *job,
 enum pl_code mend_groups_derive(struct mend *mend, struct job *job, bool *same,
                                 struct pl_err *err);
 bool mend_groups_book(struct job *job);
+
+/* mend_place.c: the same for a state that is lost or makes no sense. */
+void mend_place_begin(struct job *job);
+bool mend_place_ask(struct job *job, struct pl_arena *arena, struct kv_req *req);
+void mend_place_take(struct mend *mend, struct job *job, const struct kv_txn_result *txn);
+enum pl_code mend_place_derive(struct mend *mend, struct job *job, bool *same,
+                               struct pl_err *err);
+bool mend_place_book(struct job *job);
 
 static inline bool mend_is_of_groups(const struct job *job)
 {

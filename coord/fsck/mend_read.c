@@ -38,7 +38,8 @@ bool mend_begin_try(struct mend *mend, struct job *job)
 	pl_arena_reset(&job->arena);
 	job->pods = job->asked = job->read = 0;
 	job->pod = NULL;
-	if (job->what.what == FSCK_MEND_POINTER || job->what.what == FSCK_MEND_STATE)
+	if (job->what.what == FSCK_MEND_POINTER || job->what.what == FSCK_MEND_STATE ||
+	    job->what.what == FSCK_MEND_PLACE)
 		return true;
 	if (mend_is_of_groups(job))
 		return mend_groups_begin_try(mend, job);
@@ -64,6 +65,8 @@ void mend_begin(struct mend *mend, struct job *job)
 		key_of(KEYS_NODE, what->partition, what, &job->other);
 	} else if (mend_is_of_groups(job)) {
 		mend_groups_begin(job);
+	} else if (what->what == FSCK_MEND_PLACE) {
+		mend_place_begin(job);
 	} else if (what->what == FSCK_MEND_STATE) {
 		const struct fsck_mend node = {.scope = what->cluster,
 		                               .name = what->node};
@@ -190,7 +193,7 @@ void mend_take_both(struct mend *mend, struct job *job, const struct kv_txn_resu
 		mend_no_memory(mend);
 		return;
 	}
-	if (job->source.mod_revision == 0 && job->what.what != FSCK_MEND_STATE) {
+	if (job->source.mod_revision == 0 && job->what.what == FSCK_MEND_POINTER) {
 		(void)pl_err_set(&err, PL_NOTFOUND, "what it would follow from is gone");
 		mend_refuse(mend, job, &err);
 		return;
@@ -218,8 +221,10 @@ static bool take_pod(struct job *job, struct mend_pod *pod,
 		value = pl_arena_dup(&job->arena, record->value);
 		if (value.at == NULL)
 			return false;
-		if (id.kind == KEYS_SPEC)
+		if (id.kind == KEYS_SPEC) {
 			pod->spec = value;
+			pod->spec_rev = record->mod_revision;
+		}
 		if (id.kind == KEYS_STATE) {
 			pod->state = value;
 			pod->state_rev = record->mod_revision;
@@ -248,6 +253,8 @@ bool mend_ask(struct mend *mend, struct job *job, struct pl_arena *arena,
 
 	if (job->step == STEP_READ && mend_is_of_groups(job))
 		memory = mend_groups_ask(job, arena, req);
+	else if (job->step == STEP_READ && job->what.what == FSCK_MEND_PLACE)
+		memory = mend_place_ask(job, arena, req);
 	else if (job->step == STEP_READ)
 		memory = ask_both(job, arena, req);
 	else

@@ -80,6 +80,17 @@ static bool is_held(void *ctx, const struct alloc_hold *hold)
 	return pod->gang ? gang_is_placed(job, pod) : pod_waits(job, pod);
 }
 
+/* What holds nothing is nobody's any more. */
+static void without_node(struct job *job, const struct alloc *now, bool *same)
+{
+	if (job->target.mod_revision == 0) {
+		*same = true; /* it has gone, too */
+	} else if (now->pods == 0 && now->holds == 0) {
+		job->value = (struct pl_span){0};
+		*same = false;
+	}
+}
+
 static enum pl_code derive_alloc(struct mend *mend, struct job *job, bool *same,
                                  struct pl_err *err)
 {
@@ -91,11 +102,21 @@ static enum pl_code derive_alloc(struct mend *mend, struct job *job, bool *same,
 	                        .ctx = job};
 	enum pl_code code = derive_begin(&derive, job->target.value, err);
 
-	for (uint32_t i = 0; i < job->pods && code == PL_OK; i++)
-		if (!job->pod[i].gang)
-			code = derive_add(&derive, &job->pod[i].pod, job->pod[i].spec,
-			                  job->pod[i].state, err);
-	return code == PL_OK ? print(mend, job, &derive, same, err) : code;
+	for (uint32_t i = 0; i < job->pods && code == PL_OK; i++) {
+		const struct mend_pod *pod = &job->pod[i];
+		const struct derive_keys keys = {.has_spec = pod->spec_rev != 0,
+		                                 .has_state = pod->state_rev != 0,
+		                                 .spec = pod->spec,
+		                                 .state = pod->state};
+
+		if (!pod->gang)
+			code = derive_add(&derive, &pod->pod, &keys, err);
+	}
+	if (code == PL_OK)
+		code = print(mend, job, &derive, same, err);
+	if (code == PL_OK && job->source.mod_revision == 0)
+		without_node(job, &derive.now, same);
+	return code;
 }
 
 /* The pod is there, and its name leads to nothing else. */
@@ -212,6 +233,11 @@ static bool make_book(struct mend *mend, struct job *job, struct pl_arena *arena
 	book_begin(book, arena, kv_limits(mend->kv));
 	if (mend_is_of_groups(job))
 		return mend_groups_book(job);
+	if (job->what.what == FSCK_MEND_PLACE)
+		return mend_place_book(job);
+	if (job->value.len == 0) /* with an empty alloc goes the rest of its node */
+		return book_delete_node(book, &node, 0, job->target.mod_revision) &&
+		       expect_pods(job);
 	if (job->what.what == FSCK_MEND_ALLOC && job->target.mod_revision != 0)
 		fits = book_put_alloc(book, &node, job->target.mod_revision, job->value);
 	else
@@ -227,6 +253,8 @@ static enum pl_code derive(struct mend *mend, struct job *job, bool *same,
 {
 	if (mend_is_of_groups(job))
 		return mend_groups_derive(mend, job, same, err);
+	if (job->what.what == FSCK_MEND_PLACE)
+		return mend_place_derive(mend, job, same, err);
 	if (job->what.what == FSCK_MEND_STATE)
 		return derive_state(job, same, err);
 	return job->what.what == FSCK_MEND_ALLOC ? derive_alloc(mend, job, same, err)
