@@ -2,9 +2,10 @@
  * Rules that reach past a node, inside the core: what is registered, which classes have
  * to do with it, and what their transactions say about it.
  *
- *	groups.c    registries, terms, and the bonds between them and classes
- *	locks.c     what a transaction compares and puts
- *	register.c  terms that are not registered yet, and locks that are not there
+ *	groups.c      namespaces, terms, and the bonds between these and classes
+ *	registries.c  registries as they change
+ *	locks.c       what a transaction compares and puts
+ *	register.c    terms that are not registered yet, and locks that are not there
  *
  * A term is registered before the first pod that carries it is decided. Whoever binds,
  * ends or moves a pod compares the registries that he relied on, so nobody can have
@@ -142,9 +143,14 @@ void groups_refuse(struct sched *sched, struct group_space *space);
 /* Pods of it turned up: rules that select namespaces are to find it. */
 void groups_see_space(struct sched *sched, uint32_t name);
 
-/* A registry has that value since that revision. False: it could not be kept. */
-bool groups_take_registry(struct sched *sched, struct group_space *space,
-                          struct pl_span value, bool gone, int64_t revision);
+/* All classes of a namespace and the terms of a space get to know each other: the first
+ * so many, or all anew. Noticed: whom nobody looked at is looked at now. False: no
+ * memory. */
+PL_NODISCARD bool groups_meet(struct sched *sched, struct group_space *of,
+                              struct group_space *space, uint32_t fresh, bool anew,
+                              bool *noticed);
+/* The term is not registered any more; its lock may still be there. */
+void groups_unregister(struct sched *sched, struct group *group);
 /* A lock that is gone, of a term that is not registered. */
 void groups_forget(struct sched *sched, struct group *group);
 struct group *groups_find(const struct sched *sched, uint32_t space, uint32_t id);
@@ -160,6 +166,14 @@ struct groups_each {
  * give PL_OK. */
 PL_NODISCARD enum pl_code groups_each(struct sched *sched, const struct spec *spec,
                                       const struct groups_each *each);
+
+/* -- registries.c ---------------------------------------------------------- */
+
+/* A registry has that value since that revision. False: it could not be kept. */
+bool groups_take_registry(struct sched *sched, struct group_space *space,
+                          struct pl_span value, bool gone, int64_t revision);
+/* What was decided for it waits again, and may be looked at by rules meanwhile. */
+void groups_unsent(struct sched *sched, const struct call *call);
 
 /* -- locks.c ------------------------------------------------------------- */
 
@@ -202,8 +216,6 @@ PL_NODISCARD enum pl_code groups_put(struct sched *sched, struct call *call,
 /* An entry is taken back out of a call that is being made. */
 void groups_undo(struct sched *sched, struct call *call, const struct call_item *item);
 
-/* What was decided for it waits again, and may be looked at by rules meanwhile. */
-void groups_unsent(struct sched *sched, const struct call *call);
 /* What became of a transaction, entry by entry. */
 void groups_stand(struct sched *sched, const struct call *call,
                   const struct call_item *item, int64_t revision);
