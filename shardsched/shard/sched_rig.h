@@ -1,6 +1,6 @@
 /*
- * For tests of the core: a store of a few hundred keys with etcd's revisions, whose
- * events wait until the test lets them through, and calls that end as the test wants.
+ * For tests of the core: a driver of it over rig_store.h, whose events wait until the
+ * test lets them through, and calls that end as the test wants.
  */
 #ifndef SHARDSCHED_SHARD_SCHED_RIG_H
 #define SHARDSCHED_SHARD_SCHED_RIG_H
@@ -11,6 +11,7 @@
 #include "shardsched/ledger/alloc.h"
 #include "shardsched/ledger/state.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/shard/rig_store.h"
 #include "shardsched/shard/sched.h"
 #include "store/base/arena.h"
 #include "store/base/rng.h"
@@ -18,16 +19,7 @@
 #include "store/kv/keys.h"
 #include "tests/harness/t.h"
 
-enum { RIG_KEYS_MAX = 2048, RIG_LOG_MAX = 1 << 17, RIG_PARTITIONS = 4, RIG_OUT_MAX = 32 };
-
-struct rig_store {
-	struct pl_arena arena;
-	struct kv_record key[RIG_KEYS_MAX]; /* in order; a mod revision of 0: gone */
-	uint32_t keys;
-	struct kv_event *log;
-	uint32_t logged;
-	int64_t revision;
-};
+enum { RIG_PARTITIONS = 4, RIG_OUT_MAX = 32 };
 
 /* A call that was started and not answered. */
 struct rig_out {
@@ -56,188 +48,7 @@ struct rig {
 
 static const char *const rig_prefix[SCHED_PARTS] = {"/nodes/", "/alloc/", "/schedules/"};
 
-/* -- the store ----------------------------------------------------------- */
-
-static inline uint32_t rig_at(const struct rig_store *store, struct pl_span key)
-{
-	uint32_t low = 0, high = store->keys;
-
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (pl_span_cmp(store->key[mid].key, key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static inline struct kv_record *rig_get(struct rig_store *store, struct pl_span key)
-{
-	uint32_t i = rig_at(store, key);
-
-	if (i == store->keys || !pl_span_eq(store->key[i].key, key) ||
-	    store->key[i].mod_revision == 0)
-		return NULL;
-	return &store->key[i];
-}
-
-static inline void rig_log(struct rig_store *store, const struct kv_record *record,
-                           bool gone)
-{
-	struct kv_event *event = &store->log[store->logged++];
-
-	T_TRUE(store->logged <= RIG_LOG_MAX);
-	*event = (struct kv_event){.is_delete = gone, .record = *record};
-	event->record.mod_revision = store->revision;
-}
-
-static inline void rig_set(struct rig_store *store, struct pl_span key,
-                           struct pl_span value)
-{
-	uint32_t i = rig_at(store, key);
-	struct kv_record *record = &store->key[i];
-
-	if (i == store->keys || !pl_span_eq(record->key, key)) {
-		T_TRUE(store->keys < RIG_KEYS_MAX);
-		memmove(record + 1, record, (store->keys - i) * sizeof *record);
-		store->keys++;
-		*record = (struct kv_record){.key = pl_arena_dup(&store->arena, key)};
-	}
-	record->value = pl_arena_dup(&store->arena, value);
-	if (record->mod_revision == 0)
-		record->create_revision = store->revision;
-	record->mod_revision = store->revision;
-	rig_log(store, record, false);
-}
-
-static inline void rig_unset(struct rig_store *store, struct pl_span key)
-{
-	struct kv_record *record = rig_get(store, key);
-
-	if (record == NULL)
-		return;
-	record->mod_revision = record->create_revision = 0;
-	rig_log(store, record, true);
-}
-
-/* One key, or all that begin so. */
-static inline void rig_unset_all(struct rig_store *store, struct kv_keys keys)
-{
-	for (uint32_t i = rig_at(store, keys.from); i < store->keys; i++) {
-		if (!kv_key_in(keys, store->key[i].key))
-			break;
-		rig_unset(store, store->key[i].key);
-	}
-}
-
-/* For each key with the prefix: made before, or of that revision. Where there is none,
- * its revisions are 0. */
-static inline bool rig_holds_all(struct rig_store *store,
-                                 const struct kv_compare *compare)
-{
-	bool made = compare->target == KV_CREATE_REV && compare->relation == KV_LT;
-	bool some = false;
-
-	T_TRUE(made || (compare->target == KV_MOD_REV && compare->relation == KV_EQ));
-	for (uint32_t i = rig_at(store, compare->keys.from); i < store->keys; i++) {
-		const struct kv_record *record = &store->key[i];
-
-		if (!kv_key_in(compare->keys, record->key))
-			break;
-		if (record->mod_revision == 0)
-			continue;
-		some = true;
-		if (made ? record->create_revision >= compare->number
-		         : record->mod_revision != compare->number)
-			return false;
-	}
-	return made || some;
-}
-
-static inline bool rig_holds(struct rig_store *store, const struct kv_compare *compare)
-{
-	struct kv_record *record = rig_get(store, compare->keys.from);
-	int64_t number = record == NULL                     ? 0
-	                 : compare->target == KV_CREATE_REV ? record->create_revision
-	                                                    : record->mod_revision;
-
-	if (compare->keys.kind == KV_PREFIX)
-		return rig_holds_all(store, compare);
-	T_TRUE(compare->keys.kind == KV_ONE && compare->relation == KV_EQ);
-	return number == compare->number;
-}
-
-static inline void rig_range(struct rig_store *store, const struct kv_get *get,
-                             struct kv_result *out)
-{
-	struct kv_record *found = pl_arena_zalloc(&store->arena, 64, sizeof *found);
-
-	out->op = KV_GET;
-	for (uint32_t i = rig_at(store, get->keys.from); i < store->keys; i++) {
-		if (!kv_key_in(get->keys, store->key[i].key))
-			break;
-		if (store->key[i].mod_revision == 0)
-			continue;
-		T_TRUE(out->get.count < 64);
-		found[out->get.count++] = store->key[i];
-		if (get->keys_only)
-			found[out->get.count - 1].value = (struct pl_span){0};
-	}
-	out->get.records = found;
-	out->get.total = (int64_t)out->get.count;
-}
-
-static inline bool rig_writes(const struct kv_req *op, struct pl_span key)
-{
-	return op->op == KV_PUT ? pl_span_eq(op->put.key, key)
-	                        : op->op == KV_DELETE && kv_key_in(op->del.keys, key);
-}
-
-/* Else etcd refuses it. */
-static inline void rig_writes_once(const struct kv_txn *txn)
-{
-	for (size_t i = 0; i < txn->then_count; i++)
-		for (size_t n = 0; txn->then[i].op == KV_PUT && n < txn->then_count; n++)
-			T_TRUE(n == i ||
-			       !rig_writes(&txn->then[n], txn->then[i].put.key));
-}
-
-/* As etcd does it. */
-static inline struct kv_result rig_exec(struct rig_store *store, const struct kv_txn *txn)
-{
-	struct kv_result result = {.op = KV_TXN}, *results;
-	const struct kv_req *ops;
-	size_t count;
-
-	result.txn.succeeded = true;
-	for (size_t i = 0; i < txn->compare_count; i++)
-		if (!rig_holds(store, &txn->compares[i]))
-			result.txn.succeeded = false;
-	rig_writes_once(txn);
-	ops = result.txn.succeeded ? txn->then : txn->otherwise;
-	count = result.txn.succeeded ? txn->then_count : txn->otherwise_count;
-	results = pl_arena_zalloc(&store->arena, count + 1, sizeof *results);
-	for (size_t i = 0; i < count; i++)
-		if (ops[i].op != KV_GET) {
-			store->revision++;
-			break;
-		}
-	for (size_t i = 0; i < count; i++) {
-		results[i].op = ops[i].op;
-		if (ops[i].op == KV_GET)
-			rig_range(store, &ops[i].get, &results[i]);
-		else if (ops[i].op == KV_PUT)
-			rig_set(store, ops[i].put.key, ops[i].put.value);
-		else if (ops[i].op == KV_DELETE)
-			rig_unset_all(store, ops[i].del.keys);
-	}
-	result.txn.results = results;
-	result.txn.count = count;
-	result.header.revision = store->revision;
-	return result;
-}
+/* -- the store, by hand ----------------------------------------------------- */
 
 static inline void rig_put(struct rig *rig, const char *key, const char *value)
 {
@@ -377,6 +188,19 @@ static inline struct pod_state rig_state(struct rig *rig, uint32_t p, const char
 	     &rig->err);
 	*phase = (int)state.phase;
 	return state;
+}
+
+/* Its node; of one without a place the phase, "": there is no state. */
+static inline const char *rig_where(struct rig *rig, uint32_t p, const char *name)
+{
+	static char text[128];
+	int phase;
+	struct pod_state state = rig_state(rig, p, name, &phase);
+
+	if (phase != STATE_BOUND)
+		return phase < 0 ? "" : state_phase_word(state.phase);
+	(void)snprintf(text, sizeof text, "%.*s", PL_SPAN_ARG(state.node));
+	return text;
 }
 
 /* -- the driver ------------------------------------------------------------- */
@@ -624,6 +448,32 @@ static inline bool rig_answer(struct rig *rig, unsigned i)
 	rig->out[i].used = false;
 	sched_answer(rig->sched, rig->out[i].call, &result, NULL);
 	return result.txn.succeeded;
+}
+
+static inline bool rig_out_puts(const struct rig_out *out, const char *key)
+{
+	const struct kv_txn *txn = &out->req.txn;
+
+	for (size_t i = 0; out->used && i < txn->then_count; i++)
+		if (txn->then[i].op == KV_PUT &&
+		    pl_span_eq(txn->then[i].put.key, pl_span_str(key)))
+			return true;
+	return false;
+}
+
+/* Everything once. Each call that is out is the test's to answer; NULL: all are. */
+static inline void rig_round(struct rig *rig, void (*answer)(unsigned out))
+{
+	rig_views(rig);
+	rig_run(rig);
+	(void)rig_visit_all(rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+		if (rig->out[i].used && answer == NULL)
+			(void)rig_answer(rig, i);
+		else if (rig->out[i].used)
+			answer(i);
+	}
+	rig_deliver_all(rig);
 }
 
 /* Until nothing more happens at this time. */

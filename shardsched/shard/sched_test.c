@@ -4,18 +4,6 @@
 
 static struct rig rig;
 
-static const char *bound_to(uint32_t p, const char *name)
-{
-	static char text[128];
-	int phase;
-	struct pod_state state = rig_state(&rig, p, name, &phase);
-
-	if (phase != STATE_BOUND)
-		return phase < 0 ? "" : state_phase_word(state.phase);
-	(void)snprintf(text, sizeof text, "%.*s", PL_SPAN_ARG(state.node));
-	return text;
-}
-
 T_CASE(a_pod_flows_to_a_node)
 {
 	struct sched_figures figures;
@@ -28,7 +16,7 @@ T_CASE(a_pod_flows_to_a_node)
 	rig_own(&rig, 1);
 	T_TRUE(sched_is_open(rig.sched, 0));
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	alloc = rig_alloc(&rig, 0, "n-1");
 	T_EQ(alloc.generation, 2);
 	T_EQ(alloc.pods, 1);
@@ -89,7 +77,7 @@ T_CASE(room_that_comes_is_taken_at_once)
 	rig_settle(&rig);
 	rig_pod(&rig, 1, "b", "4", "");
 	rig_settle(&rig);
-	T_STR(bound_to(1, "b"), "Pending");
+	T_STR(rig_where(&rig, 1, "b"), "Pending");
 	rig.store.revision++;
 	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"),
 	        PL_SPAN_LIT("{\"v\":1,\"generation\":3}"));
@@ -100,7 +88,7 @@ T_CASE(room_that_comes_is_taken_at_once)
 		rig.now_ms += 1000;
 		rig_settle(&rig);
 	}
-	T_STR(bound_to(1, "b"), "n-1");
+	T_STR(rig_where(&rig, 1, "b"), "n-1");
 	rig_close(&rig);
 }
 
@@ -117,11 +105,11 @@ T_CASE(what_is_older_is_no_news)
 	record = *rig_get(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"));
 	rig_pod(&rig, 1, "a", "1", "");
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	sched_events(rig.sched, 0, SCHED_ALLOCS, &(struct kv_event){.record = record}, 1);
 	rig_pod(&rig, 1, "b", "1", "");
 	rig_settle(&rig);
-	T_STR(bound_to(1, "b"), "n-1");
+	T_STR(rig_where(&rig, 1, "b"), "n-1");
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.txns_failed, 0);
 	rig_close(&rig);
@@ -145,8 +133,8 @@ T_CASE(gated_pods_pointers_and_pods_with_a_node_are_passed_over)
 	T_EQ(rig.garbled, 0);
 	rig_pod(&rig, 0, "gated", "1", ""); /* the gate opens */
 	rig_settle(&rig);
-	T_STR(bound_to(0, "gated"), "n-1");
-	T_STR(bound_to(0, "named"), "");
+	T_STR(rig_where(&rig, 0, "gated"), "n-1");
+	T_STR(rig_where(&rig, 0, "named"), "");
 	rig_close(&rig);
 }
 
@@ -167,15 +155,15 @@ T_CASE(what_makes_no_sense_is_told_and_left_alone)
 	rig_own(&rig, 0);
 	rig_settle(&rig);
 	T_EQ(rig.garbled, 6);
-	T_STR(bound_to(0, "good"), "n-3");
+	T_STR(rig_where(&rig, 0, "good"), "n-3");
 	/* Put right, all of it is taken up. */
 	rig_node(&rig, 0, "n-1", "4");
 	rig_node(&rig, 0, "n-2", "4");
 	rig_pod(&rig, 0, "bad", "1", "");
 	rig_del(&rig, "/schedules/0000/web/odd/state");
 	rig_settle(&rig);
-	T_TRUE(strncmp(bound_to(0, "bad"), "n-", 2) == 0);
-	T_TRUE(strncmp(bound_to(0, "odd"), "n-", 2) == 0);
+	T_TRUE(strncmp(rig_where(&rig, 0, "bad"), "n-", 2) == 0);
+	T_TRUE(strncmp(rig_where(&rig, 0, "odd"), "n-", 2) == 0);
 	T_EQ(rig.garbled, 6);
 	rig_close(&rig);
 }
@@ -191,7 +179,7 @@ T_CASE(what_stands_below_a_pods_name_keeps_it_from_nothing)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.txns_failed, 1);
 	rig_close(&rig);
@@ -219,10 +207,10 @@ T_CASE(what_does_not_agree_is_told_when_it_stays_so)
 		rig_settle(&rig);
 	}
 	T_EQ(rig.garbled, 3); /* a, b, and that n-2 does not add up */
-	T_STR(bound_to(0, "b"), "");
+	T_STR(rig_where(&rig, 0, "b"), "");
 	rig_pod(&rig, 0, "c", "1", "");
 	rig_settle(&rig);
-	T_STR(bound_to(0, "c"), "n-1");
+	T_STR(rig_where(&rig, 0, "c"), "n-1");
 	rig_close(&rig);
 }
 
@@ -271,8 +259,8 @@ T_CASE(rules_that_reach_further_take_the_whole_view)
 	T_TRUE(!rig.viewed[SCHED_WHOLE]);
 	rig_settle(&rig);
 	T_TRUE(rig.viewed[SCHED_WHOLE]);
-	T_STR(bound_to(0, "host"), "n-1");
-	T_STR(bound_to(0, "zone"), "n-1");
+	T_STR(rig_where(&rig, 0, "host"), "n-1");
+	T_STR(rig_where(&rig, 0, "zone"), "n-1");
 	rig_close(&rig);
 }
 
@@ -321,8 +309,8 @@ T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
 		(void)snprintf(db, sizeof db, "db-%u", i);
 		beside_which(w, db);
 		settle_for_a_while();
-		(void)snprintf(w, sizeof w, "%s", bound_to(1, w));
-		T_STR(bound_to(i, db), w);
+		(void)snprintf(w, sizeof w, "%s", rig_where(&rig, 1, w));
+		T_STR(rig_where(&rig, i, db), w);
 	}
 	rig_close(&rig);
 }
@@ -348,8 +336,8 @@ T_CASE(a_replica_that_is_sent_is_queued_in_its_new_class)
 	rig_fail(&rig, 0, PL_FENCED);
 	sched_check(rig.sched);
 	settle_for_a_while();
-	(void)snprintf(node, sizeof node, "%s", bound_to(1, "w"));
-	T_STR(bound_to(0, "db-1"), node);
+	(void)snprintf(node, sizeof node, "%s", rig_where(&rig, 1, "w"));
+	T_STR(rig_where(&rig, 0, "db-1"), node);
 	rig_close(&rig);
 }
 
@@ -372,7 +360,7 @@ T_CASE(a_partition_comes_and_goes_twice_under_a_call)
 	}
 	rig_fail(&rig, 0, PL_FENCED);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_close(&rig);
 }
 
@@ -393,7 +381,7 @@ T_CASE(a_call_of_an_old_epoch_is_only_asked_for)
 	T_TRUE(rig.out[0].used);
 	T_EQ(rig.out[0].req.txn.compare_count, 0);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_close(&rig);
 }
 
@@ -440,7 +428,7 @@ T_CASE(a_call_in_doubt_that_is_too_large_is_only_asked_for)
 	T_TRUE(rig.out[0].used);
 	T_EQ(rig.out[0].req.txn.compare_count, 0);
 	rig_settle(&rig);
-	T_STR(bound_to(0, "a"), "n-1");
+	T_STR(rig_where(&rig, 0, "a"), "n-1");
 	rig_close(&rig);
 }
 
@@ -454,13 +442,13 @@ T_CASE(a_state_that_is_deleted_is_told_again)
 	rig_pod(&rig, 1, "huge", "64", "");
 	rig_deliver_all(&rig);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "huge"), "Pending");
+	T_STR(rig_where(&rig, 1, "huge"), "Pending");
 	rig_del(&rig, "/schedules/0001/web/huge/state");
-	T_STR(bound_to(1, "huge"), "");
+	T_STR(rig_where(&rig, 1, "huge"), "");
 	rig_deliver_all(&rig);
 	rig.now_ms += 1000;
 	rig_settle(&rig);
-	T_STR(bound_to(1, "huge"), "Pending");
+	T_STR(rig_where(&rig, 1, "huge"), "Pending");
 	rig_close(&rig);
 }
 
@@ -487,7 +475,7 @@ T_CASE(what_was_held_of_a_store_that_is_no_more_is_forgotten)
 		rig_settle(&rig);
 		rig.now_ms += 1000;
 	}
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_close(&rig);
 }
 
@@ -508,7 +496,7 @@ T_CASE(a_state_that_made_no_sense_is_forgotten_with_the_partition)
 	rig_own(&rig, 1);
 	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_close(&rig);
 }
 
@@ -522,7 +510,7 @@ T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_lost(&rig, 0);
 	rig_lost(&rig, 1);
 	T_OK(sched_own(rig.sched, 1, ++rig.epoch, &rig.err), &rig.err);
@@ -534,7 +522,7 @@ T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
 	rig_pod(&rig, 2, "b", "2", "");
 	rig_deliver_all(&rig);
 	rig_settle(&rig);
-	T_STR(bound_to(2, "b"), "n-1");
+	T_STR(rig_where(&rig, 2, "b"), "n-1");
 	rig_close(&rig);
 }
 
@@ -548,7 +536,7 @@ T_CASE(a_spec_of_others_that_is_put_right_is_found)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "b"), "n-1");
+	T_STR(rig_where(&rig, 1, "b"), "n-1");
 	rig_lost(&rig, 0);
 	rig_lost(&rig, 1);
 	rig_put(&rig, "/schedules/0001/web/a/spec", "{");
@@ -556,17 +544,17 @@ T_CASE(a_spec_of_others_that_is_put_right_is_found)
 	rig_own(&rig, 0);
 	rig_pod(&rig, 0, "c", "1", "");
 	rig_settle(&rig);
-	T_STR(bound_to(0, "c"), "Pending");
+	T_STR(rig_where(&rig, 0, "c"), "Pending");
 	T_EQ(rig.garbled, 2);
 	rig.now_ms += 20000;
 	rig_settle(&rig);
-	T_STR(bound_to(0, "c"), "Pending");
+	T_STR(rig_where(&rig, 0, "c"), "Pending");
 	T_EQ(rig.garbled, 2);
 	rig_pod(&rig, 1, "a", "1", "");
 	rig_pod(&rig, 1, "b", "1", "");
 	rig.now_ms += 20000;
 	rig_settle(&rig);
-	T_STR(bound_to(0, "c"), "n-1");
+	T_STR(rig_where(&rig, 0, "c"), "n-1");
 	rig_close(&rig);
 }
 
@@ -580,7 +568,7 @@ T_CASE(a_pod_that_was_known_and_is_gone_is_not_placed)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_lost(&rig, 0);
 	rig_lost(&rig, 1);
 	rig_own(&rig, 0);
@@ -612,8 +600,8 @@ T_CASE(who_was_not_told_because_of_another_is_told)
 	rig_settle(&rig);
 	rig.now_ms += 100;
 	rig_settle(&rig);
-	T_STR(bound_to(1, "huge"), "Pending");
-	T_STR(bound_to(1, "large"), "Pending");
+	T_STR(rig_where(&rig, 1, "huge"), "Pending");
+	T_STR(rig_where(&rig, 1, "large"), "Pending");
 	rig_close(&rig);
 }
 
@@ -640,7 +628,7 @@ T_CASE(everybody_who_fits_nowhere_is_told)
 		char name[16];
 
 		(void)snprintf(name, sizeof name, "huge-%d", i);
-		T_STR(bound_to(1, name), "Pending");
+		T_STR(rig_where(&rig, 1, name), "Pending");
 	}
 	rig_close(&rig);
 }
@@ -672,7 +660,7 @@ T_CASE(a_node_that_is_handed_over_is_no_conflict)
 	sched_quiesce(rig.sched, 0);
 	conflicts_are(0, 2);
 	rig_settle(&rig);
-	T_STR(bound_to(1, "p-0"), "n-1");
+	T_STR(rig_where(&rig, 1, "p-0"), "n-1");
 	rig_lost(&rig, 0);
 	rig_settle(&rig);
 	conflicts_are(0, 2);
@@ -700,90 +688,8 @@ T_CASE(somebody_else_on_the_node_is_a_conflict)
 	conflicts_are(2, 0);
 	rig_settle(&rig);
 	conflicts_are(2, 0);
-	T_STR(bound_to(1, "a"), "n-1");
-	T_STR(bound_to(1, "b"), "n-1");
-	rig_close(&rig);
-}
-
-static const struct kv_txn *sent(unsigned out)
-{
-	T_TRUE(rig.out[out].used);
-	return &rig.out[out].req.txn;
-}
-
-static void eight_go_well(void)
-{
-	for (int i = 0; i < 8; i++) {
-		char name[8];
-
-		(void)snprintf(name, sizeof name, "s-%d", i);
-		rig_pod(&rig, 1, name, "1", "");
-		rig_deliver_all(&rig);
-		rig_run(&rig);
-		T_TRUE(sent(0)->otherwise_count > 0);
-		rig_settle(&rig);
-	}
-}
-
-/* What there is instead is asked for when it is known to be something else. */
-T_CASE(a_commit_after_many_that_went_well_reads_only_when_it_fails)
-{
-	struct sched_figures figures;
-
-	rig_open(&rig, &(struct sched_opts){.batch = 1, .inflight = 1});
-	rig_node(&rig, 0, "n-1", "16");
-	rig_own(&rig, 0);
-	rig_own(&rig, 1);
-	eight_go_well();
-	rig_pod(&rig, 1, "a", "1", "");
-	rig_deliver_all(&rig);
-	rig_run(&rig);
-	T_EQ(sent(0)->otherwise_count, 0);
-	rig_pod(&rig, 1, "a", "2", ""); /* another one by now */
-	T_TRUE(!rig_answer(&rig, 0));
-	conflicts_are(0, 0);
-	rig_run(&rig);
-	T_EQ(sent(0)->compare_count, 0);
-	T_TRUE(sent(0)->then_count > 0 && sent(0)->then[0].op == KV_GET);
-	T_TRUE(rig_answer(&rig, 0));
-	conflicts_are(1, 0);
-	rig_run(&rig);
-	T_TRUE(sent(0)->otherwise_count > 0);
-	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
-	sched_figures(rig.sched, &figures);
-	T_EQ(figures.txns, 10);
-	T_EQ(figures.txns_failed, 1);
-	T_EQ(figures.placed, 9);
-	rig_close(&rig);
-}
-
-/* Applied, but nobody heard of it; then it fails, and finds that it was itself. */
-T_CASE(a_commit_that_reads_when_it_fails_may_find_itself)
-{
-	struct sched_figures figures;
-
-	rig_open(&rig, &(struct sched_opts){.batch = 1, .inflight = 1});
-	rig_node(&rig, 0, "n-1", "16");
-	rig_own(&rig, 0);
-	rig_own(&rig, 1);
-	eight_go_well();
-	rig_pod(&rig, 1, "a", "1", "");
-	rig_deliver_all(&rig);
-	rig_run(&rig);
-	T_EQ(sent(0)->otherwise_count, 0);
-	(void)rig_exec(&rig.store, &rig.out[0].req.txn);
-	rig_fail(&rig, 0, PL_UNKNOWN);
-	rig.now_ms += 1000;
-	rig_run(&rig);
-	T_TRUE(!rig_answer(&rig, 0)); /* the same again */
-	rig_run(&rig);
-	T_TRUE(rig_answer(&rig, 0));
-	conflicts_are(0, 0);
-	rig_settle(&rig);
-	T_STR(bound_to(1, "a"), "n-1");
-	sched_figures(rig.sched, &figures);
-	T_EQ(figures.placed, 9);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	T_STR(rig_where(&rig, 1, "b"), "n-1");
 	rig_close(&rig);
 }
 
@@ -831,7 +737,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 60)
 		pl_fault_reset();
 		T_TRUE(code == PL_OK || (fired && code == PL_NOMEM));
 		if (code == PL_OK) {
-			T_STR(bound_to(1, "a"), "n-1");
+			T_STR(rig_where(&rig, 1, "a"), "n-1");
 			T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
 		}
 		rig_close(&rig);

@@ -576,18 +576,10 @@ static void step(void)
 	look();
 }
 
-static void one_round(void)
+static void answer(unsigned out)
 {
-	rig_views(&rig);
-	rig_run(&rig);
-	(void)rig_visit_all(&rig);
-	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
-		if (!rig.out[i].used)
-			continue;
-		(void)rig_answer(&rig, i);
-		look();
-	}
-	rig_deliver_all(&rig);
+	(void)rig_answer(&rig, out);
+	look();
 }
 
 static bool is_done(uint32_t gang)
@@ -604,7 +596,7 @@ static void until_done(uint32_t gang)
 	for (unsigned i = 0; i < 4000 && !is_done(gang); i++) {
 		for (unsigned n = 0; n < SHARDS; n++) {
 			be(n);
-			one_round();
+			rig_round(&rig, answer);
 		}
 		rig.now_ms += 50;
 	}

@@ -225,17 +225,6 @@ T_CASE(a_hold_goes_when_its_pod_finds_another_place)
 	rig_close(&rig);
 }
 
-static bool puts_at(const struct rig_out *out, const char *key)
-{
-	const struct kv_txn *txn = &out->req.txn;
-
-	for (size_t i = 0; out->used && i < txn->then_count; i++)
-		if (txn->then[i].op == KV_PUT &&
-		    pl_span_eq(txn->then[i].put.key, pl_span_str(key)))
-			return true;
-	return false;
-}
-
 /* Runs until something is to be put there, and leaves that out; so what puts the other
  * stays. All else is answered. */
 static void until_put(const char *key, const char *other)
@@ -248,9 +237,9 @@ static void until_put(const char *key, const char *other)
 		rig_run(&rig);
 		(void)rig_visit_all(&rig);
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
-			out = out || puts_at(&rig.out[i], key);
-			if (rig.out[i].used && !puts_at(&rig.out[i], key) &&
-			    !puts_at(&rig.out[i], other))
+			out = out || rig_out_puts(&rig.out[i], key);
+			if (rig.out[i].used && !rig_out_puts(&rig.out[i], key) &&
+			    !rig_out_puts(&rig.out[i], other))
 				(void)rig_answer(&rig, i);
 		}
 		rig_deliver_all(&rig);
@@ -261,7 +250,7 @@ static void until_put(const char *key, const char *other)
 static void answer(const char *key)
 {
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
-		if (puts_at(&rig.out[i], key))
+		if (rig_out_puts(&rig.out[i], key))
 			(void)rig_answer(&rig, i);
 	rig_deliver_all(&rig);
 }

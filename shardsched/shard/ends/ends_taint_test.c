@@ -1,0 +1,210 @@
+/* Pods that leave tainted nodes. */
+#include "shardsched/shard/ends/ends_kit.h"
+
+static void tainted_node(const char *taints)
+{
+	char spec[256];
+
+	(void)snprintf(spec, sizeof spec, "\"taints\":[%s]", taints);
+	rig.store.revision++;
+	rig_set(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-1"),
+	        pl_span_str(rig_node_json("n-1", "8", spec)));
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"),
+	        pl_arena_dup(&rig.store.arena,
+	                     pl_span_str(rig_value(&rig, "/alloc/0000/east/n-1"))));
+}
+
+#define TOLERATES(more) \
+	",\"tolerations\":[{\"key\":\"gone\",\"operator\":\"Exists\"" more "}]"
+
+/* a tolerates nothing, b for ever, c for two seconds. */
+static void up_tainted(void)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", TOLERATES(""));
+	rig_pod(&rig, 1, "c", "1",
+	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":2"));
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(phase_of("c"), "Bound");
+}
+
+static void seconds(int count)
+{
+	for (int i = 0; i < count; i++) {
+		rig.now_ms += 1000;
+		rig_settle(&rig);
+	}
+}
+
+T_CASE(who_does_not_tolerate_a_taint_leaves_its_node)
+{
+	struct pod_state state;
+	int phase;
+
+	up_tainted();
+	tainted_node("{\"key\":\"gone\",\"effect\":\"NoExecute\"}");
+	seconds(1);
+	state = rig_state(&rig, 1, "a", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	T_TRUE(state.next_pending);
+	T_SPAN(state.reason, PL_SPAN_LIT("taint.noexecute"));
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Terminating");
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_GONE});
+	seconds(1);
+	T_STR(phase_of("a"), "Pending");
+	down();
+}
+
+T_CASE(taints_that_go_in_time_move_nobody)
+{
+	up_tainted();
+	tainted_node("{\"key\":\"gone\",\"effect\":\"NoSchedule\"}");
+	seconds(4);
+	T_STR(phase_of("a"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	/* Since long ago, but the pod has come just now. */
+	rig_pod(&rig, 1, "d", "1",
+	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":100"));
+	tainted_node("");
+	rig_settle(&rig);
+	T_STR(phase_of("d"), "Bound");
+	tainted_node("{\"key\":\"gone\",\"effect\":\"NoExecute\",\"timeAdded\":"
+	             "\"2020-01-01T00:00:00Z\"}");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Terminating");
+	T_STR(phase_of("d"), "Bound");
+	tainted_node("");
+	seconds(200);
+	T_STR(phase_of("d"), "Bound");
+	down();
+}
+
+#define GONE "{\"key\":\"gone\",\"effect\":\"NoExecute\""
+
+/* Who wrote when it was tainted is hours ahead, or we are behind. */
+T_CASE(a_taint_from_the_future_counts_from_now)
+{
+	up_tainted();
+	tainted_node(GONE ",\"timeAdded\":\"2031-01-01T00:00:00Z\"}");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+T_CASE(a_clock_that_is_set_moves_nobody_early)
+{
+	up_tainted();
+	tainted_node(GONE "}");
+	seconds(1);
+	rig.wall_off_ms = INT64_C(3600) * 1000;
+	seconds(1);
+	T_STR(phase_of("c"), "Bound");
+	rig.wall_off_ms = -INT64_C(3600) * 1000;
+	seconds(1);
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* The shard has slept for long when the taint comes. */
+T_CASE(a_taint_is_first_seen_when_it_is_looked_at)
+{
+	up_tainted();
+	rig.now_ms += 60000;
+	tainted_node(GONE "}");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* It was found, waits at the node while the store does not answer, and may stay now. */
+T_CASE(a_taint_that_is_said_anew_is_looked_at_anew)
+{
+	up_tainted();
+	tainted_node(GONE ",\"timeAdded\":\"2020-01-01T00:00:00Z\"}");
+	rig_deliver_all(&rig);
+	rig.now_ms += 3000;
+	rig_run(&rig);
+	T_STR(phase_of("c"), "Bound");
+	tainted_node(GONE ",\"timeAdded\":\"2031-01-01T00:00:00Z\"}");
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* The pods' own partition is another shard's. */
+T_CASE(pods_of_others_leave_a_tainted_node)
+{
+	up_tainted();
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	tainted_node(GONE "}");
+	seconds(2);
+	T_STR(phase_of("a"), "Terminating");
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Bound");
+	seconds(3);
+	T_STR(phase_of("b"), "Bound");
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* What was read of it is old: somebody has asked it to go meanwhile. */
+T_CASE(pods_of_others_that_changed_are_read_again)
+{
+	up_tainted();
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	tainted_node(GONE "}");
+	seconds(1);
+	says("c", (struct say){STATE_ASK_NONE, STATE_ENDED_SUCCEEDED});
+	seconds(5);
+	T_STR(phase_of("c"), "Bound");
+	says("c", (struct say){STATE_ASK_NONE, STATE_ENDED_NOT});
+	seconds(5);
+	T_STR(phase_of("c"), "Terminating");
+	down();
+}
+
+/* Its spec made no sense when its state was read, and was put right since. */
+T_CASE(pods_of_others_that_were_mended_are_read_again)
+{
+	static const char key[] = "/schedules/0001/web/a/spec";
+	char spec[1024];
+
+	up_tainted();
+	(void)snprintf(spec, sizeof spec, "%s", rig_value(&rig, key));
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_SUCCEEDED});
+	rig_put(&rig, key, "{");
+	tainted_node(GONE "}");
+	seconds(5);
+	T_STR(phase_of("a"), "Bound");
+	T_TRUE(rig.garbled > 0);
+	rig.garbled = 0;
+	says("a", (struct say){STATE_ASK_NONE, STATE_ENDED_NOT});
+	rig_put(&rig, key, spec);
+	seconds(5);
+	T_STR(phase_of("a"), "Terminating");
+	down();
+}

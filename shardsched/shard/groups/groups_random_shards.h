@@ -1,0 +1,176 @@
+/*
+ * Several shards over the one store: what each has heard, and its calls.
+ */
+#ifndef SHARDSCHED_SHARD_GROUPS_GROUPS_RANDOM_SHARDS_H
+#define SHARDSCHED_SHARD_GROUPS_GROUPS_RANDOM_SHARDS_H
+
+#include "shardsched/shard/groups/groups_random_world.h"
+
+enum { SHARDS = 3, OUT_MAX = 24 };
+
+struct out {
+	bool used;
+	uint32_t call;
+	struct kv_req req;
+	int64_t epoch[RIG_PARTITIONS]; /* of those that were owned; 0: not */
+};
+
+struct shard {
+	struct sched *sched;
+	bool owned[RIG_PARTITIONS];
+	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
+	bool viewed;
+	uint32_t view_cursor;
+	struct out out[OUT_MAX];
+};
+
+static struct shard shards[SHARDS];
+static int64_t epoch_of[RIG_PARTITIONS];
+static uint64_t now_ms;
+
+static inline struct kv_keys keys_of(uint32_t p, unsigned part)
+{
+	return kv_prefix(pl_span_str(text("%s%04u/", rig_prefix[part], p)));
+}
+
+static inline void list(struct shard *shard, uint32_t p, unsigned part)
+{
+	struct kv_keys keys = keys_of(p, part);
+
+	sched_list_begin(shard->sched, p, (enum sched_part)part);
+	for (uint32_t i = 0; i < store.keys; i++)
+		if (store.key[i].mod_revision != 0 && kv_key_in(keys, store.key[i].key))
+			sched_list_records(shard->sched, p, (enum sched_part)part,
+			                   &store.key[i], 1);
+	sched_list_end(shard->sched, p, (enum sched_part)part);
+	shard->cursor[p][part] = store.logged;
+}
+
+static inline void own(struct shard *shard, uint32_t p)
+{
+	shard->owned[p] = true;
+	epoch_of[p]++;
+	T_OK(sched_own(shard->sched, p, epoch_of[p], &err), &err);
+	for (unsigned part = 0; part < SCHED_PARTS; part++)
+		list(shard, p, part);
+}
+
+static inline void deliver(struct shard *shard, uint32_t p, unsigned part, unsigned most)
+{
+	uint32_t *at = &shard->cursor[p][part];
+	struct kv_keys keys = keys_of(p, part);
+
+	while (shard->owned[p] && *at < store.logged && most > 0) {
+		const struct kv_event *event = &store.log[(*at)++];
+
+		if (!kv_key_in(keys, event->record.key))
+			continue;
+		sched_events(shard->sched, p, (enum sched_part)part, event, 1);
+		most--;
+	}
+}
+
+static inline struct kv_keys view_keys(void)
+{
+	return (struct kv_keys){.kind = KV_RANGE,
+	                        .from = PL_SPAN_LIT("/alloc/"),
+	                        .to = PL_SPAN_LIT("/nodes0")};
+}
+
+static inline void view_list(struct shard *shard)
+{
+	shard->viewed = true;
+	sched_view_begin(shard->sched, SCHED_WHOLE);
+	for (uint32_t i = 0; i < store.keys; i++)
+		if (store.key[i].mod_revision != 0 &&
+		    kv_key_in(view_keys(), store.key[i].key))
+			sched_view_records(shard->sched, SCHED_WHOLE, &store.key[i], 1);
+	sched_view_end(shard->sched, SCHED_WHOLE, store.revision);
+	shard->view_cursor = store.logged;
+}
+
+static inline void views(struct shard *shard)
+{
+	bool wanted = sched_view_wanted(shard->sched, SCHED_WHOLE);
+
+	if (wanted && !shard->viewed) {
+		view_list(shard);
+	} else if (!wanted && shard->viewed) {
+		shard->viewed = false;
+		sched_view_closed(shard->sched, SCHED_WHOLE);
+	}
+}
+
+/* All of a revision comes at once, as a watch sends it. */
+static inline void view_deliver(struct shard *shard, unsigned most)
+{
+	uint32_t *at = &shard->view_cursor;
+
+	while (shard->viewed && *at < store.logged && most > 0) {
+		int64_t revision = store.log[*at].record.mod_revision;
+
+		for (;
+		     *at < store.logged && store.log[*at].record.mod_revision == revision;
+		     (*at)++)
+			if (kv_key_in(view_keys(), store.log[*at].record.key))
+				sched_view_events(shard->sched, SCHED_WHOLE,
+				                  &store.log[*at], 1, 0);
+		sched_view_events(shard->sched, SCHED_WHOLE, NULL, 0, revision);
+		most--;
+	}
+}
+
+static inline void visit(struct shard *shard, uint32_t p)
+{
+	for (unsigned part = 0; part < SCHED_SCHEDULES; part++)
+		for (uint32_t i = 0; i < store.keys; i++)
+			if (store.key[i].mod_revision != 0 &&
+			    kv_key_in(keys_of(p, part), store.key[i].key))
+				sched_visit_records(shard->sched, p, &store.key[i], 1);
+	sched_visit_end(shard->sched, p, store.revision);
+}
+
+static inline void call(struct shard *shard, const struct sched_action *action)
+{
+	unsigned i = 0;
+
+	while (shard->out[i].used)
+		i++;
+	T_TRUE(i < OUT_MAX);
+	shard->out[i] =
+		(struct out){.used = true, .call = action->call, .req = action->req};
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		shard->out[i].epoch[p] = shard->owned[p] ? epoch_of[p] : 0;
+}
+
+static inline void run(struct shard *shard)
+{
+	struct sched_action action;
+
+	views(shard);
+	sched_run(shard->sched, now_ms, 1763715600000 + (int64_t)now_ms, 64);
+	while (sched_next(shard->sched, &action)) {
+		switch (action.what) {
+		case SCHED_CALL:
+			call(shard, &action);
+			break;
+		case SCHED_RELIST:
+			if (shard->owned[action.partition])
+				list(shard, action.partition, (unsigned)action.part);
+			break;
+		case SCHED_ANEW:
+			if (shard->viewed)
+				view_list(shard);
+			break;
+		case SCHED_VISIT:
+			visit(shard, action.partition);
+			break;
+		case SCHED_GARBLED:
+		case SCHED_TROUBLE:
+			break;
+		}
+	}
+	sched_check(shard->sched);
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* Room that was made is held for whom it was made, and no longer than he wants it. */
+#include "shardsched/shard/room/preempts_kit.h"
+
+T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
+{
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_del(&rig, "/schedules/0001/web/high/state");
+	rig_del(&rig, "/schedules/0001/web/high/spec");
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 4000);
+	ends_in(1, "low-0");
+	rig_settle(&rig);
+	later(12);
+	T_STR(phase_of("low-0"), "Bound");
+	down();
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "4");
+	rig_settle(&rig);
+	later(12);
+	T_STR(phase_of("high"), "Bound");
+	T_EQ(rig_alloc(&rig, 0, "n-2").pods, 1);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	down();
+}
+
+/* It does not help it any more: the state that says why has gone with the hold. */
+T_CASE(what_is_given_back_is_said_with_it)
+{
+	struct pod_state state;
+	int phase;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	state = state_of("high", &phase);
+	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
+	pod("high", "3", 10); /* edited: the room is for another one */
+	rig_settle(&rig);
+	state = state_of("high", &phase);
+	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
+	T_EQ(rig_alloc(&rig, 0, "n-1").hold[0].used.cpu_milli, 3000);
+	down();
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	pod("high", "9", 10);
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	state = state_of("high", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_EQ(state.nominated_node.len, 0);
+	T_SPAN(state.reason, PL_SPAN_LIT("fit.cpu"));
+	down();
+}
+
+/* Others have ended it: it is said when the pod is tried again. */
+T_CASE(what_others_took_is_not_said_for_long)
+{
+	struct pod_state state;
+	int phase;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_lost(&rig, 0);
+	rig_settle(&rig);
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 3; i++)
+		later(12);
+	state = state_of("high", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_EQ(state.nominated_node.len, 0);
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
+/* Whoever takes over finds it in the alloc. */
+T_CASE(a_nomination_outlives_its_shard)
+{
+	struct alloc alloc;
+
+	up();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig_settle(&rig);
+	rig_own(&rig, 1);
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 2);
+	pod("other", "1", 0);
+	rig_settle(&rig);
+	ends_in(1, "low-0");
+	ends_in(1, "low-1");
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Bound");
+	T_STR(phase_of("other"), "Pending");
+	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 4000);
+	down();
+}

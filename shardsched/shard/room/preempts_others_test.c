@@ -1,0 +1,205 @@
+/* Pods and nodes of others where room is made. */
+#include "shardsched/shard/room/preempts_kit.h"
+
+/* Its states are read by key, and compared. */
+T_CASE(pods_of_others_leave_as_well)
+{
+	struct alloc alloc;
+	int phase;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	pod_in(2, "theirs", "3", 0);
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_own(&rig, 2);
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
+	rig_lost(&rig, 2);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 1);
+	(void)rig_state(&rig, 2, "theirs", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	for (unsigned i = 0; i < 3; i++)
+		later(12);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	down();
+}
+
+/* It left, and was placed there again, which its own shard alone has heard of. */
+T_CASE(a_pod_of_others_that_came_back_leaves_again)
+{
+	struct alloc alloc;
+	int phase;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	pod_in(2, "theirs", "3", 0);
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_own(&rig, 2);
+	rig_settle(&rig);
+	rig_lost(&rig, 2);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	rig_del(&rig, "/schedules/0001/web/high/spec");
+	rig_del(&rig, "/schedules/0001/web/high/state");
+	rig_put(&rig, "/schedules/0002/web/theirs/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"shard\":\"west-0\",\"epoch\":\"9\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_put(&rig, "/alloc/0000/east/n-1",
+	        "{\"v\":1,\"generation\":50,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	pod("higher", "2", 20);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(alloc.holds, 1);
+	T_EQ(leaving(&alloc), 1);
+	(void)rig_state(&rig, 2, "theirs", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	down();
+}
+
+/* It left a node of ours, and we have heard of the node where it is now, but not that it
+ * does not terminate any more. There is too little room for somebody who is nominated
+ * there, when a more important one comes. */
+T_CASE(what_left_one_node_takes_room_on_the_next)
+{
+	struct alloc alloc;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "3");
+	pod_in(2, "theirs", "3", 0);
+	pod_in(2, "mid", "1", 5);
+	bound_to(2, "theirs", "n-1");
+	rig_put(&rig, "/alloc/0000/east/n-1",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	own_two();
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	T_EQ(leaving(&alloc), 1);
+	rig_node(&rig, 0, "n-2", "4");
+	bound_to(2, "theirs", "n-2");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"4000m\",\"pods\":\"2\"},"
+	        "\"nonzero\":{\"memory\":\"419430400\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}},"
+	        "\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":\"mid\","
+	        "\"at\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"until\":\"2027-11-21T09:00:00.000Z\"}]}");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	pod("top", "1", 20);
+	rig_settle(&rig);
+	T_STR(phase_of("top"), "Bound");
+	alloc = rig_alloc(&rig, 0, "n-2");
+	T_EQ(alloc.pods, 2);
+	T_EQ(alloc.used.cpu_milli, 4000);
+	T_EQ(alloc.holds, 0);
+	down();
+}
+
+/* A node of ours with a pod of ours of that priority; one of others with one of theirs,
+ * of which their digest says so. */
+static void up_with_neighbours(int ours, int theirs)
+{
+	char json[512];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 1, "n-1", "4");
+	pod_in(1, "ours", "3", ours);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "4");
+	pod_in(2, "theirs", "3", theirs);
+	bound_to(2, "theirs", "n-2");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	(void)snprintf(
+		json, sizeof json,
+		"{\"v\":1,\"partitions\":{\"0000\":[{\"nodes\":1,\"free\":{\"cpu\":"
+		"\"1000m\",\"memory\":\"1\",\"pods\":\"9\"},\"most\":{\"cpu\":"
+		"\"1000m\",\"memory\":\"1\",\"pods\":\"9\"},\"labels\":{},"
+		"\"least\":%d}]}}",
+		theirs);
+	rig_put(&rig, "/digests/west-0", json);
+	rig_settle(&rig);
+}
+
+static bool all_are_viewed(void)
+{
+	return rig.viewed[SCHED_WHOLE];
+}
+
+T_CASE(who_is_less_important_leaves_wherever_he_is)
+{
+	struct alloc alloc;
+	int phase;
+
+	up_with_neighbours(5, 0);
+	pod("high", "3", 10);
+	rig_settle(&rig);
+	later(2);
+	T_TRUE(all_are_viewed());
+	alloc = rig_alloc(&rig, 0, "n-2");
+	T_EQ(leaving(&alloc), 1);
+	T_EQ(alloc.holds, 1);
+	T_STR(phase_of("ours"), "Bound");
+	ends_in(2, "theirs");
+	rig_put(&rig, "/alloc/0000/east/n-2", /* as his own shard does */
+	        "{\"v\":1,\"generation\":7,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":"
+	        "\"high\",\"at\":1,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"until\":\"2027-11-21T09:00:00.000Z\"}]}");
+	rig_settle(&rig);
+	later(2);
+	(void)state_of("high", &phase);
+	T_EQ(phase, STATE_BOUND);
+	alloc = rig_alloc(&rig, 0, "n-2");
+	T_EQ(alloc.pods, 1);
+	T_EQ(alloc.holds, 0);
+	down();
+}
+
+/* And nobody has to look at all nodes for that. */
+T_CASE(at_home_if_nobody_elsewhere_is_less_important)
+{
+	struct alloc alloc;
+
+	up_with_neighbours(5, 5);
+	pod("high", "3", 10);
+	rig_settle(&rig);
+	alloc = rig_alloc(&rig, 1, "n-1");
+	T_EQ(leaving(&alloc), 1);
+	T_EQ(alloc.holds, 1);
+	T_TRUE(!all_are_viewed());
+	down();
+}
+
+/* Nor for finding out that it can not be helped. */
+T_CASE(the_least_important_look_nowhere)
+{
+	up_with_neighbours(5, 5);
+	pod("low", "3", 5);
+	rig_settle(&rig);
+	later(5);
+	T_STR(phase_of("low"), "Pending");
+	T_TRUE(!all_are_viewed());
+	down();
+}

@@ -1,0 +1,133 @@
+/*
+ * What must hold in random histories of one core, by the store alone: after every step,
+ * and in the end.
+ */
+#ifndef SHARDSCHED_SHARD_SCHED_RANDOM_JUDGE_H
+#define SHARDSCHED_SHARD_SCHED_RANDOM_JUDGE_H
+
+#include "shardsched/shard/sched_random_world.h"
+
+static unsigned bound_ever;
+
+static inline void check_node(uint32_t i, uint32_t *listed_on)
+{
+	struct alloc alloc;
+	int64_t cpu = 0, held = 0, firm = 0, pods_cpu;
+
+	if (!has(node_key(i)))
+		return;
+	alloc = alloc_of(i);
+	for (uint32_t n = 0; n < alloc.pods; n++) {
+		uint32_t pod = number_of(alloc.pod[n].name);
+
+		T_TRUE(has(spec_key(pod)));
+		T_EQ(alloc.pod[n].partition, home_of_pod(pod));
+		T_EQ(alloc.pod[n].leaving, phase_of(pod) == STATE_TERMINATING);
+		T_EQ(listed_on[pod], NODES);
+		listed_on[pod] = i;
+		cpu += cpu_of_pod(pod);
+		firm += alloc.pod[n].leaving ? 0 : cpu_of_pod(pod);
+	}
+	pods_cpu = cpu;
+	for (uint32_t n = 0; n < alloc.holds; n++) {
+		cpu += alloc.hold[n].used.cpu_milli;
+		held += alloc.hold[n].used.pods;
+		firm += alloc.hold[n].used.cpu_milli;
+		if (alloc.hold[n].kind == ALLOC_HOLD_GANG)
+			pods_cpu += alloc.hold[n].used.cpu_milli;
+	}
+	T_EQ(alloc.used.cpu_milli, cpu);
+	T_EQ(alloc.used.pods, alloc.pods + held);
+	T_TRUE(pods_cpu <= cpu_of_node(i)); /* whoever leaves keeps his place */
+	T_TRUE(firm <= cpu_of_node(i));     /* and what is promised is there then */
+}
+
+static inline void check_store(void)
+{
+	uint32_t listed_on[PODS];
+
+	for (uint32_t i = 0; i < PODS; i++)
+		listed_on[i] = NODES;
+	for (uint32_t i = 0; i < NODES; i++)
+		check_node(i, listed_on);
+	for (uint32_t i = 0; i < PODS; i++) {
+		uint32_t node = node_of_pod(i);
+
+		if (node == NODES || has(node_key(node)) || listed_on[i] < NODES)
+			T_EQ(node, listed_on[i]);
+	}
+}
+
+/* -- in the end --------------------------------------------------------------------- */
+
+/* Whoever still has a hold may not go there. */
+static inline void check_held(uint32_t pod, uint32_t node)
+{
+	struct alloc alloc = {0};
+
+	if (has(alloc_key(node)))
+		alloc = alloc_of(node);
+	for (uint32_t i = 0; i < alloc.holds; i++) {
+		T_EQ(alloc.hold[i].kind, ALLOC_HOLD_NOMINATED);
+		T_TRUE(number_of(alloc.hold[i].name) != pod || is_cordoned(node));
+		T_TRUE(phase_of(number_of(alloc.hold[i].name)) != STATE_BOUND);
+	}
+}
+
+static inline enum state_end end_of(uint32_t i)
+{
+	int phase;
+	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+
+	return phase < 0 ? STATE_END_NONE : state_end(&state);
+}
+
+static inline int64_t priority_of_pod(uint32_t i)
+{
+	return number_in(rig_value(&rig, spec_key(i)), "\"priority\":");
+}
+
+/* Without those that are less important. */
+static inline bool fits_before(uint32_t pod, uint32_t node)
+{
+	struct alloc alloc;
+	int64_t cpu = cpu_of_pod(pod);
+
+	if (!has(node_key(node)) || is_cordoned(node))
+		return false;
+	alloc = alloc_of(node);
+	for (uint32_t i = 0; i < alloc.pods; i++) {
+		uint32_t other = number_of(alloc.pod[i].name);
+
+		if (priority_of_pod(other) >= priority_of_pod(pod))
+			cpu += cpu_of_pod(other);
+	}
+	return cpu <= cpu_of_node(node);
+}
+
+/* Everything is bound that can be, and has left that was to. */
+static inline void check_all_ended(void)
+{
+	for (uint32_t i = 0; i < PODS; i++) {
+		int phase = phase_of(i);
+
+		if (end_of(i) != STATE_END_NONE)
+			t_fail(__FILE__, __LINE__, "p-%u has not left: %.300s; %.200s", i,
+			       rig_value(&rig, state_key(i)),
+			       rig_value(&rig, spec_key(i)));
+		if (node_of_pod(i) < NODES)
+			T_TRUE(has(node_key(node_of_pod(i))));
+		if (!has(spec_key(i)))
+			continue;
+		bound_ever += phase == STATE_BOUND;
+		if (phase >= 0 && phase != STATE_PENDING)
+			continue;
+		for (uint32_t n = 0; n < NODES; n++)
+			check_held(i, n);
+		for (uint32_t n = 0; n < NODES; n++)
+			if (fits(i, n) || fits_before(i, n))
+				t_fail(__FILE__, __LINE__, "p-%u fits on n-%u", i, n);
+	}
+}
+
+#endif
