@@ -181,10 +181,35 @@ T_CASE(each_share_of_each_small_maximum_is_exact)
 
 T_CASE(draws_are_fair_and_stay_below)
 {
+	const uint64_t where = UINT64_C(1) << 32;
+
 	T_EQ(stage_pick(0, 5), 0);
-	T_EQ(stage_pick(UINT64_MAX, 5), 4);
-	T_EQ(stage_pick(UINT64_MAX, UINT32_MAX), UINT32_MAX - 1);
+	T_EQ(stage_pick(UINT64_MAX - UINT32_MAX, 5), 4);
+	T_EQ(stage_pick(UINT64_MAX, 5), 3); /* four on from the last */
+	T_EQ(stage_pick(UINT64_MAX, UINT32_MAX), STAGE_NEAR - 2);
 	T_EQ(stage_pick(UINT64_C(1) << 63, 2), 1);
-	T_EQ(stage_pick((UINT64_C(1) << 63) - 1, 2), 0);
 	T_EQ(stage_pick(UINT64_MAX, 1), 0);
+	for (uint32_t count = 1; count < 300; count++) {
+		uint32_t seen[300] = {0};
+
+		for (uint64_t high = 0; high < 64; high++)
+			for (uint64_t low = 0; low < 64; low++)
+				seen[stage_pick(high * (where / 64) * where +
+				                        low * (where / 64),
+				                count)]++;
+		for (uint32_t i = 0; i < count; i++)
+			T_TRUE(seen[i] > 0 && seen[i] <= 4096 / count + 70);
+	}
+}
+
+T_CASE(draws_of_the_same_high_half_choose_neighbours)
+{
+	const uint64_t high = UINT64_C(0x80000000) << 32;
+
+	for (uint64_t low = 0; low <= UINT32_MAX; low += 1 << 20) {
+		T_TRUE(stage_pick(high + low, 1000) >= 500);
+		T_TRUE(stage_pick(high + low, 1000) < 500 + STAGE_NEAR);
+	}
+	T_EQ(stage_pick(high, 1000), 500);
+	T_EQ(stage_pick(high + UINT32_MAX, 1000), 500 + STAGE_NEAR - 1);
 }

@@ -67,7 +67,7 @@ T_CASE(a_cycle_grows_with_its_snapshot)
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.feasible, 1);
 	put_nodes(1500);
-	cycle_run(cycle, class, &self, UINT64_MAX, &out);
+	cycle_run(cycle, class, &self, UINT64_MAX - UINT32_MAX, &out);
 	T_EQ(out.feasible, 1500);
 	T_EQ(out.node, 1499);
 	T_EQ(cycle_totals(cycle)[1499], out.total);

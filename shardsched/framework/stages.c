@@ -15,10 +15,11 @@ int32_t stage_weigh(const struct stage_maxed *maxed, int32_t raw, int32_t max)
 
 uint32_t stage_pick(uint64_t draw, uint32_t count)
 {
-	/* draw * count / 2^64, in two halves that fit. */
-	uint64_t low = (draw & UINT32_MAX) * count >> 32;
+	uint64_t near = count < STAGE_NEAR ? count : STAGE_NEAR;
+	uint64_t index =
+		((draw >> 32) * count >> 32) + ((draw & UINT32_MAX) * near >> 32);
 
-	return (uint32_t)(((draw >> 32) * count + low) >> 32);
+	return (uint32_t)(index < count ? index : index - count);
 }
 
 static void tell_refuser(const uint64_t *before, struct node_span span, unsigned plugin,

@@ -88,7 +88,11 @@ struct cycle_cache {
 /* What a raw score adds to the total: normalised and weighted. 0 <= raw <= max. */
 int32_t stage_weigh(const struct stage_maxed *maxed, int32_t raw, int32_t max);
 
-/* The index that a draw chooses of so many. */
+/* The index that a draw chooses of so many: its high half says where, its low half how
+ * many further on, of STAGE_NEAR. So draws whose high halves are the same choose
+ * neighbours. */
+enum { STAGE_NEAR = 64 };
+
 uint32_t stage_pick(uint64_t draw, uint32_t count);
 
 #endif

@@ -6,7 +6,7 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/hash.h"
 
-/* From the pod and its attempt, so that decisions do not depend on each other's order. */
+/* From the pod and its attempt. */
 static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
 {
 	struct pl_hash_key key = {sched->opts.seed, pod->queue.attempts};
@@ -17,6 +17,17 @@ static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
 		who = sched_text(sched, pod->key[2]);
 	key.k0 = pl_hash_keyed(sched_text(sched, pod->key[1]), key);
 	return pl_hash_keyed(who, key);
+}
+
+/* At home: so many decisions in a row choose among neighbours, since what is read and
+ * written for them is next to each other then, here and in the store. */
+static uint64_t draw_at_home(const struct sched *sched, const struct sched_pod *pod)
+{
+	enum { RUN = 256 };
+	struct pl_hash_key key = {sched->opts.seed, sched->figures.decided / RUN};
+	uint64_t run = pl_hash_keyed(pl_span("", 0), key);
+
+	return (run & ~(uint64_t)UINT32_MAX) | (draw_of(sched, pod) & UINT32_MAX);
 }
 
 /* The attempt failed, not the pod. */
@@ -179,7 +190,7 @@ static void decide_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 		decide_fault(sched, pod, &err);
 		return;
 	}
-	cycle_run(sched->cycle, class, &self, draw_of(sched, pod), &outcome);
+	cycle_run(sched->cycle, class, &self, draw_at_home(sched, pod), &outcome);
 	switch (outcome.result) {
 	case CYCLE_NODE:
 		decide_assume(sched, pod, sched->by_slot[outcome.node]);
