@@ -197,10 +197,13 @@ static void wait_for(struct sched *sched, int64_t revision)
 		sched->groups.wait_rev = revision;
 }
 
-/* It is to be made again, unless it comes with the registry, which is known already. */
+/* It is to be made again, unless it comes with the registry, which is known already. Of a
+ * term that is in no registry there is to be no lock. */
 static void lose(struct sched *sched, struct group *group, int64_t clear)
 {
-	if (group->space != NULL && group->space->heard > clear)
+	if (group->space == NULL)
+		return;
+	if (group->space->heard > clear)
 		wait_for(sched, group->space->heard);
 	else if (pl_list_empty(&group->lost))
 		pl_list_add_tail(&sched->groups.lost, &group->lost);

@@ -316,3 +316,36 @@ T_CASE(many_are_made_together)
 	T_TRUE(lock_calls >= 1 && lock_calls <= 3); /* the last is the pod's own bundle */
 	rig_close(&rig);
 }
+
+/* A rule that finds a is registered and its node goes, while it is on its way there: one
+ * answer tells both. */
+T_CASE(a_registry_and_a_node_that_is_gone_in_an_answer)
+{
+	static const char registry[] = "/groups/web/registry";
+	static const char is_a[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u-a\","
+		"\"labels\":{\"app\":\"x\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}";
+	char terms[4096];
+	unsigned call = begin("z0");
+
+	find_lock(call);
+	(void)snprintf(terms, sizeof terms, "%s", rig_value(&rig, registry));
+	rig_close(&rig);
+	rig_open(&rig, NULL);
+	put_node(0, "n-1", "z0", empty);
+	rig_own(&rig, 0);
+	rig_put(&rig, "/schedules/0000/web/a/spec", is_a);
+	rig_deliver_all(&rig);
+	call = until_sent();
+	rig_put(&rig, registry, terms);
+	rig_put(&rig, lock, "{\"v\":1}");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	T_TRUE(!rig_answer(&rig, call));
+	T_TRUE(!is_bound());
+	put_node(0, "n-2", "z0", empty);
+	wait_ms(20000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}

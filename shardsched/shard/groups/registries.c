@@ -120,6 +120,18 @@ static void redo_on(struct sched *sched, struct sched_node *node)
 	}
 }
 
+/* By its name: the answer that brings the registry may have told that the node is gone.
+ */
+static void redo_sent(struct sched *sched, const struct call_item *item)
+{
+	struct sched_node *node = NULL;
+
+	if (item->id.kind == KEYS_ALLOC && item->node != NULL)
+		node = node_find(sched, item->id.scope, item->id.name);
+	if (node != NULL)
+		redo_on(sched, node);
+}
+
 static void redo_plain(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->ready)
@@ -134,9 +146,7 @@ static void redo_plain(struct sched *sched)
 		if (call->state == CALL_FREE || !call_commits(call))
 			continue;
 		for (uint32_t n = 0; n < call->items; n++)
-			if (call->item[n].id.kind == KEYS_ALLOC &&
-			    call->item[n].node != NULL)
-				redo_on(sched, call->item[n].node);
+			redo_sent(sched, &call->item[n]);
 	}
 }
 
