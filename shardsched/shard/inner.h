@@ -277,6 +277,8 @@ struct call_item {
 	uint8_t end;  /* enum state_end of the pod; NONE: it is placed, or told of */
 	bool tells;   /* told of, with what else the call does */
 	bool deletes; /* KEYS_GANG: it is no more */
+	/* Why it was in the way, once the call failed (commit/conflicts.h). */
+	uint8_t cause;
 };
 
 struct call {

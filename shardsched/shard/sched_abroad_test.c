@@ -633,8 +633,21 @@ T_CASE(what_was_seen_is_fresh_as_long_as_it_took)
 	rig_close(&rig);
 }
 
-/* Somebody was there first, again and again: the node is left alone for a while. */
-T_CASE(a_node_that_keeps_refusing_is_set_aside)
+static void somebody_comes(unsigned turn)
+{
+	char value[64];
+
+	(void)snprintf(value, sizeof value, "{\"v\":1,\"generation\":%u}", turn + 5);
+	rig_put(&rig, "/alloc/0001/east/other", value);
+}
+
+static void it_changes(unsigned turn)
+{
+	rig_node(&rig, 1, "other", turn % 2 == 0 ? "5" : "4");
+}
+
+/* Something was newer there, again and again: the node is left alone for a while. */
+static void keeps_refusing(void (*change)(unsigned turn), enum conflict_cause cause)
 {
 	struct conflict_summary summary;
 	unsigned tries = 0;
@@ -644,13 +657,10 @@ T_CASE(a_node_that_keeps_refusing_is_set_aside)
 	rig_pod(&rig, 0, "large", "3500m", "");
 	rig_pod(&rig, 0, "small", "1", "");
 	for (unsigned i = 0; i < 3000 && scope_of("other") != NODE_ASIDE; i++) {
-		char value[64];
-
 		rig_views(&rig);
 		rig_run(&rig);
 		(void)rig_visit_all(&rig);
-		(void)snprintf(value, sizeof value, "{\"v\":1,\"generation\":%u}", i + 5);
-		rig_put(&rig, "/alloc/0001/east/other", value);
+		change(i);
 		for (unsigned n = 0; n < RIG_OUT_MAX; n++)
 			if (rig.out[n].used)
 				tries += !rig_answer(&rig, n);
@@ -662,12 +672,25 @@ T_CASE(a_node_that_keeps_refusing_is_set_aside)
 	conflicts_tell(&rig.sched->conflicts, rig.now_ms, &summary);
 	T_EQ(summary.asides, 1);
 	T_TRUE(pl_span_eq(summary.aside[0].name, PL_SPAN_LIT("other")));
+	T_EQ(summary.aside[0].cause, cause);
+	T_EQ(summary.nodes, 1);
+	T_EQ(summary.node[0].cause, cause);
 	for (unsigned i = 0; i < 40; i++) {
 		rig_settle(&rig);
 		rig.now_ms += 500;
 	}
 	T_EQ(rig_alloc(&rig, 1, "other").pods, 1);
 	rig_close(&rig);
+}
+
+T_CASE(a_node_that_keeps_refusing_is_set_aside)
+{
+	keeps_refusing(somebody_comes, CONFLICT_ALLOC);
+}
+
+T_CASE(a_node_that_keeps_changing_is_set_aside_for_that)
+{
+	keeps_refusing(it_changes, CONFLICT_NODE);
 }
 
 /* -- what is said to others ------------------------------------------------------ */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "shardsched/ledger/digest.h"
+#include "shardsched/shard/commit/conflicts.h"
 #include "store/base/list.h"
 #include "store/kv/types.h"
 
@@ -230,7 +231,8 @@ bool abroad_may(const struct sched *sched);
 uint64_t abroad_deadline_ms(const struct sched *sched);
 /* A call on others' nodes ended. */
 void abroad_answered(struct sched *sched, const struct call *call, bool conflict);
-/* Somebody else was there first. */
-void abroad_refused(struct sched *sched, struct sched_node *node);
+/* Something was newer there than what was decided by. */
+void abroad_refused(struct sched *sched, struct sched_node *node,
+                    enum conflict_cause cause);
 
 #endif

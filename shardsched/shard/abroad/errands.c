@@ -116,7 +116,8 @@ static void redo_waiting(struct sched *sched)
 
 /* -- nodes that refuse ------------------------------------------------------ */
 
-void abroad_refused(struct sched *sched, struct sched_node *node)
+void abroad_refused(struct sched *sched, struct sched_node *node,
+                    enum conflict_cause cause)
 {
 	unsigned shift;
 	uint64_t wait_ms;
@@ -132,7 +133,7 @@ void abroad_refused(struct sched *sched, struct sched_node *node)
 		sched->now_ms + (wait_ms < ASIDE_MAX_MS ? wait_ms : ASIDE_MAX_MS);
 	if (sched->abroad.aside_ms == 0 || node->aside_ms < sched->abroad.aside_ms)
 		sched->abroad.aside_ms = node->aside_ms;
-	conflicts_set_aside(&sched->conflicts, node->key, CONFLICT_ALLOC, node->aside_ms,
+	conflicts_set_aside(&sched->conflicts, node->key, cause, node->aside_ms,
 	                    sched->now_ms);
 }
 

@@ -237,7 +237,7 @@ static void take_found(struct sched *sched, const struct call *call,
 	if (node != NULL && found->verdict != BOOK_OURS) {
 		node->apart_ms = sched->now_ms + APART_MS;
 		if (node->scope == NODE_ABROAD)
-			abroad_refused(sched, node);
+			abroad_refused(sched, node, (enum conflict_cause)item->cause);
 	}
 	take(sched, &id, found->alloc, revision);
 	id.kind = KEYS_NODE;

@@ -46,17 +46,11 @@ void call_unhold(struct sched *sched, const struct sched_partition *of, bool nod
 
 /* -- clashes.c ----------------------------------------------------------- */
 
-/* A call failed, and this was read: before it is taken as news. */
+/* A call failed, and this was read: before it is taken as news. Its items have their
+ * causes from then on. */
 void clash_failed(struct sched *sched, const struct call *call,
                   const struct kv_result *result);
 /* The commit failed as a whole, for a reason that is not in what was read. */
 void clash_call(struct sched *sched, const struct call *call, enum conflict_cause cause);
-/*
- * For whoever sets nodes aside, of this shard or others: that node (strings of the
- * model) keeps refusing for that cause, and gets no more tries until then; until_ms 0: it
- * is given tries again. Only remembered, for people to see.
- */
-void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
-                     enum conflict_cause cause, uint64_t until_ms);
 
 #endif

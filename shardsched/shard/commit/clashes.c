@@ -90,7 +90,8 @@ void clash_failed(struct sched *sched, const struct call *call,
 		if (call->item[i].id.kind == KEYS_NODE && call->item[i].node == counted)
 			continue;
 		counted = call->item[i].pod == NULL ? call->item[i].node : counted;
-		causes |= 1U << count(sched, call, &call->item[i], &found);
+		call->item[i].cause = (uint8_t)count(sched, call, &call->item[i], &found);
+		causes |= 1U << call->item[i].cause;
 	}
 	for (unsigned i = 0; i < CONFLICT_CAUSES; i++)
 		sched->conflicts.txns[i] += causes >> i & 1;
@@ -102,12 +103,4 @@ void clash_call(struct sched *sched, const struct call *call, enum conflict_caus
 		return;
 	sched->conflicts.txns[cause]++;
 	conflicts_add(&sched->conflicts, NULL, cause, call->placements, sched->now_ms);
-}
-
-void clash_set_aside(struct sched *sched, uint32_t cluster, uint32_t name,
-                     enum conflict_cause cause, uint64_t until_ms)
-{
-	const uint32_t key[2] = {cluster, name};
-
-	conflicts_set_aside(&sched->conflicts, key, cause, until_ms, sched->now_ms);
 }
