@@ -227,6 +227,48 @@ T_CASE(pods_are_evicted_to_be_placed_again)
 	placet_down();
 }
 
+static void put_record(const char *id, const char *work)
+{
+	char key[KEY], record[1024];
+
+	(void)snprintf(key, sizeof key, "/shards/%s", id);
+	(void)snprintf(record, sizeof record,
+	               "{\"v\":1,\"id\":\"%s\","
+	               "\"instance\":\"0123456789abcdef0123456789abcdef\","
+	               "\"state\":\"active\",\"host\":\"h1\",\"pid\":4711,\"boot\":\"b\","
+	               "\"version\":\"0.1.0\",\"weight\":1000,"
+	               "\"started\":\"2999-01-01T00:00:00.000Z\",\"partitions\":[0],"
+	               "\"loads\":[10],\"work\":{%s},\"config\":{\"coord\":0}}",
+	               id, work);
+	placet_put_leased(key, record);
+}
+
+/* Where there is no terminal, a line every 5 s. */
+T_CASE_SECONDS(waiting_says_how_far_it_is, 40)
+{
+	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", "") POD("c", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", PENDING);
+	put_record("x", "\"placed\":900,\"pending\":70,\"conflicts\":3,\"txns\":90");
+	put_record("y", "\"placed\":800,\"pending\":60,\"conflicts\":9,\"txns\":90");
+	placet_put("/shards/z", "none");
+	put_state("default", "b", BOUND);
+	placet_start(&running, all);
+	placet_await(&running, "1 of 3 pods placed, 2 pending, 0 placements/s, "
+	                       "12 conflicts");
+	put_record("y", "\"placed\":800,\"pending\":60,\"conflicts\":11,\"txns\":90");
+	placet_await(&running, "1 of 3 pods placed, 2 pending, 0 placements/s, "
+	                       "14 conflicts");
+	put_state("default", "a", BOUND);
+	put_state("default", "c", BOUND);
+	placet_await(&running, "3 pods bound");
+	T_EQ(placet_end(&running), 0);
+	placet_down();
+}
+
 T_CASE(waiting_ends_when_all_are_bound)
 {
 	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};

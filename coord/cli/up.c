@@ -15,13 +15,12 @@
 #include "coord/cli/progress.h"
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
-#include "coord/member/member.h"
+#include "coord/cli/sums.h"
 #include "coord/up/children.h"
 #include "coord/up/memstore.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
 #include "store/etcd/launch.h"
-#include "store/keys/keys.h"
 #include "store/kv/calls.h"
 
 enum {
@@ -319,35 +318,25 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 /* -- while it is up
  * ---------------------------------------------------------------------- */
 
-struct sums {
-	uint64_t shards, placed, pending, conflicts;
-	double rate;
-};
-
 static enum pl_code add_up(struct up *up, struct sums *out, struct pl_err *err)
 {
-	struct kv_req req = kv_op_get(kv_prefix(PL_SPAN_LIT("/shards/")));
+	struct kv_req req = sums_request();
 	struct kv_result result;
 	enum pl_code code;
 
 	pl_arena_reset(&up->session.arena);
 	code = store_session_call(&up->session, &req, &result, err);
-	for (size_t i = 0; code == PL_OK && i < result.get.count; i++) {
-		const struct kv_record *record = &result.get.records[i];
-		struct member member;
-		struct keys_id id;
-
-		if (keys_parse(record->key, &id, NULL) != PL_OK ||
-		    member_parse(id.name, record->value, &up->session.arena, &member,
-		                 NULL) != PL_OK)
-			continue;
-		out->shards++;
-		out->placed += member.work.placed;
-		out->pending += member.work.pending;
-		out->conflicts += member.work.conflicts;
-		out->rate += member.work.placed_per_s;
-	}
+	if (code == PL_OK)
+		sums_add(out, &result);
 	return code;
+}
+
+static void say_sums(const struct sums *sums, struct progress *progress)
+{
+	char text[PROGRESS_TEXT_MAX];
+
+	sums_text(sums, text);
+	progress_say(progress, pl_clock_ms(), "%s", text);
 }
 
 static void say_how_to(const struct up *up)
@@ -385,12 +374,7 @@ static enum pl_code stay(struct up *up, struct pl_err *err)
 		if (children_running(&up->children) == 0)
 			return pl_err_set(err, PL_IO, "every process has ended");
 		if (progress.terminal && add_up(up, &sums, &trouble) == PL_OK)
-			progress_say(&progress, pl_clock_ms(),
-			             "%" PRIu64 " shards: %" PRIu64
-			             " pods placed, %" PRIu64 " pending, %.0f/s, %" PRIu64
-			             " conflicts",
-			             sums.shards, sums.placed, sums.pending, sums.rate,
-			             sums.conflicts);
+			say_sums(&sums, &progress);
 	}
 	progress_end(&progress);
 	return PL_OK;

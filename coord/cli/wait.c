@@ -13,6 +13,7 @@
 #include "coord/cli/progress.h"
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
+#include "coord/cli/sums.h"
 #include "coord/cli/wait_tally.h"
 #include "shardsched/ledger/state.h"
 #include "store/base/alloc.h"
@@ -31,6 +32,7 @@ enum {
 	ARGS_MAX = 10000,
 	WANTED_MAX = PODWATCH_PODS_MAX,
 	SHOWN = 3,
+	ASK_EACH_MS = 1000,
 	ARENA_MAX = 1 << 20,
 };
 
@@ -59,6 +61,9 @@ struct job {
 	struct pl_err err;
 	struct pl_arena arena;
 	struct progress progress;
+	struct kv_call *asking; /* for the shards' records, while it asks */
+	bool asks;
+	uint64_t ask_ms, conflicts;
 	struct pl_timer end, tick;
 };
 
@@ -287,15 +292,48 @@ static void on_time_up(void *ctx)
 	job->time_up = true;
 }
 
+/* What conflicted lately stands in the shards' records only; without, it is as it was. */
+static void on_records(void *ctx, const struct kv_result *result,
+                       const struct pl_err *err)
+{
+	struct job *job = ctx;
+	struct sums sums = {0};
+
+	job->asks = false;
+	if (err != NULL)
+		return;
+	sums_add(&sums, result);
+	job->conflicts = sums.conflicts;
+}
+
+static void ask_shards(struct job *job, uint64_t now_ms)
+{
+	struct kv_req req = sums_request();
+	struct store_session *session = job->reach->session;
+
+	if (job->asks || now_ms < job->ask_ms)
+		return;
+	job->ask_ms = now_ms + ASK_EACH_MS;
+	job->asks = kv_start(session->kv, &req, session->timeout_ms, on_records, job,
+	                     &job->asking, NULL) == PL_OK;
+}
+
 static void on_tick(void *ctx)
 {
 	struct job *job = ctx;
 	uint64_t now_ms = kv_now_ms(job->reach->session->kv);
+	char text[PROGRESS_TEXT_MAX];
+	const struct sums sums = {
+		.placed = job->bound,
+		.pending = total(job) - job->bound - job->lost,
+		.conflicts = job->conflicts,
+		.total = total(job),
+		.rate = progress_rate(&job->progress, now_ms, job->bound)};
 
-	progress_say(&job->progress, now_ms,
-	             "%" PRIu64 " of %" PRIu64 " pods bound, %" PRIu64 " pending, %.0f/s",
-	             job->bound, total(job), total(job) - job->bound - job->lost,
-	             progress_rate(&job->progress, now_ms, job->bound));
+	ask_shards(job, now_ms);
+	sums_text(&sums, text);
+	if (sums.total != 0)
+		progress_say(&job->progress, now_ms, "%s", text);
 	pl_timer_set(&job->tick, now_ms + PROGRESS_EACH_MS);
 }
 
@@ -396,7 +434,9 @@ static enum pl_code wait_for(struct job *job, struct pl_err *err)
 		(void)uv_run(loop, UV_RUN_ONCE);
 	if (!job->stopped)
 		podwatch_stop(job->watch);
-	while (!job->stopped)
+	if (job->asks)
+		kv_cancel(job->reach->session->kv, job->asking);
+	while (!job->stopped || job->asks)
 		(void)uv_run(loop, UV_RUN_ONCE);
 	progress_end(&job->progress);
 	return verdict(job, err);
