@@ -45,6 +45,10 @@
 	  "a state or spec deleted or garbled by hand; fsck --repair")                  \
 	X(SPOIL_RULES, STORE, "spoil-rules",                                            \
 	  "a lock or a registry deleted or garbled by hand")                            \
+	X(SPOIL_GANG, STORE, "spoil-gang",                                              \
+	  "a large gang's record deleted or garbled by hand")                           \
+	X(SPOIL_BUDGET, STORE, "spoil-budget",                                          \
+	  "a disruption budget deleted or garbled by hand; placet delete budget")       \
 	X(SUBMIT, PEOPLE, "submit",                                                     \
 	  "placet submit: new pods, some that are there, some again")                   \
 	X(REMOVE, PEOPLE, "delete", "placet delete pod")                                \

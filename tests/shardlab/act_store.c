@@ -89,6 +89,10 @@ bool act_begin_store(struct campaign *c, struct act *act, uint64_t now_ms)
 		hands_spoil_node(c);
 	} else if (act->what == ACT_SPOIL_RULES) {
 		hands_spoil_rules(c);
+	} else if (act->what == ACT_SPOIL_GANG) {
+		hands_spoil_gang(c);
+	} else if (act->what == ACT_SPOIL_BUDGET) {
+		hands_spoil_budget(c);
 	} else {
 		hands_spoil_pod(c);
 	}
@@ -109,7 +113,9 @@ void act_end_store(struct campaign *c, struct act *act)
 		hands_empty(c);
 	if (act->what == ACT_RESTORE)
 		restore(c);
+	if (act->what == ACT_SPOIL_BUDGET)
+		(void)wants_no_bad_budget(c, &act->job);
 	if (act->what == ACT_SPOIL_NODE || act->what == ACT_SPOIL_POD ||
-	    act->what == ACT_SPOIL_RULES)
+	    act->what == ACT_SPOIL_RULES || act->what == ACT_SPOIL_GANG)
 		(void)site_command(&c->site, &act->job, fsck, COMMAND_MS);
 }

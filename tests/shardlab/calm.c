@@ -235,8 +235,10 @@ void calm_run(struct campaign *c, struct calm *out)
 	wish_all(c);
 	until_served(c, calm_ms);
 	out->place_ms = pl_clock_ms() - calm_ms;
-	if (c->spoilt)
+	if (c->spoilt) {
 		mend(c);
+		remove_all(c);
+	}
 	witness_unspoil(&c->witness);
 	check_store(c);
 	until_served(c, pl_clock_ms());

@@ -52,6 +52,8 @@ bool wants_evict(struct campaign *c, struct job *job, bool force, bool past);
 /* Disruption budgets: some at most that are new, or get another rule; one goes. */
 bool wants_budgets(struct campaign *c, struct job *job, unsigned most);
 bool wants_no_budget(struct campaign *c, struct job *job);
+/* One that makes no sense goes. False: there is none. */
+bool wants_no_bad_budget(struct campaign *c, struct job *job);
 /* Who is on the node, or comes there, may be evicted past all budgets. */
 void wants_past_on(struct campaign *c, uint32_t node);
 /* Some pods are covered from the beginning. */
@@ -59,6 +61,8 @@ bool wants_first_budgets(struct campaign *c);
 /* The node is made smaller, tainted, or closed for maintenance; or as it was. */
 bool wants_change(struct campaign *c, struct job *job, uint32_t node);
 bool wants_node_back(struct campaign *c, struct job *job, uint32_t node);
+/* As it is wanted now, whatever became of it. */
+bool wants_node_again(struct campaign *c, struct job *job, uint32_t node);
 /* "c0/n-4" */
 void wants_node_name(const struct campaign *c, uint32_t node, char out[SITE_NAME]);
 
@@ -67,6 +71,8 @@ void wants_node_name(const struct campaign *c, uint32_t node, char out[SITE_NAME
 void hands_spoil_node(struct campaign *c);
 void hands_spoil_pod(struct campaign *c);
 void hands_spoil_rules(struct campaign *c);
+void hands_spoil_gang(struct campaign *c);
+void hands_spoil_budget(struct campaign *c);
 /* What only they know: specs, Nodes. */
 void hands_put_right(struct campaign *c);
 void hands_fill(struct campaign *c);

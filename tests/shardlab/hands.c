@@ -70,14 +70,17 @@ static const char *garbage(struct campaign *c)
 	return values[campaign_below(c, sizeof values / sizeof values[0])];
 }
 
-static void spoil(struct campaign *c, struct pl_span key)
+static void spoil_with(struct campaign *c, struct pl_span key, const char *value)
 {
-	const char *value = campaign_below(c, 2) == 0 ? NULL : garbage(c);
-
 	campaign_say(c, "by hand: " PL_SPAN_FMT " %s%s", PL_SPAN_ARG(key),
 	             value == NULL ? "deleted" : "becomes ", value == NULL ? "" : value);
 	c->spoilt = true;
 	write_key(c, key, value);
+}
+
+static void spoil(struct campaign *c, struct pl_span key)
+{
+	spoil_with(c, key, campaign_below(c, 2) == 0 ? NULL : garbage(c));
 }
 
 void hands_spoil_node(struct campaign *c)
@@ -146,6 +149,59 @@ void hands_spoil_rules(struct campaign *c)
 		spoil(c, keys_span(&pick.key));
 }
 
+/* One that is under way; else one that is not gets a record that makes no sense. */
+void hands_spoil_gang(struct campaign *c)
+{
+	const struct stock *stock = c->witness.world.stock;
+	uint32_t from = (uint32_t)campaign_below(c, stock->gangs), gang = from, k = 0;
+	struct keys_id id = {.kind = KEYS_GANG};
+	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	struct keys_text key;
+
+	for (; k < stock->gangs; k++) {
+		gang = (from + k) % stock->gangs;
+		if (stock->gang[gang].phase != STOCK_GANG_NONE)
+			break;
+	}
+	if (k == stock->gangs)
+		gang = from;
+	scene_gang_space(gang, space);
+	scene_gang_name(gang, name);
+	id.scope = pl_span_str(space);
+	id.name = pl_span_str(name);
+	if (keys_build(&id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("key");
+	witness_spoil_gang(&c->witness, gang);
+	if (k < stock->gangs)
+		spoil(c, keys_span(&key));
+	else
+		spoil_with(c, keys_span(&key), garbage(c));
+}
+
+/* One that is there, if that can be. */
+void hands_spoil_budget(struct campaign *c)
+{
+	unsigned budget = 0;
+	struct keys_id id = {.kind = KEYS_BUDGET};
+	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	struct keys_text key;
+
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		budget = (unsigned)campaign_below(c, PDB_COUNT);
+		if (pdb_judge_stands(c->witness.budgets, budget))
+			break;
+	}
+	pdb_space(budget, space);
+	pdb_name(budget, name);
+	id.scope = pl_span_str(space);
+	id.name = pl_span_str(name);
+	if (keys_build(&id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("key");
+	witness_spoil_budget(&c->witness, budget);
+	spoil(c, keys_span(&key));
+}
+
+/* Specs only they know, also those of pods that are to go: these are deleted then. */
 static void right_pod(struct campaign *c, uint32_t i)
 {
 	const struct stock_pod *pod = &c->witness.world.stock->pod[i];
@@ -153,11 +209,6 @@ static void right_pod(struct campaign *c, uint32_t i)
 	char json[SCENE_JSON_SIZE];
 	struct keys_text key;
 
-	if (pod->phase == STOCK_BAD_STATE ||
-	    (c->witness.removed[i] && !pod->has_spec && pod->phase != STOCK_NO_STATE))
-		write_key(c, pod_key(c, i, KEYS_STATE, &key), NULL);
-	if (c->witness.removed[i] && !pod->has_spec)
-		return; /* nobody wants it back */
 	if ((pod->has_spec && !pod->bad_spec) ||
 	    (!pod->has_spec && !pod->has_pointer && pod->phase == STOCK_NO_STATE))
 		return;
@@ -165,22 +216,28 @@ static void right_pod(struct campaign *c, uint32_t i)
 	write_key(c, pod_key(c, i, KEYS_SPEC, &key), json);
 }
 
+/* Nodes are applied by those who run them: where the alloc makes no sense, as soon as
+ * that is mended. */
 void hands_put_right(struct campaign *c)
 {
 	const struct stock *stock = c->witness.world.stock;
-	char json[SCENE_JSON_SIZE];
-	struct keys_text key;
 
 	for (uint32_t i = 0; i < stock->pods; i++)
 		if (stock->pod[i].spoilt)
 			right_pod(c, i);
+	for (unsigned i = 0; i < PDB_COUNT; i++) {
+		struct job job = {0};
+
+		if (wants_no_bad_budget(c, &job))
+			(void)site_wait(&c->site, &job);
+	}
 	for (uint32_t i = 0; i < c->scene.nodes; i++) {
 		const struct stock_node *node = &stock->node[i];
+		struct job job = {0};
 
-		if (!node->spoilt || (node->has_node && !node->bad_node))
-			continue;
-		scene_node_json(&c->scene, i, &c->node[i], json);
-		write_key(c, node_key(c, i, KEYS_NODE, &key), json);
+		if (node->spoilt && (!node->has_node || node->bad_node) &&
+		    wants_node_again(c, &job, i))
+			(void)site_wait(&c->site, &job);
 	}
 }
 

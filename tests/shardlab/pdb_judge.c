@@ -47,7 +47,8 @@ struct value {
 struct budget {
 	struct value was, is;
 	bool touched;
-	int64_t view; /* no count is of an earlier revision */
+	bool spoilt, bad; /* somebody may write garbage there; and that is there */
+	int64_t view;     /* no count is of an earlier revision */
 	uint64_t unsure_ms;
 };
 
@@ -521,10 +522,23 @@ void pdb_judge_event(struct pdb_judge *judge, const struct keys_id *id,
 	budget->touched = true;
 	judge->revision = event->record.mod_revision;
 	budget->is = (struct value){0};
-	if (!event->is_delete &&
-	    !read_value(judge, id->scope, event->record.value, &budget->is))
+	budget->bad = !event->is_delete &&
+	              !read_value(judge, id->scope, event->record.value, &budget->is);
+	if (budget->bad)
+		budget->is = (struct value){0};
+	if (budget->bad && !budget->spoilt)
 		FAIL(judge, budget, "makes no sense: " PL_SPAN_FMT,
 		     PL_SPAN_ARG(event->record.value));
+}
+
+void pdb_judge_spoil(struct pdb_judge *judge, unsigned budget, bool spoilt)
+{
+	judge->budget[budget].spoilt = spoilt;
+}
+
+bool pdb_judge_is_bad(const struct pdb_judge *judge, unsigned budget)
+{
+	return judge->budget[budget].bad;
 }
 
 /* How many of its pods are; -1: one of them is spoilt. */
@@ -588,7 +602,7 @@ void pdb_judge_see(struct pdb_judge *judge, int64_t revision)
 void pdb_judge_reset(struct pdb_judge *judge)
 {
 	for (unsigned b = 0; b < PDB_COUNT; b++)
-		judge->budget[b] = (struct budget){0};
+		judge->budget[b] = (struct budget){.spoilt = judge->budget[b].spoilt};
 	for (uint32_t i = 0; i < judge->pods; i++)
 		judge->pod[i].count = 0;
 }

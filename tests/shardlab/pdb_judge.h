@@ -57,6 +57,12 @@ void pdb_judge_see(struct pdb_judge *judge, int64_t revision);
 void pdb_judge_past(struct pdb_judge *judge, uint32_t pod, uint64_t until_ms);
 void pdb_judge_past_node(struct pdb_judge *judge, uint32_t node, uint64_t until_ms);
 
+/* From now on somebody may write there what makes no sense, which is as if it were gone;
+ * or not any more. */
+void pdb_judge_spoil(struct pdb_judge *judge, unsigned budget, bool spoilt);
+/* What stands there makes no sense. */
+bool pdb_judge_is_bad(const struct pdb_judge *judge, unsigned budget);
+
 /* Every budget says what its pods are. */
 bool pdb_judge_settled(const struct pdb_judge *judge, char *why, size_t size);
 /* Some pod of the budget is there. */

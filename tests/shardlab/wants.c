@@ -118,6 +118,11 @@ static bool apply_one(struct campaign *c, struct job *job, uint32_t node)
 	return apply(c, job, cluster, &node, 1);
 }
 
+bool wants_node_again(struct campaign *c, struct job *job, uint32_t node)
+{
+	return apply_one(c, job, node);
+}
+
 bool wants_change(struct campaign *c, struct job *job, uint32_t node)
 {
 	struct scene_node *what = &c->node[node];
@@ -378,18 +383,32 @@ bool wants_first_budgets(struct campaign *c)
 	return submit_budgets(c, &job, budgets, count) && site_wait(&c->site, &job) == 0;
 }
 
-bool wants_no_budget(struct campaign *c, struct job *job)
+static bool delete_budget(struct campaign *c, struct job *job, unsigned budget)
 {
-	unsigned budget = (unsigned)campaign_below(c, PDB_COUNT);
 	char full[2 * SCENE_NAME_SIZE], name[SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
 	const char *const args[] = {
 		"delete", "budget", full, "--yes", "--ignore-not-found", NULL};
 
-	for (unsigned tries = 0;
-	     tries < TRIES && !pdb_judge_stands(c->witness.budgets, budget); tries++)
-		budget = (unsigned)campaign_below(c, PDB_COUNT);
 	pdb_name(budget, name);
 	pdb_space(budget, space);
 	(void)snprintf(full, sizeof full, "%s/%s", space, name);
 	return site_command(&c->site, job, args, COMMAND_MS);
+}
+
+bool wants_no_bad_budget(struct campaign *c, struct job *job)
+{
+	for (unsigned b = 0; b < PDB_COUNT; b++)
+		if (pdb_judge_is_bad(c->witness.budgets, b))
+			return delete_budget(c, job, b);
+	return false;
+}
+
+bool wants_no_budget(struct campaign *c, struct job *job)
+{
+	unsigned budget = (unsigned)campaign_below(c, PDB_COUNT);
+
+	for (unsigned tries = 0;
+	     tries < TRIES && !pdb_judge_stands(c->witness.budgets, budget); tries++)
+		budget = (unsigned)campaign_below(c, PDB_COUNT);
+	return delete_budget(c, job, budget);
 }

@@ -127,7 +127,7 @@ static void see_gang(struct witness *witness, const struct keys_id *id,
 
 	for (unsigned i = WITNESS_LARGE; i < WITNESS_GANGS; i++)
 		witness->gangs[i] +=
-			!event->is_delete &&
+			!event->is_delete && value.len > 0 &&
 			memmem(value.at, value.len, phases[i], strlen(phases[i])) != NULL;
 	stock_gang_event(witness->world.stock, id, event);
 }
@@ -403,11 +403,25 @@ void witness_spoil_rules(struct witness *witness)
 	witness->world.stock->rules_spoilt = true;
 }
 
+void witness_spoil_gang(struct witness *witness, uint32_t gang)
+{
+	witness->world.stock->gang_spoilt[gang] = true;
+}
+
+void witness_spoil_budget(struct witness *witness, unsigned budget)
+{
+	pdb_judge_spoil(witness->budgets, budget, true);
+}
+
 void witness_unspoil(struct witness *witness)
 {
 	struct stock *stock = witness->world.stock;
 
 	stock->rules_spoilt = false;
+	for (unsigned i = 0; i < PDB_COUNT; i++)
+		pdb_judge_spoil(witness->budgets, i, false);
+	for (uint32_t i = 0; i < stock->gangs; i++)
+		stock->gang_spoilt[i] = false;
 	for (uint32_t i = 0; i < stock->nodes; i++)
 		stock->node[i].spoilt = false;
 	for (uint32_t i = 0; i < stock->pods; i++)

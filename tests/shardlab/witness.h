@@ -64,6 +64,8 @@ void witness_spoil_node(struct witness *witness, uint32_t node);
 void witness_spoil_pod(struct witness *witness, uint32_t pod);
 /* Somebody took away which rules there are. */
 void witness_spoil_rules(struct witness *witness);
+void witness_spoil_gang(struct witness *witness, uint32_t gang);
+void witness_spoil_budget(struct witness *witness, unsigned budget);
 /* From now on nothing is excused. */
 void witness_unspoil(struct witness *witness);
 

@@ -148,7 +148,7 @@ static void check_affinity(struct world *world, const struct obs *obs, uint32_t 
 		uint32_t k = group.pod[n], there = place_of(stock, k, AND_ENDING);
 		bool here = there != STOCK_NONE && zone_of(stock, there) == zone;
 
-		if (k == i || there == STOCK_NONE)
+		if (k == i || (there == STOCK_NONE && !is_hidden(stock, k)))
 			continue;
 		if (is_hidden(stock, k) ||
 		    (here && (!is_new(stock, k) || is_loose(stock, i, k))))

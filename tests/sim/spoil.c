@@ -239,6 +239,7 @@ void spoil_stray(struct world *world)
 
 /* -- put right ---------------------------------------------------------------- */
 
+/* Specs only: states are derived, and Nodes are applied by those who run them. */
 static void calm_pod(struct world *world, uint32_t i)
 {
 	const struct stock_pod *pod = &world->stock->pod[i];
@@ -247,26 +248,11 @@ static void calm_pod(struct world *world, uint32_t i)
 	char json[SCENE_JSON_SIZE];
 	struct keys_text key;
 
-	if (pod->spoilt && pod->phase == STOCK_BAD_STATE)
-		write_key(world, pod_key(world, i, KEYS_STATE, &key), NULL);
 	if (!pod->spoilt || (pod->has_spec && !pod->bad_spec) ||
 	    (!pod->has_spec && !pod->has_pointer && pod->phase == STOCK_NO_STATE))
 		return;
 	scene_pod_json(i, &what, json);
 	write_key(world, pod_key(world, i, KEYS_SPEC, &key), json);
-}
-
-static void calm_node(struct world *world, uint32_t i)
-{
-	const struct stock_node *node = &world->stock->node[i];
-	const struct scene_node what = scene_node_first(&world->plan.scene, i);
-	char json[SCENE_JSON_SIZE];
-	struct keys_text key;
-
-	if (!node->spoilt || (node->has_node && !node->bad_node))
-		return;
-	scene_node_json(&world->plan.scene, i, &what, json);
-	write_key(world, node_key(world, i, KEYS_NODE, &key), json);
 }
 
 void spoil_calm(struct world *world)
@@ -276,8 +262,6 @@ void spoil_calm(struct world *world)
 	STORY(&world->story, "hands", "put right what only they know");
 	for (uint32_t i = 0; i < stock->pods; i++)
 		calm_pod(world, i);
-	for (uint32_t i = 0; i < stock->nodes; i++)
-		calm_node(world, i);
 	for (unsigned i = 0; i < STRAYS; i++)
 		write_key(world, pl_span_str(strays[i]), NULL);
 }
