@@ -406,7 +406,7 @@ static void wish_nodes(struct clerk *clerk)
 	uint64_t count = 1 + world_below(world, NODES_AT_ONCE);
 
 	list->count = list->next = 0;
-	for (; count > 0; count--) {
+	for (; count > 0 && list->count < clerk->nodes; count--) {
 		uint32_t node = some_node(clerk);
 
 		if (verb == NODES_APPLY && clerk->node[node].wanted)

@@ -4,7 +4,18 @@
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 
-enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32, PODS_A_NODE = 5 };
+enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32, PODS_A_NODE = 5, EXTRA = 4 };
+
+/* LEAST: with less there is no node that comes when all is calm, or not a row of pods. */
+enum {
+	NODES_LEAST = EXTRA,
+	PODS_LEAST = NODES_LEAST * PODS_A_NODE,
+	PODS_SMALLEST = SCENE_NODES_MIN * PODS_A_NODE,
+};
+
+_Static_assert((int)PODS_LEAST >= (int)SCENE_GROUP, "a row of pods");
+_Static_assert((int)PODS_SMALLEST >= (int)SCENE_PODS_MIN,
+               "as many as the smallest world must have");
 
 /* Of what only a world with nodes and pods has. */
 #define SPOILS                                                                     \
@@ -151,7 +162,8 @@ static void draw_link(struct simlink *link, unsigned network, struct pl_rng *rng
 /* A little, so that much still comes out right; or more than anything lasts. */
 static void draw_walls(struct plan *plan, struct pl_rng *rng)
 {
-	static const uint64_t most_ms[] = {3000, 300 * 1000, 3 * 3600 * 1000};
+	static const uint64_t most_ms[] = {3000, UINT64_C(300) * 1000,
+	                                   UINT64_C(3) * 3600 * 1000};
 
 	if (plan->weight[FAULT_WALL] == 0)
 		return;
@@ -184,9 +196,9 @@ static void draw_scene(struct plan *plan, const struct plan_wish *wish,
 		.clusters = (unsigned)pl_rng_between(rng, SCENE_CLUSTERS_MIN, 5),
 		.nodes = nodes,
 		.pods = nodes * PODS_A_NODE,
-		.extra = nodes / 4};
+		.extra = nodes / EXTRA};
 	plan->shards = (unsigned)pl_rng_between(rng, SCENE_SHARDS_MIN, 6);
-	plan->partitions = (unsigned)pl_rng_between(rng, 4, 16);
+	plan->partitions = (unsigned)pl_rng_between(rng, SCENE_PARTITIONS_MIN, 16);
 	plan->faults_ms = pl_rng_between(rng, 12000, 40000);
 	plan->clerk_ms = pl_rng_between(rng, 30, 400);
 	plan->nodes_late_ms =
@@ -219,13 +231,65 @@ static size_t room_bytes(const struct plan *plan)
 	return plan->scene.nodes == 0 ? 16384 : 262144;
 }
 
+static const struct profile *profile_of(const struct plan_wish *wish, uint64_t seed)
+{
+	return strcmp(wish->profile, "all") == 0 ? turn(seed) : find(wish->profile);
+}
+
+/* A world with pods may come of it, whichever the seed. */
+static bool may_be_full(const struct plan_wish *wish, const struct profile *profile)
+{
+	if (wish->work != PLAN_WORK_DRAWN)
+		return wish->work == PLAN_WORK_FULL;
+	return profile == NULL || !(profile->one_at_a_time || profile->lose_tenth);
+}
+
+static enum pl_code want(const char *what, unsigned count, unsigned least,
+                         struct pl_err *err)
+{
+	if (count == 0 || count >= least)
+		return PL_OK;
+	return pl_err_set(err, PL_INVALID,
+	                  "--%s %u: a world with pods has %u at least (%d shards, %d "
+	                  "partitions, %d clusters, %d nodes and %d pods of every kind "
+	                  "are the smallest); --work none has no pods, --small lets it "
+	                  "be smaller and says so at the end",
+	                  what, count, least, SCENE_SHARDS_MIN, SCENE_PARTITIONS_MIN,
+	                  SCENE_CLUSTERS_MIN, SCENE_NODES_MIN, SCENE_PODS_MIN);
+}
+
+enum pl_code plan_check(const struct plan_wish *wish, struct pl_err *err)
+{
+	const struct profile *profile = find(wish->profile);
+	enum pl_code code;
+
+	if (profile == NULL && strcmp(wish->profile, "all") != 0)
+		return pl_err_set(err, PL_INVALID, "--profile %s: want one of %s",
+		                  wish->profile, plan_profiles);
+	if (!may_be_full(wish, profile))
+		return PL_OK;
+	if (wish->nodes != 0 && wish->nodes < NODES_LEAST)
+		return pl_err_set(
+			err, PL_INVALID,
+			"--nodes %u: a world with pods has %d at least, so that "
+			"it has a row of pods and a node for more; --small or not",
+			wish->nodes, NODES_LEAST);
+	if (wish->small)
+		return PL_OK;
+	code = want("nodes", wish->nodes, SCENE_NODES_MIN, err);
+	if (code == PL_OK)
+		code = want("shards", wish->shards, SCENE_SHARDS_MIN, err);
+	if (code == PL_OK)
+		code = want("partitions", wish->partitions, SCENE_PARTITIONS_MIN, err);
+	return code;
+}
+
 bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed)
 {
-	const struct profile *profile =
-		strcmp(wish->profile, "all") == 0 ? turn(seed) : find(wish->profile);
+	const struct profile *profile = profile_of(wish, seed);
 	struct pl_rng rng;
 
-	if (profile == NULL)
+	if (plan_check(wish, NULL) != PL_OK)
 		return false;
 	pl_rng_init(&rng, seed);
 	*plan = (struct plan){0};

@@ -6,6 +6,7 @@
 #ifndef TESTS_SIM_PLAN_H
 #define TESTS_SIM_PLAN_H
 
+#include "store/base/err.h"
 #include "store/base/rng.h"
 #include "tests/sim/scene.h"
 #include "tests/sim/simkv.h"
@@ -83,9 +84,12 @@ struct plan_wish {
 	enum plan_work work;
 	unsigned shards, partitions; /* 0: drawn */
 	unsigned nodes;              /* 0: drawn; five pods each */
+	bool small;                  /* below the smallest scenario, too */
 };
 
-/* False: no such profile. */
+/* Is there such a profile, and are worlds with pods as large as they have to be? */
+enum pl_code plan_check(const struct plan_wish *wish, struct pl_err *err);
+/* False: plan_check() says why. */
 bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed);
 
 #endif

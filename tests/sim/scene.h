@@ -58,10 +58,12 @@ enum {
 	SCENE_NAME_SIZE = 24,
 	SCENE_JSON_SIZE = 2304,
 	SCENE_SPACES = 3,
+	/* The smallest world that is ever drawn. */
 	SCENE_NODES_MIN = 60,
 	SCENE_PODS_MIN = 300,
 	SCENE_CLUSTERS_MIN = 2,
 	SCENE_SHARDS_MIN = 3,
+	SCENE_PARTITIONS_MIN = 4,
 };
 
 struct scene {

@@ -117,6 +117,12 @@ bool seed_run(const struct seed_opts *opts, struct seed_result *result)
 	result->digest = world->agenda.digest;
 	world_close(world);
 	result->cover = world->cover;
+	result->extent = (struct extent){.seed = opts->seed,
+	                                 .shards = plan.shards,
+	                                 .partitions = plan.partitions,
+	                                 .clusters = plan.scene.clusters,
+	                                 .nodes = plan.scene.nodes,
+	                                 .pods = plan.scene.pods};
 	free(world);
 	return true;
 }

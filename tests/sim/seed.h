@@ -6,6 +6,7 @@
 #define TESTS_SIM_SEED_H
 
 #include "tests/sim/cover.h"
+#include "tests/sim/extent.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/story.h"
 
@@ -22,9 +23,10 @@ struct seed_result {
 	uint64_t digest;     /* of everything that happened */
 	uint64_t settled_ms; /* after calm began */
 	struct cover cover;
+	struct extent extent;
 };
 
-/* False: no such profile. */
+/* False: there is no such world; plan_check() says why. */
 bool seed_run(const struct seed_opts *opts, struct seed_result *result);
 
 #endif
