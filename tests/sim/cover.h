@@ -20,6 +20,7 @@
 	X(LEAVE, "graceful ends", 1)                                              \
 	X(CUT, "cuts", 1)                                                         \
 	X(CUT_ONE_WAY, "cuts of one way only", 1)                                 \
+	X(LEFT_BEHIND, "cuts after which history is compacted", 1)                \
 	X(BREAK, "broken connections", 1)                                         \
 	X(DRIFT, "drifting clocks", 1)                                            \
 	X(JUMP, "clock jumps", 1)                                                 \

@@ -112,6 +112,8 @@ static void do_cut(struct nemesis *nemesis, struct proc *proc)
 	uint64_t ms = nemesis_spell(nemesis);
 
 	world_hit(world, COVER_CUT);
+	proc->falls_behind =
+		world->plan.weight[FAULT_COMPACT] != 0 && world_chance(world, 1, 2);
 	if (ways == SIMKV_WAYS) {
 		uint64_t late = nemesis_below(nemesis, nemesis_ttl_ms(nemesis) / 3);
 

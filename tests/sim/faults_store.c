@@ -91,6 +91,14 @@ void nemesis_owner_gone(struct world *world)
 	           nemesis_now(nemesis) + nemesis_below(nemesis, 20));
 }
 
+void nemesis_left_behind(struct world *world)
+{
+	if (world->nemesis == NULL || world->calm)
+		return;
+	world_hit(world, COVER_LEFT_BEHIND);
+	compact(world->nemesis);
+}
+
 void faults_snapshot(struct nemesis *nemesis)
 {
 	memkv_snapshot_free(nemesis->snapshot);

@@ -16,6 +16,9 @@ void nemesis_close(struct world *world);
 
 /* An owner key has gone: a good moment for a compaction, if one is due. */
 void nemesis_owner_gone(struct world *world);
+/* Who could not be reached for a while finds that what happened meanwhile is compacted.
+ */
+void nemesis_left_behind(struct world *world);
 /* A large gang's record is another. */
 struct stock_gang;
 void nemesis_gang(struct world *world, const struct stock_gang *gang);

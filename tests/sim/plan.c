@@ -45,7 +45,8 @@ static const struct profile profiles[] = {
          BIT(FAULT_PAUSE) | BIT(FAULT_SUSPEND) | BIT(FAULT_DRIFT) | BIT(FAULT_JUMP) |
                  BIT(FAULT_WALL),
          true, NETWORK_BAD, false, false},
-	{"net", BIT(FAULT_CUT) | BIT(FAULT_BREAK), true, NETWORK_WILD, false, false},
+	{"net", BIT(FAULT_CUT) | BIT(FAULT_BREAK) | BIT(FAULT_COMPACT), true,
+         NETWORK_WILD, false, false},
 	{"store",
          BIT(FAULT_LEADER) | BIT(FAULT_SLOW) | BIT(FAULT_FULL) | BIT(FAULT_COMPACT) |
                  BIT(FAULT_BREAK),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
+#include "tests/sim/nemesis.h"
 
 static bool pid_lives(void *ctx, int64_t pid)
 {
@@ -72,6 +73,10 @@ static void on_heal(void *ctx)
 
 	STORY(&proc->world->story, proc->name, "can be reached again");
 	agenda_stop(&proc->world->agenda, &proc->turn);
+	if (proc->falls_behind) {
+		nemesis_left_behind(proc->world);
+		simkv_break(proc->sim, false);
+	}
 	for (unsigned way = 0; way < SIMKV_WAYS; way++)
 		simkv_cut(proc->sim, way, false);
 }

@@ -55,6 +55,7 @@ struct proc {
 	struct agenda_item reap;
 	/* What will undo what was done to it. */
 	struct agenda_item wake, heal, turn;
+	bool falls_behind; /* when it is cut off: by more than history has */
 };
 
 struct proc_opts {
