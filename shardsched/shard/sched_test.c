@@ -693,6 +693,31 @@ T_CASE(somebody_else_on_the_node_is_a_conflict)
 	rig_close(&rig);
 }
 
+/* The store is put back to before the node grew; its alloc is the same as then. */
+T_CASE(a_node_that_a_restored_store_has_not_grown_is_not_overfilled)
+{
+	struct kv_record *node, small;
+
+	rig_open(&rig, &(struct sched_opts){.batch = 1, .inflight = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_settle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	small = *rig_get(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-1"));
+	rig_put(&rig, "/nodes/0000/east/n-1", rig_node_json("n-1", "16", ""));
+	rig_pod(&rig, 1, "b", "8", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	node = rig_get(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-1"));
+	node->mod_revision = small.mod_revision;
+	node->value = small.value;
+	T_TRUE(!rig_answer(&rig, 0));
+	T_STR(rig_where(&rig, 1, "b"), "");
+	rig_close(&rig);
+}
+
 /* Whatever allocation fails, the pod is placed in the end. */
 static enum pl_code live_through(void)
 {

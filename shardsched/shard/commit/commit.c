@@ -70,8 +70,16 @@ static enum pl_code put_pod(struct sched *sched, struct call *call, struct sched
  * Whoever changes a Node writes its alloc too; but the two are watched apart, and the
  * alloc that we know may be newer than the Node. So unless the alloc is our own, which
  * was written when the Node was the one we know, or came in one transaction with that
- * Node, the Node is compared as well.
+ * Node, the Node is compared as well. One that is newer than the alloc is compared, too:
+ * the alloc alone would not tell that the store went back to before it.
  */
+static bool goes_with_its_alloc(const struct sched_node *node)
+{
+	int64_t is = node->rev[FACT_NODE], alloc = node->rev[FACT_ALLOC];
+
+	return is == alloc || (node->sure && is < alloc);
+}
+
 static enum pl_code expect_node(struct call *call, struct sched_node *node,
                                 const struct book_node *name)
 {
@@ -110,7 +118,7 @@ static enum pl_code write_alloc(struct sched *sched, struct call *call,
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
 	call_item_add(call, &(struct call_item){
 				    .node = node, .value = value, .compared = true});
-	if (node->sure || node->rev[FACT_ALLOC] == node->rev[FACT_NODE])
+	if (goes_with_its_alloc(node))
 		return PL_OK;
 	return expect_node(call, node, &key);
 }
