@@ -133,17 +133,32 @@ void clerk_check(struct clerk *clerk)
 
 /* -- room for everything, and everything --------------------------------------- */
 
+/* Whoever has closed one goes on saying since when, however often he says it: pods have
+ * to leave it some time after that. */
+static void calm_node(struct clerk *clerk, uint32_t node)
+{
+	const struct scene *scene = &clerk->world->plan.scene;
+	struct scene_node was = clerk->node[node].what;
+	struct scene_node *what = &clerk->node[node].what;
+
+	*what = scene_node_first(scene, node);
+	what->version = was.version;
+	clerk->node[node].wanted = true;
+	if (!scene_stays_closed(node) || node >= scene->nodes)
+		return;
+	if (!was.closed) {
+		clerk_close_node(clerk, node);
+		return;
+	}
+	what->closed = true;
+	what->closed_ms = was.closed_ms;
+}
+
 static void all_nodes(struct clerk *clerk)
 {
 	clerk->changes.count = clerk->changes.next = 0;
 	for (uint32_t i = 0; i < clerk->nodes; i++) {
-		uint32_t version = clerk->node[i].what.version;
-
-		clerk->node[i].what = scene_node_first(&clerk->world->plan.scene, i);
-		clerk->node[i].what.version = version;
-		if (scene_stays_closed(i) && i < clerk->world->plan.scene.nodes)
-			clerk_close_node(clerk, i);
-		clerk->node[i].wanted = true;
+		calm_node(clerk, i);
 		clerk->changes.at[clerk->changes.count++] = i;
 	}
 	clerk_change(clerk, NODES_APPLY);
