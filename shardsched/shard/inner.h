@@ -426,12 +426,13 @@ struct sched {
 	struct visits visits;
 	struct digests digests;
 	struct abroad abroad;
-	int64_t taken_rev; /* of the alloc that is being taken */
-	uint64_t named;    /* up to where labels beside classes were seen to */
-	uint32_t beside;   /* pods with such */
-	bool unjoined;     /* that failed: nothing is decided until the repair */
-	bool viewing;      /* what is taken comes from the whole view */
-	bool astray_due;   /* the nodes of those astray may be known to be gone now */
+	int64_t taken_rev;           /* of the alloc that is being taken */
+	const struct call *answered; /* that is being taken; NULL: none */
+	uint64_t named;              /* up to where labels beside classes were seen to */
+	uint32_t beside;             /* pods with such */
+	bool unjoined;   /* that failed: nothing is decided until the repair */
+	bool viewing;    /* what is taken comes from the whole view */
+	bool astray_due; /* the nodes of those astray may be known to be gone now */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;

@@ -345,7 +345,9 @@ static void settle(struct sched *sched, const struct call *call)
 
 static void finish(struct sched *sched, struct call *call)
 {
+	sched->answered = call;
 	take_held(sched, call);
+	sched->answered = NULL;
 	if (call->bundle)
 		bundle_settled(sched, call);
 	if (call->kind == CALL_GANG)
@@ -406,6 +408,7 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 
 	clash_failed(sched, call, result);
 	unsend(sched, call);
+	sched->answered = call;
 	conflict = take_read(sched, call, result, KEYS_STATE);
 	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;
 	conflict = take_read(sched, call, result, KEYS_NODE) || conflict;

@@ -349,3 +349,43 @@ T_CASE(a_registry_and_a_node_that_is_gone_in_an_answer)
 	T_TRUE(is_bound());
 	rig_close(&rig);
 }
+
+/* Nothing but what binds a is answered: no spec is read. */
+static void go_on_unread(void)
+{
+	for (unsigned n = 0; n < 20; n++) {
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used && binds(&rig.out[i].req.txn))
+				(void)rig_answer(&rig, i);
+		rig.now_ms += 20;
+	}
+}
+
+/* b comes to n-1 while a is on its way there. The view tells that, and the lock, and n-1
+ * waits for the answer, which has an alloc that is newer still. So the lock is known, and
+ * that b is there since then, but not yet what b is. */
+T_CASE(who_came_in_news_that_waited_for_an_answer)
+{
+	static const char alloc[] = "/alloc/0000/east/n-1";
+	unsigned call = begin("z0");
+
+	find_lock(call);
+	rig_put(&rig, "/schedules/0001/web/b/state",
+	        "{\"v\":1,\"uid\":\"u-b\",\"phase\":\"Bound\",\"cluster\":\"east\","
+	        "\"node\":\"n-1\",\"shard\":\"west-0\",\"epoch\":\"1\",\"attempts\":1,"
+	        "\"since\":\"2025-11-21T09:00:00Z\"}");
+	rig_set(&rig.store, pl_span_str(alloc), pl_span_str(with_b));
+	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+	rig_deliver_all(&rig);
+	rig_put(&rig, alloc, with_b);
+	T_TRUE(!rig_answer(&rig, call));
+	go_on_unread();
+	T_TRUE(!is_bound());
+	wait_ms(5000);
+	T_TRUE(!is_bound());
+	put_node(1, "n-2", "z1", empty);
+	wait_ms(20000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}

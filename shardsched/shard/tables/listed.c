@@ -432,13 +432,29 @@ static bool is_same(const struct sched_node *node, const struct found *found,
 	return same;
 }
 
+/* Something newer than what is known here has come before, and waits for that answer. */
+static bool is_held_back(const struct sched *sched, const struct sched_node *node)
+{
+	const struct held *held = sched->answered == NULL ? NULL : sched->answered->held;
+
+	for (; held != NULL; held = held->next) {
+		struct keys_id id;
+
+		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
+		    id.kind == KEYS_ALLOC && node_find(sched, id.scope, id.name) == node)
+			return true;
+	}
+	return false;
+}
+
 /* It came at some time after the alloc that was known before, be it long ago; and after
- * what the view has brought, unless this has waited for a call. */
+ * what the view has brought, unless that has waited for a call. */
 static void note_unknown(const struct sched *sched, const struct sched_node *node,
                          struct sched_pod *pod)
 {
 	int64_t known = node->rev[FACT_ALLOC], viewed = sched->whole.revision;
-	bool follows = viewed > known && viewed < sched->taken_rev;
+	bool follows =
+		viewed > known && viewed < sched->taken_rev && !is_held_back(sched, node);
 	int64_t since = (follows ? viewed : known) + 1;
 
 	if (pod->spec == NULL && (pod->unknown_rev == 0 || since < pod->unknown_rev))
