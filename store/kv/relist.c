@@ -57,8 +57,8 @@ struct relist {
 	/* Where what is listed now ends; empty: with the keys. */
 	uint8_t until[RELIST_PIECE_MAX];
 	size_t until_len;
-	bool more;    /* there is a next page */
-	bool nothing; /* nothing is of interest; all that counts is the revision */
+	bool more;      /* there is a next page */
+	bool nothing;   /* nothing is of interest; all that counts is the revision */
 	bool releasing; /* what is held is to be told */
 	struct pl_list held;
 	struct pl_arena held_arena; /* what they are in, and what they point to */
