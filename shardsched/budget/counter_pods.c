@@ -199,10 +199,18 @@ static void pod_tidy(struct counter *counter, struct counter_pod *pod)
 		pod_free(counter, pod);
 }
 
+/* As the shards have it: to them a spec that is another's makes no sense either. */
+static bool is_its_own(struct reader *reader, struct pl_json meta,
+                       const struct keys_id *id)
+{
+	return pl_span_eq(reader_text(reader, meta, "name"), id->name) &&
+	       pl_span_eq(reader_text(reader, meta, "namespace"), id->scope);
+}
+
 /* Its labels, with a reference; NULL: it makes no sense, or there is no memory (*code).
  */
-static const struct labels *labels_of(struct counter *counter, struct pl_span value,
-                                      enum pl_code *code)
+static const struct labels *labels_of(struct counter *counter, const struct keys_id *id,
+                                      struct pl_span value, enum pl_code *code)
 {
 	struct pl_err err = {0};
 	struct reader reader;
@@ -210,13 +218,15 @@ static const struct labels *labels_of(struct counter *counter, struct pl_span va
 	struct pl_json root, meta;
 	struct draft_pairs pairs;
 	const struct labels *labels = NULL;
+	bool own;
 
 	pl_arena_reset(&counter->arena);
 	root = reader_init(&reader, &counter->arena, value, &err);
 	meta = reader_object(&reader, root, "metadata");
 	pairs = reader_pairs(&reader, meta, "labels");
+	own = is_its_own(&reader, meta, id);
 	*code = reader.code == PL_NOMEM ? PL_NOMEM : PL_OK;
-	if (reader.code != PL_OK)
+	if (reader.code != PL_OK || !own)
 		return NULL;
 	maker_init(&maker, &counter->model, &counter->arena);
 	labels = labels_make(&maker, pairs);
@@ -232,7 +242,7 @@ static enum pl_code take_spec(struct counter *counter, struct space_of_budgets *
 	enum pl_code code;
 	struct kin *kin;
 
-	labels = labels_of(counter, value, &code);
+	labels = labels_of(counter, id, value, &code);
 	if (code != PL_OK)
 		return code;
 	pod = pod_get(counter, space, id);

@@ -114,6 +114,31 @@ T_CASE(what_a_pod_counts_as_follows_from_its_state)
 	down();
 }
 
+T_CASE(a_spec_that_is_not_its_pods_counts_for_nothing)
+{
+	static const char empty[] = "{\"v\":1,\"phase\":\"Bound\"}";
+	static const char nameless[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"labels\":{\"app\":\"a\"}}}";
+	static const char others[] = "{\"metadata\":{\"namespace\":\"shop\",\"name\":"
+				     "\"a-1\",\"labels\":{\"app\":\"a\"}}}";
+	static const char *const specs[] = {empty, nameless, others};
+
+	up();
+	four_bound();
+	rig_budget(&rig, "web", "a", "\"minAvailable\":\"50%\"", "a");
+	(void)rig_settle(&rig);
+	says("/budgets/web/a", 4, 2, 4, 2);
+	for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+		(void)rig_put(&rig, "/schedules/0003/web/a-1/spec", specs[i]);
+		(void)rig_settle(&rig);
+		says("/budgets/web/a", 3, 2, 3, 1);
+		rig_pod(&rig, "web", "a-1", "a");
+		(void)rig_settle(&rig);
+		says("/budgets/web/a", 4, 2, 4, 2);
+	}
+	down();
+}
+
 /* As a shard would, in one revision. */
 static int64_t disturb(const char *name)
 {
