@@ -18,7 +18,13 @@
 #include "shardsched/queue/queue.h"
 #include "shardsched/shard/sched.h"
 
-enum { PODS = 100000, SHARD_PODS = 50000, JSON_SIZE = 1024, KEY_SIZE = 128 };
+enum {
+	PODS = 100000,
+	SHARD_PODS = 50000,
+	REVISION = 2,
+	JSON_SIZE = 1024,
+	KEY_SIZE = 128
+};
 
 /* As a shard holds it. */
 struct pending {
@@ -117,7 +123,8 @@ static void list_pods(struct sched *sched, const char *profile)
 	char key[KEY_SIZE], name[64], json[JSON_SIZE];
 
 	for (unsigned i = 0; i < SHARD_PODS; i++) {
-		struct kv_record record = {.create_revision = 2, .mod_revision = 2};
+		struct kv_record record = {.create_revision = REVISION,
+		                           .mod_revision = REVISION};
 
 		pod_name(profile, i, name);
 		(void)snprintf(key, sizeof key, "/schedules/0000/bench/%s/spec", name);
@@ -138,11 +145,11 @@ static void run_shard(const char *profile)
 
 	bench_check(sched_new(&opts, &sched, &err), &err, "shard");
 	bench_check(sched_own(sched, 0, 1, &err), &err, "own");
-	sched_list_end(sched, 0, SCHED_NODES);
-	sched_list_end(sched, 0, SCHED_ALLOCS);
+	sched_list_end(sched, 0, SCHED_NODES, REVISION);
+	sched_list_end(sched, 0, SCHED_ALLOCS, REVISION);
 	before = scene_heap();
 	list_pods(sched, profile);
-	sched_list_end(sched, 0, SCHED_SCHEDULES);
+	sched_list_end(sched, 0, SCHED_SCHEDULES, REVISION);
 	emit("pending-shard", profile, SHARD_PODS,
 	     (double)(scene_heap() - before) / SHARD_PODS);
 	sched_free(sched);

@@ -88,11 +88,10 @@ static void list_pods(struct run *run, unsigned pods)
 	}
 }
 
-static void lists(struct run *run, enum sched_part part,
-                  void (*fn)(struct sched *sched, uint32_t p, enum sched_part part))
+static void lists_end(struct run *run, enum sched_part part)
 {
 	for (uint32_t p = 0; p < PARTITIONS; p++)
-		fn(run->sched, p, part);
+		sched_list_end(run->sched, p, part, run->revision);
 }
 
 static void answer(struct run *run, const struct sched_action *action)
@@ -151,12 +150,12 @@ static void measure(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		bench_check(sched_own(run->sched, p, 1, &err), &err, "own");
 	list_nodes(run, nodes);
-	lists(run, SCHED_NODES, sched_list_end);
-	lists(run, SCHED_ALLOCS, sched_list_end);
+	lists_end(run, SCHED_NODES);
+	lists_end(run, SCHED_ALLOCS);
 	before = mallinfo2().uordblks;
 	begun_us = pl_clock_cpu_ns() / 1000;
 	list_pods(run, pods);
-	lists(run, SCHED_SCHEDULES, sched_list_end);
+	lists_end(run, SCHED_SCHEDULES);
 	listed_us = pl_clock_cpu_ns() / 1000;
 	emit(run, "list", (double)(mallinfo2().uordblks - before) / pods, "bytes_per_pod",
 	     "B");

@@ -168,8 +168,10 @@ void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part
 		learn(sched, partition, &records[i]);
 }
 
-void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part)
+void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part,
+                    int64_t revision)
 {
+	T_TRUE(revision > 0);
 	T_TRUE(sched->part[partition].owned && !sched->part[partition].listed[part]);
 	sched->part[partition].listed[part] = true;
 }

@@ -67,7 +67,7 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 		sched_list_records(sched, p, feed->what, note->records, note->count);
 		break;
 	case RELIST_END:
-		sched_list_end(sched, p, feed->what);
+		sched_list_end(sched, p, feed->what, note->revision);
 		break;
 	case RELIST_EVENTS:
 		if (note->count > 0)

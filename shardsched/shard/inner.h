@@ -245,6 +245,7 @@ struct sched_pod {
 struct held {
 	struct held *next;
 	struct kv_record record;
+	int64_t since; /* it may have changed since then: a list tells of the last time */
 	bool gone;
 };
 

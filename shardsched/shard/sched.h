@@ -88,12 +88,13 @@ bool sched_is_open(const struct sched *sched, uint32_t partition);
 /* What is listed and watched of a partition. */
 enum sched_part { SCHED_NODES, SCHED_ALLOCS, SCHED_SCHEDULES, SCHED_PARTS };
 
-/* As the notes of relist.h, of one part: begin, records, end, then events; lost starts
- * anew. Keys that are not of that part are told as garbled. */
+/* As the notes of relist.h, of one part: begin, records, end with the list's revision,
+ * then events; lost starts anew. Keys that are not of that part are told as garbled. */
 void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part part);
 void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
                         const struct kv_record *records, size_t count);
-void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part);
+void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part,
+                    int64_t revision);
 void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
                   const struct kv_event *events, size_t count);
 /* -- beyond what is owned ---------------------------------------- */

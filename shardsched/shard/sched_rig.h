@@ -237,7 +237,7 @@ static inline void rig_list(struct rig *rig, uint32_t p, enum sched_part part)
 		if (rig->store.key[i].mod_revision != 0 &&
 		    kv_key_in(keys, rig->store.key[i].key))
 			sched_list_records(rig->sched, p, part, &rig->store.key[i], 1);
-	sched_list_end(rig->sched, p, part);
+	sched_list_end(rig->sched, p, part, rig->store.revision);
 	rig->cursor[p][part] = rig->store.logged;
 }
 

@@ -55,7 +55,7 @@ static int64_t behind(const struct call *call)
 	if (call->state == CALL_FREE)
 		return rev;
 	for (const struct held *held = call->held; held != NULL; held = held->next)
-		rev = least(rev, held->record.mod_revision);
+		rev = least(rev, held->since);
 	for (uint32_t i = 0; call->kind == CALL_READ && i < call->items; i++)
 		rev = least(rev, call->item[i].pod->unknown_rev);
 	return rev;

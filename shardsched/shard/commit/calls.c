@@ -208,7 +208,7 @@ static struct pl_span keep_value(struct call *call, const struct kv_record *reco
 }
 
 bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
-               bool gone)
+               int64_t since, bool gone)
 {
 	struct call *call = &sched->call[number - 1];
 	struct held *held = pl_arena_zalloc(&call->arena, 1, sizeof *held);
@@ -216,6 +216,7 @@ bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *reco
 	if (held == NULL)
 		return false;
 	held->gone = gone;
+	held->since = since;
 	held->record = *record;
 	held->record.key = pl_arena_dup(&call->arena, record->key);
 	held->record.value = gone ? (struct pl_span){0} : keep_value(call, record);

@@ -37,9 +37,9 @@ uint8_t call_number(const struct sched *sched, const struct call *call);
 /* Calls that were to be made, and were made for what is no more: a partition of theirs
  * was lost, whether it is ours again or not. */
 void call_drop_stale(struct sched *sched);
-/* News about something that is in that call. */
+/* News about something that is in that call, which may have come since that revision. */
 bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *record,
-               bool gone);
+               int64_t since, bool gone);
 /* What was held of that partition's pods, and of its nodes if wanted, is forgotten with
  * them: it may be of a store that is no more. */
 void call_unhold(struct sched *sched, const struct sched_partition *of, bool nodes);

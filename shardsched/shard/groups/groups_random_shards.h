@@ -42,7 +42,7 @@ static inline void list(struct shard *shard, uint32_t p, unsigned part)
 		if (store.key[i].mod_revision != 0 && kv_key_in(keys, store.key[i].key))
 			sched_list_records(shard->sched, p, (enum sched_part)part,
 			                   &store.key[i], 1);
-	sched_list_end(shard->sched, p, (enum sched_part)part);
+	sched_list_end(shard->sched, p, (enum sched_part)part, store.revision);
 	shard->cursor[p][part] = store.logged;
 }
 

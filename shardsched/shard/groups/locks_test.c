@@ -34,20 +34,25 @@ static void put_node(uint32_t p, const char *name, const char *zone, const char 
 	rig_set(&rig.store, PL_SPAN_LIT(SHAPE), PL_SPAN_LIT("{\"v\":1}"));
 }
 
-static void put_pod(uint32_t p, const char *name)
+static void put_pod_at(uint32_t p, const char *name, const char *where)
 {
 	char key[64], json[640];
 
 	(void)snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
-	               "\"u-%s\",\"labels\":{\"app\":\"x\"}},\"spec\":{\"affinity\":{"
+	               "\"u-%s\",\"labels\":{\"app\":\"x\"}},\"spec\":{%s\"affinity\":{"
 	               "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuring"
 	               "Execution\":[{\"topologyKey\":\"zone\",\"labelSelector\":{"
 	               "\"matchLabels\":{\"app\":\"x\"}}}]}},\"containers\":[{\"name\":"
 	               "\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-	               name, name);
+	               name, name, where);
 	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", p, name);
 	rig_put(&rig, key, json);
+}
+
+static void put_pod(uint32_t p, const char *name)
+{
+	put_pod_at(p, name, "");
 }
 
 /* The other shard binds b to n-2. */
@@ -362,6 +367,22 @@ static void go_on_unread(void)
 	}
 }
 
+/* As other_binds, there. */
+static void binds_b(const char *node, const char *alloc)
+{
+	char state[256];
+
+	(void)snprintf(
+		state, sizeof state,
+		"{\"v\":1,\"uid\":\"u-b\",\"phase\":\"Bound\",\"cluster\":\"east\","
+		"\"node\":\"%s\",\"shard\":\"west-0\",\"epoch\":\"1\",\"attempts\":"
+		"1,\"since\":\"2025-11-21T09:00:00Z\"}",
+		node);
+	rig_put(&rig, "/schedules/0001/web/b/state", state);
+	rig_set(&rig.store, pl_span_str(alloc), pl_span_str(with_b));
+	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+}
+
 /* b comes to n-1 while a is on its way there. The view tells that, and the lock, and n-1
  * waits for the answer, which has an alloc that is newer still. So the lock is known, and
  * that b is there since then, but not yet what b is. */
@@ -371,12 +392,7 @@ T_CASE(who_came_in_news_that_waited_for_an_answer)
 	unsigned call = begin("z0");
 
 	find_lock(call);
-	rig_put(&rig, "/schedules/0001/web/b/state",
-	        "{\"v\":1,\"uid\":\"u-b\",\"phase\":\"Bound\",\"cluster\":\"east\","
-	        "\"node\":\"n-1\",\"shard\":\"west-0\",\"epoch\":\"1\",\"attempts\":1,"
-	        "\"since\":\"2025-11-21T09:00:00Z\"}");
-	rig_set(&rig.store, pl_span_str(alloc), pl_span_str(with_b));
-	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+	binds_b("n-1", alloc);
 	rig_deliver_all(&rig);
 	rig_put(&rig, alloc, with_b);
 	T_TRUE(!rig_answer(&rig, call));
@@ -387,5 +403,84 @@ T_CASE(who_came_in_news_that_waited_for_an_answer)
 	put_node(1, "n-2", "z1", empty);
 	wait_ms(20000);
 	T_TRUE(is_bound());
+	rig_close(&rig);
+}
+
+/* b comes to n-1 while q is on its way there, and the view is lost: what its list has of
+ * n-1 waits for that answer, and is newer than b and the lock. */
+T_CASE(who_came_before_what_a_list_says_last_and_waits)
+{
+	static const char alloc[] = "/alloc/0000/east/n-1";
+	unsigned call = begin("z0");
+
+	find_lock(call);
+	rig_close(&rig);
+	rig_open(&rig, NULL);
+	put_node(0, "n-1", "z0", empty);
+	put_node(1, "n-2", "z0", empty);
+	rig_own(&rig, 0);
+	put_pod_at(0, "a", "\"nodeSelector\":{\"no\":\"where\"},");
+	put_pod_at(1, "b", "");
+	wait_ms(3000);
+	rig_put(&rig, lock, "{\"v\":1}");
+	rig_pod(&rig, 0, "q", "8", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	for (call = 0; !rig_out_puts(&rig.out[call], "/schedules/0000/web/q/state");)
+		call++;
+	binds_b("n-1", alloc);
+	rig_put(&rig, alloc, with_b);
+	sched_view_lost(rig.sched, SCHED_WHOLE);
+	rig_view_list(&rig, SCHED_WHOLE);
+	put_pod(0, "a");
+	(void)rig_deliver(&rig, 0, SCHED_SCHEDULES, UINT32_MAX);
+	for (unsigned n = 0; n < 200; n++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (i != call && rig.out[i].used)
+				(void)rig_answer(&rig, i);
+		rig.now_ms += 20;
+	}
+	T_TRUE(!is_bound());
+	T_TRUE(!rig_answer(&rig, call));
+	wait_ms(5000);
+	T_TRUE(!is_bound());
+	put_node(1, "n-2", "z1", empty);
+	wait_ms(20000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}
+
+/* n-3 comes with b while the allocs of ours are listed: the view tells of them, and that
+ * the lock was put, before the list, which is older, has come to its end. */
+T_CASE(what_is_newer_than_a_list_outlives_it)
+{
+	static const char alloc[] = "/alloc/0000/east/n-3";
+	unsigned call = begin("z0");
+	int64_t listed;
+
+	find_lock(call);
+	rig_put(&rig, "/alloc/0000/east/n-1", empty);
+	T_TRUE(!rig_answer(&rig, call));
+	sched_list_begin(rig.sched, 0, SCHED_ALLOCS);
+	sched_list_records(rig.sched, 0, SCHED_ALLOCS,
+	                   rig_get(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1")), 1);
+	listed = rig.store.revision;
+	put_node(0, "n-3", "z0", empty);
+	binds_b("n-3", alloc);
+	(void)rig_view_deliver(&rig, SCHED_WHOLE, UINT32_MAX);
+	(void)rig_deliver(&rig, 0, SCHED_NODES, UINT32_MAX);
+	for (unsigned n = 0; n < 20; n++) {
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used && !binds(&rig.out[i].req.txn))
+				(void)rig_answer(&rig, i);
+	}
+	sched_list_end(rig.sched, 0, SCHED_ALLOCS, listed);
+	go_on_unread();
+	T_TRUE(!is_bound());
+	wait_ms(5000);
+	T_TRUE(!is_bound());
 	rig_close(&rig);
 }

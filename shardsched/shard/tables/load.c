@@ -66,8 +66,9 @@ void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part
 		take(sched, partition, part, &records[i], false);
 }
 
+/* What is newer than the list came from elsewhere, and may not have been there then. */
 static void sweep_nodes(struct sched *sched, struct sched_partition *of,
-                        enum sched_part part)
+                        enum sched_part part, int64_t revision)
 {
 	enum fact fact = part == SCHED_NODES ? FACT_NODE : FACT_ALLOC;
 
@@ -75,21 +76,24 @@ static void sweep_nodes(struct sched *sched, struct sched_partition *of,
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, of_partition);
 
-		if (node->seen[fact] != of->generation[part])
+		if (node->seen[fact] != of->generation[part] &&
+		    node->rev[fact] <= revision)
 			news_sweep_node(sched, node, fact);
 	}
 }
 
-static void sweep_pods(struct sched *sched, struct sched_partition *of)
+static void sweep_pods(struct sched *sched, struct sched_partition *of, int64_t revision)
 {
 	uint8_t generation = of->generation[SCHED_SCHEDULES];
 
 	PODS_OF_EACH(pod, sched, (uint32_t)(of - sched->partition))
 	{
-		bool spec = pod->seen[FACT_SPEC] == generation;
+		bool spec = pod->seen[FACT_SPEC] == generation ||
+		            pod->rev[FACT_SPEC] > revision;
 
 		/* The second may be the end of it. */
-		if (pod->seen[FACT_STATE] != generation) {
+		if (pod->seen[FACT_STATE] != generation &&
+		    pod->rev[FACT_STATE] <= revision) {
 			bool state_only = spec || pod->rev[FACT_SPEC] == 0;
 
 			news_sweep_pod(sched, pod, FACT_STATE);
@@ -122,16 +126,17 @@ static void open_others(struct sched *sched)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, holding));
 }
 
-void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part)
+void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part,
+                    int64_t revision)
 {
 	struct sched_partition *of = owned(sched, partition);
 
 	if (of == NULL)
 		return;
 	if (part == SCHED_SCHEDULES)
-		sweep_pods(sched, of);
+		sweep_pods(sched, of, revision);
 	else
-		sweep_nodes(sched, of, part);
+		sweep_nodes(sched, of, part, revision);
 	of->ended[part] = true;
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		if (!of->ended[i])

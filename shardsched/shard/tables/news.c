@@ -310,7 +310,10 @@ static bool of_node(struct sched *sched, const struct keys_id *id,
 	if (!is_news(sched, node->rev[fact], record))
 		return true;
 	if (node->call != 0)
-		return call_hold(sched, node->call, record, gone);
+		return call_hold(sched, node->call, record,
+		                 sched->whole.revision == 0 ? node->rev[fact] + 1
+		                                            : record->mod_revision,
+		                 gone);
 	if (fact == FACT_NODE ? !take_node(sched, node, id, record, gone)
 	                      : !take_alloc(sched, node, id, record, gone))
 		return false;
@@ -344,7 +347,7 @@ static bool of_pod(struct sched *sched, const struct keys_id *id,
 	    (!gone || record->mod_revision != pod->rev[fact])) /* by ourselves */
 		return true;
 	if (pod->call != 0)
-		return call_hold(sched, pod->call, record, away);
+		return call_hold(sched, pod->call, record, record->mod_revision, away);
 	return fact == FACT_SPEC ? take_spec(sched, pod, id, record, away)
 	                         : take_state(sched, pod, id, record, away);
 }
