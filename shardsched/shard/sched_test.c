@@ -718,6 +718,40 @@ T_CASE(a_node_that_a_restored_store_has_not_grown_is_not_overfilled)
 	rig_close(&rig);
 }
 
+/* Node and alloc are deleted after a call was applied, and before that is heard. */
+T_CASE(a_node_that_a_list_has_not_got_goes_when_its_call_is_answered)
+{
+	struct kv_result late;
+
+	rig_open(&rig, &(struct sched_opts){.batch = 1, .inflight = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	late = rig_exec(&rig.store, &rig.out[0].req.txn);
+	T_TRUE(late.txn.succeeded);
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	rig_list(&rig, 0, SCHED_NODES);
+	rig_list(&rig, 0, SCHED_ALLOCS);
+	rig.out[0].used = false;
+	sched_answer(rig.sched, rig.out[0].call, &late, NULL);
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 20; n++) {
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+			T_TRUE(!rig_out_puts(&rig.out[i], "/alloc/0000/east/n-1"));
+			if (rig.out[i].used)
+				(void)rig_answer(&rig, i);
+		}
+		rig.now_ms += 100;
+	}
+	rig_close(&rig);
+}
+
 /* Whatever allocation fails, the pod is placed in the end. */
 static enum pl_code live_through(void)
 {

@@ -208,9 +208,9 @@ static void sweep(struct sched *sched, struct sched_partition *part, int64_t rev
 		bool alloc = is_gone(part, node, SCHED_ALLOCS, revision);
 
 		if (is_gone(part, node, SCHED_NODES, revision))
-			news_sweep_node(sched, node, FACT_NODE);
+			news_sweep_node(sched, node, FACT_NODE, revision);
 		if (alloc)
-			news_sweep_node(sched, node, FACT_ALLOC);
+			news_sweep_node(sched, node, FACT_ALLOC, revision);
 	}
 }
 

@@ -143,9 +143,9 @@ static void sweep(struct sched *sched, int64_t revision)
 		bool alloc = is_gone(sched, node, FACT_ALLOC, revision);
 
 		if (is_gone(sched, node, FACT_NODE, revision))
-			news_sweep_node(sched, node, FACT_NODE);
+			news_sweep_node(sched, node, FACT_NODE, revision);
 		if (alloc)
-			news_sweep_node(sched, node, FACT_ALLOC);
+			news_sweep_node(sched, node, FACT_ALLOC, revision);
 	}
 }
 

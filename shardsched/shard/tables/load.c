@@ -78,7 +78,7 @@ static void sweep_nodes(struct sched *sched, struct sched_partition *of,
 
 		if (node->seen[fact] != of->generation[part] &&
 		    node->rev[fact] <= revision)
-			news_sweep_node(sched, node, fact);
+			news_sweep_node(sched, node, fact, revision);
 	}
 }
 
@@ -96,12 +96,12 @@ static void sweep_pods(struct sched *sched, struct sched_partition *of, int64_t 
 		    pod->rev[FACT_STATE] <= revision) {
 			bool state_only = spec || pod->rev[FACT_SPEC] == 0;
 
-			news_sweep_pod(sched, pod, FACT_STATE);
+			news_sweep_pod(sched, pod, FACT_STATE, revision);
 			if (state_only)
 				continue;
 		}
 		if (!spec)
-			news_sweep_pod(sched, pod, FACT_SPEC);
+			news_sweep_pod(sched, pod, FACT_SPEC, revision);
 	}
 }
 

@@ -390,13 +390,35 @@ bool news_take(struct sched *sched, const struct keys_id *id,
 
 /* -- what a list does not have ------------------------------------------ */
 
-/* What is in a call is left to the answer. */
-void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact)
+/* What is in a call waits for its answer, which may be older than the list. */
+static void hold_absence(struct sched *sched, uint8_t call, const struct keys_id *id,
+                         int64_t known, int64_t revision)
+{
+	struct kv_record end = {.mod_revision = revision};
+	struct keys_text key;
+
+	if (keys_build(id, &key, NULL) != PL_OK)
+		PL_UNREACHABLE("a key that has been read");
+	end.key = keys_span(&key);
+	if (!call_hold(sched, call, &end, known + 1, true))
+		news_lost(sched, id);
+}
+
+void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact,
+                     int64_t revision)
 {
 	const struct kv_record none = {.mod_revision = INT64_MAX};
+	const struct keys_id id = {.kind = fact == FACT_NODE ? KEYS_NODE : KEYS_ALLOC,
+	                           .partition = node->partition,
+	                           .scope = sched_text(sched, node->key[0]),
+	                           .name = sched_text(sched, node->key[1])};
 
-	if (node->rev[fact] == 0 || node->call != 0)
+	if (node->rev[fact] == 0)
 		return;
+	if (node->call != 0) {
+		hold_absence(sched, node->call, &id, node->rev[fact], revision);
+		return;
+	}
 	if (fact == FACT_NODE)
 		(void)take_node(sched, node, NULL, &none, true);
 	else
@@ -404,12 +426,21 @@ void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fac
 	node_tidy(sched, node);
 }
 
-void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact)
+void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
+                    int64_t revision)
 {
 	const struct kv_record none = {.mod_revision = INT64_MAX};
+	const struct keys_id id = {.kind = fact == FACT_SPEC ? KEYS_SPEC : KEYS_STATE,
+	                           .partition = pod->key[0],
+	                           .scope = sched_text(sched, pod->key[1]),
+	                           .name = sched_text(sched, pod->key[2])};
 
-	if (pod->rev[fact] == 0 || pod->call != 0)
+	if (pod->rev[fact] == 0)
 		return;
+	if (pod->call != 0) {
+		hold_absence(sched, pod->call, &id, pod->rev[fact], revision);
+		return;
+	}
 	if (fact == FACT_SPEC)
 		(void)take_spec(sched, pod, NULL, &none, true);
 	else

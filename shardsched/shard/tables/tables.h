@@ -169,8 +169,10 @@ bool news_concern(const struct sched *sched, const struct keys_id *id);
 /* Some could not be kept: it is to be read again. */
 void news_lost(struct sched *sched, const struct keys_id *id);
 /* A fact that a list does not have. */
-void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact);
-void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact);
+void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact,
+                     int64_t revision);
+void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
+                    int64_t revision);
 
 /* -- specs.c ------------------------------------------------------------- */
 
