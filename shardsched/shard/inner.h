@@ -303,6 +303,7 @@ struct call {
 	uint32_t echoed; /* item after the last one that came back before the answer */
 	uint32_t extras, extras_room; /* of the items; there is always room for others */
 	struct held *held, **held_end;
+	int64_t failed_rev; /* it was not applied, as of then; 0: it has not failed */
 };
 
 /* What the profiles and the queue were made from. */

@@ -287,13 +287,25 @@ static void take_locks(struct sched *sched, const struct call *call,
 
 /* -- and then -------------------------------------------------------------- */
 
+/* Of others' nodes: one that the answer had gone is there again, if it came later; what
+ * is older than that is about the one that is gone. */
+static bool held_concerns(const struct sched *sched, const struct call *call,
+                          const struct keys_id *id, const struct held *held)
+{
+	if (news_concern(sched, id))
+		return true;
+	return (id->kind == KEYS_NODE || id->kind == KEYS_ALLOC) && !held->gone &&
+	       abroad_follows(sched, id->partition) && call->failed_rev != 0 &&
+	       held->record.mod_revision > call->failed_rev;
+}
+
 static void take_held(struct sched *sched, const struct call *call)
 {
 	for (const struct held *held = call->held; held != NULL; held = held->next) {
 		struct keys_id id;
 
 		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
-		    news_concern(sched, &id) &&
+		    held_concerns(sched, call, &id, held) &&
 		    !news_take(sched, &id, &held->record, held->gone))
 			news_lost(sched, &id);
 	}
@@ -408,6 +420,7 @@ static void failed(struct sched *sched, struct call *call, const struct kv_resul
 
 	clash_failed(sched, call, result);
 	unsend(sched, call);
+	call->failed_rev = result->header.revision;
 	sched->answered = call;
 	conflict = take_read(sched, call, result, KEYS_STATE);
 	conflict = take_read(sched, call, result, KEYS_ALLOC) || conflict;

@@ -63,6 +63,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	call->extras = call->extras_room = call->item_cap = 0;
 	call->held = NULL;
 	call->held_end = &call->held;
+	call->failed_rev = 0;
 	pl_arena_reset(&call->arena);
 	book_begin(&call->book, &call->arena, sched->limits);
 	return call;

@@ -484,3 +484,56 @@ T_CASE(what_is_newer_than_a_list_outlives_it)
 	T_TRUE(!is_bound());
 	rig_close(&rig);
 }
+
+/* The node to which q is on its way goes and comes again, with b, before q hears that it
+ * is gone. */
+T_CASE(a_node_that_is_there_again_when_its_end_is_heard)
+{
+	static const char *const name[] = {"n-2", "n-3"};
+	static const char *const alloc[] = {"/alloc/0001/east/n-2",
+	                                    "/alloc/0001/east/n-3"};
+	static const char *const node[] = {"/nodes/0001/east/n-2",
+	                                   "/nodes/0001/east/n-3"};
+	unsigned call = begin("z0"), to;
+	struct kv_result early;
+
+	find_lock(call);
+	rig_close(&rig);
+	rig_open(&rig, NULL);
+	put_node(1, "n-2", "z0", empty);
+	put_node(1, "n-3", "z0", empty);
+	rig_own(&rig, 0);
+	put_pod_at(0, "a", "\"nodeSelector\":{\"no\":\"where\"},");
+	put_pod_at(1, "b", "");
+	wait_ms(3000);
+	T_TRUE(rig.viewed[SCHED_WHOLE]);
+	rig_put(&rig, lock, "{\"v\":1}");
+	rig_pod(&rig, 0, "q", "4", "");
+	rig_deliver_all(&rig);
+	for (call = 0; !rig_out_puts(&rig.out[call], "/schedules/0000/web/q/state");) {
+		if (++call == RIG_OUT_MAX) {
+			call = 0;
+			rig_run(&rig);
+			rig.now_ms += 20;
+		}
+	}
+	to = rig_out_puts(&rig.out[call], alloc[1]);
+	rig_del(&rig, alloc[to]);
+	rig_del(&rig, node[to]);
+	rig_put(&rig, SHAPE, "{\"v\":1}");
+	early = rig_exec(&rig.store, &rig.out[call].req.txn);
+	T_TRUE(!early.txn.succeeded);
+	put_node(1, name[to], "z0", empty);
+	(void)rig_view_deliver(&rig, SCHED_WHOLE, UINT32_MAX);
+	rig.out[call].used = false;
+	sched_answer(rig.sched, rig.out[call].call, &early, NULL);
+	binds_b(name[to], alloc[to]);
+	put_pod(0, "a");
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 200; n++) {
+		rig_round(&rig, NULL);
+		rig.now_ms += 20;
+	}
+	T_TRUE(!is_bound());
+	rig_close(&rig);
+}
