@@ -235,6 +235,7 @@ struct sched_pod {
 	uint8_t ask, ended; /* enum state_ask, enum state_ended */
 	bool next_pending : 1;
 	bool asks_state : 1; /* its state is to be read with its spec */
+	bool relisted : 1;   /* it came to be listed since it was last asked for */
 	bool gated : 1;      /* of a gang */
 	bool tried : 1;      /* likewise: it waited when that was refused */
 	bool pinned : 1;     /* an alloc that lists it is being taken */

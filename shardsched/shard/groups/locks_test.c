@@ -6,6 +6,7 @@
 #include "shardsched/shard/sched_rig.h"
 
 #define STATE "/schedules/0000/web/a/state"
+#define SPEC_B "/schedules/0001/web/b/spec"
 #define SHAPE "/groups/nodes"
 
 static struct rig rig;
@@ -535,5 +536,99 @@ T_CASE(a_node_that_is_there_again_when_its_end_is_heard)
 		rig.now_ms += 20;
 	}
 	T_TRUE(!is_bound());
+	rig_close(&rig);
+}
+
+/* What asks for b's spec. */
+static unsigned find_read(void)
+{
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		if (rig.out[i].used && rig.out[i].req.txn.then_count > 0 &&
+		    rig.out[i].req.txn.then[0].op == KV_GET &&
+		    pl_span_eq(rig.out[i].req.txn.then[0].get.keys.from,
+		               PL_SPAN_LIT(SPEC_B)))
+			return i;
+	t_fail(__FILE__, __LINE__, "nothing reads it");
+	return 0;
+}
+
+/* n-2 lists b, whose spec is read as it is then, NULL: it is gone; the answer is late. By
+ * then b was removed and is there again, and the view has told that. */
+static void answer_late(const char *then)
+{
+	struct kv_result early;
+	unsigned call = begin("z0");
+
+	find_lock(call);
+	other_binds();
+	T_TRUE(!rig_answer(&rig, call));
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	call = find_read();
+	if (then == NULL)
+		rig_del(&rig, SPEC_B);
+	else
+		rig_put(&rig, SPEC_B, then);
+	early = rig_exec(&rig.store, &rig.out[call].req.txn);
+	rig_put(&rig, "/alloc/0001/east/n-2", empty);
+	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+	put_pod(1, "b");
+	other_binds();
+	rig_deliver_all(&rig);
+	rig.out[call].used = false;
+	sched_answer(rig.sched, rig.out[call].call, &early, NULL);
+	go_on_unread();
+	T_TRUE(!is_bound());
+	wait_ms(5000);
+	T_TRUE(!is_bound());
+	put_node(1, "n-2", "z1", with_b);
+	wait_ms(20000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}
+
+T_CASE(who_was_not_there_when_it_was_read_and_is_by_now)
+{
+	answer_late(NULL);
+}
+
+T_CASE(who_made_no_sense_when_it_was_read_and_does_by_now)
+{
+	answer_late("{");
+}
+
+T_CASE(who_was_another_when_it_was_read)
+{
+	answer_late(
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"b\",\"uid\":\"u-0\","
+		"\"labels\":{\"app\":\"y\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
+}
+
+/* It stood on n-3 and made no sense, which is known. Then it does, and goes to n-2; the
+ * view tells of that first. */
+T_CASE(who_made_no_sense_before_it_came)
+{
+	unsigned call = begin("z0");
+
+	find_lock(call);
+	put_node(1, "n-3", "z0", with_b);
+	rig_put(&rig, SPEC_B, "{");
+	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+	T_TRUE(!rig_answer(&rig, call));
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	T_TRUE(rig_answer(&rig, find_read()));
+	put_pod(1, "b");
+	other_binds();
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0001/east/n-3"), pl_span_str(empty));
+	rig_deliver_all(&rig);
+	go_on_unread();
+	T_TRUE(!is_bound());
+	wait_ms(5000);
+	T_TRUE(!is_bound());
+	put_node(1, "n-2", "z1", with_b);
+	wait_ms(20000);
+	T_TRUE(is_bound());
 	rig_close(&rig);
 }

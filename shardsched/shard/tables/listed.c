@@ -461,9 +461,21 @@ static void note_unknown(const struct sched *sched, const struct sched_node *nod
 		pod->unknown_rev = since;
 }
 
+/* Of others it may be another by now than what was read, or is being read. */
+static void doubt_spec(const struct sched *sched, struct sched_pod *pod)
+{
+	pod->relisted = true;
+	if (pod->spec != NULL || pod_is_owned(sched, pod) ||
+	    (pod->flags & POD_BAD_SPEC) == 0)
+		return;
+	pod->flags &= (uint16_t)~POD_BAD_SPEC;
+	pod->rev[FACT_SPEC] = 0; /* if it is the same, that is found anew */
+}
+
 static void take(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
 	note_unknown(sched, node, pod);
+	doubt_spec(sched, pod);
 	listed_add(sched, node, pod, SNAPSHOT_NONE, false);
 	if (pod->place != POD_SENT) {
 		if (pod->place == POD_WAITS)

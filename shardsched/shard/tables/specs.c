@@ -106,6 +106,7 @@ static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 			continue;
 		}
 		pod->call = call_number(sched, call);
+		pod->relisted = false;
 		call->item[call->items++] = (struct call_item){.pod = pod};
 		if (pod->asks_state &&
 		    ask(sched, call, pod, KEYS_STATE, &op[call->items]))
@@ -159,6 +160,13 @@ static void is_read(struct sched_pod *pod)
 	pod->flags &= (uint16_t)~POD_RESET;
 }
 
+/* What was read may be from before it was listed: of one that had its name before, or
+ * that there was none. */
+static bool is_older(const struct sched *sched, const struct sched_pod *pod)
+{
+	return pod->relisted && !pod_is_owned(sched, pod);
+}
+
 /* What it brings is kept like news; pods may go while that is done. Those of whom nothing
  * is known are in the call until it is: a node that is settled before that asks. */
 static void take(struct sched *sched, const struct call *call,
@@ -178,6 +186,10 @@ static void take(struct sched *sched, const struct call *call,
 			is_read(pod);
 		if (pod == NULL || i >= result->txn.count)
 			continue;
+		if (is_older(sched, pod)) {
+			pod->asks_state = pod->asks_state || id.kind == KEYS_STATE;
+			continue;
+		}
 		get = &result->txn.results[i].get;
 		if (get->count > 0) {
 			(void)news_take(sched, &id, &get->records[0], false);
@@ -218,6 +230,8 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 			pod = pod_find(sched, id.partition, id.scope, id.name);
 		if (pod == NULL)
 			continue;
+		if (is_older(sched, pod)) /* unknown since when it was */
+			want(sched, pod, pod->unknown_rev);
 		listed_settle(sched, pod);
 		pod_settle(sched, pod);
 	}
