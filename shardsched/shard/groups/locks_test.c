@@ -407,6 +407,20 @@ T_CASE(who_came_in_news_that_waited_for_an_answer)
 	rig_close(&rig);
 }
 
+/* Nothing is answered. */
+static unsigned until_q_is_sent(void)
+{
+	for (unsigned n = 0; n < 200; n++) {
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig_out_puts(&rig.out[i], "/schedules/0000/web/q/state"))
+				return i;
+		rig.now_ms += 20;
+	}
+	t_fail(__FILE__, __LINE__, "q is not sent");
+	return 0;
+}
+
 /* b comes to n-1 while q is on its way there, and the view is lost: what its list has of
  * n-1 waits for that answer, and is newer than b and the lock. */
 T_CASE(who_came_before_what_a_list_says_last_and_waits)
@@ -426,9 +440,7 @@ T_CASE(who_came_before_what_a_list_says_last_and_waits)
 	rig_put(&rig, lock, "{\"v\":1}");
 	rig_pod(&rig, 0, "q", "8", "");
 	rig_deliver_all(&rig);
-	rig_run(&rig);
-	for (call = 0; !rig_out_puts(&rig.out[call], "/schedules/0000/web/q/state");)
-		call++;
+	call = until_q_is_sent();
 	binds_b("n-1", alloc);
 	rig_put(&rig, alloc, with_b);
 	sched_view_lost(rig.sched, SCHED_WHOLE);
@@ -511,13 +523,7 @@ T_CASE(a_node_that_is_there_again_when_its_end_is_heard)
 	rig_put(&rig, lock, "{\"v\":1}");
 	rig_pod(&rig, 0, "q", "4", "");
 	rig_deliver_all(&rig);
-	for (call = 0; !rig_out_puts(&rig.out[call], "/schedules/0000/web/q/state");) {
-		if (++call == RIG_OUT_MAX) {
-			call = 0;
-			rig_run(&rig);
-			rig.now_ms += 20;
-		}
-	}
+	call = until_q_is_sent();
 	to = rig_out_puts(&rig.out[call], alloc[1]);
 	rig_del(&rig, alloc[to]);
 	rig_del(&rig, node[to]);
