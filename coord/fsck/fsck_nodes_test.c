@@ -50,6 +50,39 @@ T_CASE(nodes_without_alloc)
 	down();
 }
 
+static int64_t newest(const char *key)
+{
+	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
+	T_EQ(kit.result.get.count, 1);
+	return kit.result.get.records[0].mod_revision;
+}
+
+/* Who decides under rules meanwhile, without that node or its pods, is to fail. */
+static void others_hear_of(const char *alloc)
+{
+	int64_t before;
+
+	up();
+	drop(node_key(KEYS_ALLOC, "n-0"));
+	if (alloc != NULL)
+		(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), alloc);
+	before = newest("/groups/nodes");
+	check();
+	mend(false);
+	T_EQ(m.count[MEND_DONE], 1);
+	T_TRUE(newest("/groups/nodes") > before);
+	T_EQ(newest("/groups/nodes"), newest(node_key(KEYS_ALLOC, "n-0")));
+	clean();
+	down();
+}
+
+T_CASE(others_hear_of_an_alloc_that_is_put_back)
+{
+	others_hear_of(NULL);
+	others_hear_of("{\"v\":1,\"pods\":[]}");
+	others_hear_of("{\"v\":1,\"generation\":5}");
+}
+
 T_CASE(alloc_garbled)
 {
 	up();

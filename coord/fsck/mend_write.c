@@ -222,13 +222,24 @@ static bool expect_pods(struct job *job)
 	return true;
 }
 
+/* Whoever decides under rules now does so without that node, or without its pods. */
+static bool bump_shape(struct book *book)
+{
+	const struct keys_id id = {.kind = KEYS_SHAPE};
+	struct keys_text key;
+	enum pl_code code = keys_build(&id, &key, NULL);
+
+	PL_ASSERT(code == PL_OK);
+	return book_bump(book, keys_span(&key), PL_SPAN_LIT("{\"v\":1}"));
+}
+
 static bool make_book(struct mend *mend, struct job *job, struct pl_arena *arena)
 {
 	struct book_node node = {.partition = job->what.partition,
 	                         .cluster = job->what.scope,
 	                         .name = job->what.name};
 	struct book *book = &job->book;
-	bool fits;
+	bool fits, alloc = job->what.what == FSCK_MEND_ALLOC;
 
 	book_begin(book, arena, kv_limits(mend->kv));
 	if (mend_is_of_groups(job))
@@ -238,14 +249,14 @@ static bool make_book(struct mend *mend, struct job *job, struct pl_arena *arena
 	if (job->value.len == 0) /* with an empty alloc goes the rest of its node */
 		return book_delete_node(book, &node, 0, job->target.mod_revision) &&
 		       expect_pods(job);
-	if (job->what.what == FSCK_MEND_ALLOC && job->target.mod_revision != 0)
+	if (alloc && job->target.mod_revision != 0)
 		fits = book_put_alloc(book, &node, job->target.mod_revision, job->value);
 	else
 		fits = book_put(book, keys_span(&job->key), job->target.mod_revision,
 		                job->value);
 	return fits &&
 	       book_expect(book, keys_span(&job->other), job->source.mod_revision) &&
-	       expect_pods(job);
+	       expect_pods(job) && (!alloc || bump_shape(book));
 }
 
 static enum pl_code derive(struct mend *mend, struct job *job, bool *same,
