@@ -395,6 +395,7 @@ static void repair(struct sched *sched)
 	sched->unjoined = false;
 	if (sched->records.missed)
 		tell_anew(sched, SCHED_GANGS);
+	whole_repair(sched);
 	PL_MAP_EACH (node, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
 	PODS_EACH(pod, sched)

@@ -34,8 +34,10 @@ struct whole {
 	uint64_t until_ms; /* kept so long though there are none */
 	bool begun;        /* the driver has it */
 	bool known;        /* it was listed, as long ago as it may be */
+	bool missed;       /* something of it could not be kept, since it began */
 	uint8_t generation;
-	int64_t revision; /* everything up to it has come in; 0: it is being listed */
+	/* Everything up to it has come in; 0: it is being listed, or is to be anew. */
+	int64_t revision;
 };
 
 /* It is wanted by one more, or one less: what takes long to get is kept for a while. */
@@ -56,6 +58,11 @@ void whole_end(struct sched *sched, int64_t revision);
 void whole_events(struct sched *sched, const struct kv_event *events, size_t count,
                   int64_t revision);
 void whole_lost(struct sched *sched);
+/* What it has told, or was to tell again, could not be kept: nothing is decided by it
+ * until it was listed anew. */
+void whole_miss(struct sched *sched);
+/* Likewise, if it was not heard that it is to be. */
+void whole_repair(struct sched *sched);
 /* Nothing is known of it any more. */
 void whole_forget(struct sched *sched);
 

@@ -92,7 +92,7 @@ static void take_node(struct sched *sched, const struct keys_id *id,
 		return;
 	sched->viewing = true;
 	if (!news_take(sched, id, record, gone))
-		tell_anew(sched, SCHED_WHOLE);
+		whole_miss(sched);
 	sched->viewing = false;
 }
 
@@ -108,7 +108,7 @@ static void take(struct sched *sched, const struct kv_record *record, bool gone)
 	else if (id.kind == KEYS_GANG)
 		(void)!records_take(sched, &id, record, gone); /* tried again */
 	else if (!groups_take(sched, &id, record, gone))
-		tell_anew(sched, SCHED_WHOLE);
+		whole_miss(sched);
 }
 
 void whole_begin(struct sched *sched)
@@ -116,6 +116,7 @@ void whole_begin(struct sched *sched)
 	struct whole *whole = &sched->whole;
 
 	whole->begun = true;
+	whole->missed = false;
 	whole->revision = 0;
 	whole->generation++;
 	groups_view_begun(sched);
@@ -154,7 +155,8 @@ void whole_end(struct sched *sched, int64_t revision)
 	sweep(sched, revision);
 	sched->whole.known = true;
 	unsched_learn(sched);
-	sched->whole.revision = revision;
+	if (!sched->whole.missed)
+		sched->whole.revision = revision;
 	PL_MAP_EACH (at, &sched->nodes)
 		node_settle(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));
 	abroad_visited(sched);
@@ -175,11 +177,31 @@ void whole_lost(struct sched *sched)
 	sched->whole.revision = 0;
 }
 
+void whole_miss(struct sched *sched)
+{
+	struct whole *whole = &sched->whole;
+	struct pl_err err = {0};
+
+	whole->revision = 0;
+	tell_anew(sched, SCHED_WHOLE);
+	if (whole->missed)
+		return;
+	whole->missed = true;
+	pl_err_set(&err, PL_NOMEM, "keep what the view tells");
+	tell_repair(sched, &err);
+}
+
+void whole_repair(struct sched *sched)
+{
+	if (sched->whole.missed)
+		tell_anew(sched, SCHED_WHOLE);
+}
+
 void whole_forget(struct sched *sched)
 {
 	struct whole *whole = &sched->whole;
 
-	whole->begun = whole->known = false;
+	whole->begun = whole->known = whole->missed = false;
 	whole->revision = 0;
 	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
 		struct sched_partition *part = &sched->partition[i];

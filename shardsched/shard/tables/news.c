@@ -370,11 +370,13 @@ static enum sched_part part_of(enum keys_kind kind)
 
 void news_lost(struct sched *sched, const struct keys_id *id)
 {
-	if (sched->partition[id->partition].owned)
+	bool owned = sched->partition[id->partition].owned;
+
+	if (owned)
 		tell_relist(sched, id->partition, part_of(id->kind));
-	else if (sched->whole.begun)
-		tell_anew(sched, SCHED_WHOLE);
-	else
+	if (sched->whole.begun && (!owned || part_of(id->kind) != SCHED_SCHEDULES))
+		whole_miss(sched);
+	else if (!owned)
 		visit_want(sched, id->partition);
 }
 
