@@ -434,6 +434,7 @@ struct sched {
 	uint64_t named;              /* up to where labels beside classes were seen to */
 	uint32_t beside;             /* pods with such */
 	bool unjoined;   /* that failed: nothing is decided until the repair */
+	bool shrunk;     /* likewise a node in the snapshot: nothing under rules */
 	bool viewing;    /* what is taken comes from the whole view */
 	bool astray_due; /* the nodes of those astray may be known to be gone now */
 	uint64_t now_ms;

@@ -392,7 +392,7 @@ static void repair(struct sched *sched)
 	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
 		return;
 	sched->repair_ms = 0;
-	sched->unjoined = false;
+	sched->unjoined = sched->shrunk = false;
 	if (sched->records.missed)
 		tell_anew(sched, SCHED_GANGS);
 	whole_repair(sched);

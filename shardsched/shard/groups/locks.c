@@ -154,7 +154,8 @@ static bool is_wide_shut(const struct sched *sched)
 	int64_t clear = clear_up_to(sched);
 
 	return clear == 0 || clear < groups->wait_rev || clear < groups->shape ||
-	       groups->shape_lost || !pl_list_empty(&groups->lost) || large_shuts(sched);
+	       sched->shrunk || groups->shape_lost || !pl_list_empty(&groups->lost) ||
+	       large_shuts(sched);
 }
 
 bool groups_shut(const struct sched *sched)

@@ -646,11 +646,13 @@ T_CASE(who_made_no_sense_before_it_came)
 /* b goes to n-2, in another zone, from wherever it is. */
 static void free_zone(void)
 {
-	static const char alloc[] = "/alloc/0000/east/n-1";
+	static const char *const allocs[] = {"/alloc/0000/east/n-1",
+	                                     "/alloc/0001/east/n-3"};
 
 	put_node(1, "n-2", "z1", with_b);
-	if (strstr(rig_value(&rig, alloc), "\"b\"") != NULL)
-		rig_put(&rig, alloc, empty);
+	for (unsigned i = 0; i < 2; i++)
+		if (strstr(rig_value(&rig, allocs[i]), "\"b\"") != NULL)
+			rig_put(&rig, allocs[i], empty);
 }
 
 /* It is heard while one fails. a may not be sent by what was not kept, be it before the
@@ -713,6 +715,41 @@ T_CASE(what_the_view_tells_is_not_kept)
 T_CASE(what_the_view_lists_is_not_kept)
 {
 	fail_each(hear_list);
+}
+
+/* b goes there from n-2, which was in another zone; its spec is known. */
+static void put_n3(void)
+{
+	static const char json[] =
+		"{\"metadata\":{\"name\":\"n-3\",\"labels\":{\"zone\":\"z0\"}},"
+		"\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\","
+		"\"pods\":\"110\"},\"images\":[{\"names\":[\"i\"],\"sizeBytes\":1}]}}";
+
+	rig_put(&rig, "/nodes/0001/east/n-3", json);
+	rig_set(&rig.store, PL_SPAN_LIT(SHAPE), PL_SPAN_LIT("{\"v\":1}"));
+	binds_b("n-3", "/alloc/0001/east/n-3");
+	put_node(1, "n-2", "z0", empty);
+	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+}
+
+T_CASE(a_node_that_came_is_not_kept)
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		unsigned call = begin("z1");
+
+		find_lock(call);
+		other_binds();
+		T_TRUE(!rig_answer(&rig, call));
+		rig_deliver_all(&rig);
+		call = until_sent();
+		put_n3();
+		T_TRUE(!rig_answer(&rig, call));
+		rig_run(&rig);
+		fired = is_kept_from(hear_events, call, nth);
+	}
+	T_TRUE(nth > 3);
 }
 
 static void hear_no_answer(unsigned call)

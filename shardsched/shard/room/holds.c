@@ -92,8 +92,7 @@ void hold_show(struct sched *sched, struct sched_node *node, struct sched_hold *
 
 	if (show(sched, node, hold, &err) == PL_OK)
 		return;
-	node_leave(sched, node);
-	tell_repair(sched, &err);
+	node_lose(sched, node, &err);
 }
 
 enum pl_code holds_show(struct sched *sched, struct sched_node *node, struct pl_err *err)

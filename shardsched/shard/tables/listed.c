@@ -164,8 +164,7 @@ static void place(struct sched *sched, struct sched_node *node, struct listed *l
 
 	if (listed_show(sched, node, listed, &err) == PL_OK)
 		return;
-	node_leave(sched, node); /* it would seem emptier than it is */
-	tell_repair(sched, &err);
+	node_lose(sched, node, &err); /* it would seem emptier than it is */
 }
 
 /* To spreading it is gone; or it is not, after all. */

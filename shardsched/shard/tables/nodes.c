@@ -169,8 +169,15 @@ static bool enter(struct sched *sched, struct sched_node *node)
 		node_leave(sched, node);
 	}
 	node->slot = SNAPSHOT_NONE;
-	tell_repair(sched, &err);
+	node_lose(sched, node, &err);
 	return false;
+}
+
+void node_lose(struct sched *sched, struct sched_node *node, const struct pl_err *err)
+{
+	node_leave(sched, node);
+	sched->shrunk = true;
+	tell_repair(sched, err);
 }
 
 void node_leave(struct sched *sched, struct sched_node *node)

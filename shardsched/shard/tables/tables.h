@@ -117,6 +117,9 @@ bool node_may_write(const struct sched *sched, const struct sched_node *node);
 void node_settle(struct sched *sched, struct sched_node *node);
 /* Out of it, whatever is so. */
 void node_leave(struct sched *sched, struct sched_node *node);
+/* Likewise, since something of it could not be kept there: until the repair nothing is
+ * decided under rules, which would not see its pods. */
+void node_lose(struct sched *sched, struct sched_node *node, const struct pl_err *err);
 /* All that wait there are decided again. */
 void node_give_back(struct sched *sched, struct sched_node *node);
 /* Into the list of those that can be committed, if it can be. */
