@@ -215,6 +215,77 @@ T_CASE(who_does_not_hear_of_the_deadline_loses_it)
 	close_well();
 }
 
+/* The call that puts q on n-0. */
+static unsigned until_q_is_sent(void)
+{
+	rig_pod(&rig, 0, "q", "2", ",\"nodeSelector\":{\"host\":\"n-0\"}");
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 50; n++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig_out_puts(&rig.out[i], "/alloc/0000/east/n-0"))
+				return i;
+		(void)answer_all();
+		rig.now_ms += 20;
+	}
+	t_fail(__FILE__, __LINE__, "q is not sent");
+	return 0;
+}
+
+/* Whoever had it before gives it back, and was not done with n-0, which was written once
+ * more since. */
+static void put_aborting(void)
+{
+	static const char alloc[] = "/alloc/0000/east/n-0";
+	static const char holds[] =
+		"{\"v\":1,\"generation\":%u,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+		"\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},\"holds\":[{"
+		"\"kind\":\"gang\",\"namespace\":\"web\",\"name\":\"a\",\"until\":"
+		"\"2026-11-21T09:00:00.000Z\",\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
+		"\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"}}]}";
+	char json[512];
+
+	(void)snprintf(json, sizeof json, holds, 2u);
+	rig_put(&rig, alloc, json);
+	rig_put(&rig, "/gangs/web/a",
+	        "{\"v\":1,\"phase\":\"aborting\",\"shard\":\"east-7\",\"epoch\":\"1\","
+	        "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":0,"
+	        "\"cluster\":\"east\",\"node\":\"n-0\",\"pods\":{\"a-0\":\"7\"}}]}");
+	(void)snprintf(json, sizeof json, holds, 3u);
+	rig_put(&rig, alloc, json);
+}
+
+/* The view has listed n-0 since, where room is held; but that waits for q's answer, and
+ * what is known of n-0 is from before. */
+T_CASE(a_record_outlives_a_hold_that_waits_for_an_answer)
+{
+	unsigned call;
+
+	begin();
+	call = until_q_is_sent();
+	T_TRUE(!rig.viewed[SCHED_WHOLE]);
+	put_aborting();
+	for (unsigned n = 0; n < 30; n++) {
+		(void)rig_view_deliver(&rig, SCHED_GANGS, UINT32_MAX);
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (i != call && rig.out[i].used)
+				(void)rig_answer(&rig, i);
+		rig.now_ms += 100;
+		T_STR(phase(), "aborting");
+	}
+	T_TRUE(rig.viewed[SCHED_WHOLE]);
+	T_EQ(held(), 1);
+	T_TRUE(!rig_answer(&rig, call));
+	settle_for(5000);
+	T_EQ(held(), 0);
+	T_STR(phase(), "none");
+	T_STR(rig_where(&rig, 0, "q"), "n-0");
+	rig_close(&rig);
+}
+
 /* Somebody took the room between the decision and the hold. */
 T_CASE(room_that_is_gone_lets_it_go)
 {
