@@ -433,10 +433,11 @@ struct sched {
 	const struct call *answered; /* that is being taken; NULL: none */
 	uint64_t named;              /* up to where labels beside classes were seen to */
 	uint32_t beside;             /* pods with such */
-	bool unjoined;   /* that failed: nothing is decided until the repair */
-	bool shrunk;     /* likewise a node in the snapshot: nothing under rules */
-	bool viewing;    /* what is taken comes from the whole view */
-	bool astray_due; /* the nodes of those astray may be known to be gone now */
+	bool unjoined;    /* that failed: nothing is decided until the repair */
+	bool shrunk;      /* likewise a node in the snapshot: nothing under rules */
+	bool viewing;     /* what is taken comes from the whole view */
+	bool catching_up; /* it has waited for an answer */
+	bool astray_due;  /* the nodes of those astray may be known to be gone now */
 	uint64_t now_ms;
 	int64_t wall_ms;
 	struct sched_figures figures;

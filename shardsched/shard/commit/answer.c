@@ -301,6 +301,7 @@ static bool held_concerns(const struct sched *sched, const struct call *call,
 
 static void take_held(struct sched *sched, const struct call *call)
 {
+	sched->catching_up = true;
 	for (const struct held *held = call->held; held != NULL; held = held->next) {
 		struct keys_id id;
 
@@ -309,6 +310,7 @@ static void take_held(struct sched *sched, const struct call *call)
 		    !news_take(sched, &id, &held->record, held->gone))
 			news_lost(sched, &id);
 	}
+	sched->catching_up = false;
 }
 
 /* Whoever was not told why he waits is tried again, for that. */

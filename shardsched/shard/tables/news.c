@@ -291,23 +291,41 @@ static bool is_news(struct sched *sched, int64_t known, const struct kv_record *
 	return record->mod_revision > known;
 }
 
+/* The view has come further than that: it is known, waits for an answer, or has gone.
+ * What was in the call that is being answered is known as it was before: what the view
+ * has told since comes after the answer. */
+static bool is_past(const struct sched *sched, const struct keys_id *id, enum fact fact,
+                    const struct kv_record *record)
+{
+	const struct sched_node *node;
+
+	if (sched->viewing || sched->catching_up ||
+	    record->mod_revision > sched->whole.revision)
+		return false;
+	if (sched->answered == NULL)
+		return true;
+	node = node_find(sched, id->scope, id->name);
+	return node == NULL || node->call != 0 || node->rev[fact] == 0;
+}
+
 static bool of_node(struct sched *sched, const struct keys_id *id,
                     const struct kv_record *record, bool gone)
 {
 	const struct sched_partition *part = &sched->partition[id->partition];
 	enum fact fact = id->kind == KEYS_NODE ? FACT_NODE : FACT_ALLOC;
+	bool past = !gone && is_past(sched, id, fact, record);
 	struct sched_node *node =
-		gone ? node_find(sched, id->scope, id->name)
-		     : node_get(sched, id->partition, id->scope, id->name);
+		gone || past ? node_find(sched, id->scope, id->name)
+			     : node_get(sched, id->partition, id->scope, id->name);
 
 	if (node == NULL)
-		return gone;
+		return gone || past;
 	if (sched->viewing)
 		node->viewed[fact] = sched->whole.generation;
 	else
 		node->seen[fact] =
 			part->generation[fact == FACT_NODE ? SCHED_NODES : SCHED_ALLOCS];
-	if (!is_news(sched, node->rev[fact], record))
+	if (!is_news(sched, node->rev[fact], record) || past)
 		return true;
 	if (node->call != 0)
 		return call_hold(sched, node->call, record,
