@@ -52,7 +52,7 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT(
 			listed->end == STATE_END_NONE ||
 			(node->call != 0 && (pod->call == node->call || pod->call == 0)));
-		unknown += pod->spec == NULL;
+		unknown += !listed_is_known(listed);
 		if (pod->spec != NULL && pod->spec->priority < least)
 			least = pod->spec->priority;
 		sent += listed->sent;
@@ -60,8 +60,8 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 			PL_ASSERT(listed->placed == SNAPSHOT_NONE);
 			continue;
 		}
-		PL_ASSERT((listed->placed == SNAPSHOT_NONE) == (pod->spec == NULL));
-		if (pod->spec == NULL)
+		PL_ASSERT((listed->placed == SNAPSHOT_NONE) != listed_is_known(listed));
+		if (!listed_is_known(listed))
 			continue;
 		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);

@@ -65,7 +65,8 @@ struct sched_partition {
 	bool ended[SCHED_PARTS];
 	uint8_t generation[SCHED_PARTS]; /* of the list */
 	int64_t epoch;
-	uint32_t work; /* pods in the queue or on their way */
+	int64_t upto[SCHED_PARTS]; /* its list and its watch have come so far */
+	uint32_t work;             /* pods in the queue or on their way */
 	struct visit visit;
 	struct offer offer;
 	struct own_digest own;
@@ -92,6 +93,7 @@ struct listed {
 	uint32_t placed; /* in the snapshot; or SNAPSHOT_NONE */
 	bool sent;       /* not in the store's alloc yet */
 	bool leaving;    /* the alloc says that it terminates */
+	bool other;      /* what is known of its spec may be another's: lives.c */
 	uint8_t end;     /* enum state_end: what a call that is under way makes of it */
 };
 
@@ -235,7 +237,8 @@ struct sched_pod {
 	uint8_t ask, ended; /* enum state_ask, enum state_ended */
 	bool next_pending : 1;
 	bool asks_state : 1; /* its state is to be read with its spec */
-	bool relisted : 1;   /* it came to be listed since it was last asked for */
+	bool relisted : 1;   /* it may be another by now than what was read */
+	bool edited : 1;     /* its spec is not as it was made */
 	bool gated : 1;      /* of a gang */
 	bool tried : 1;      /* likewise: it waited when that was refused */
 	bool pinned : 1;     /* an alloc that lists it is being taken */
@@ -305,6 +308,7 @@ struct call {
 	uint32_t extras, extras_room; /* of the items; there is always room for others */
 	struct held *held, **held_end;
 	int64_t failed_rev; /* it was not applied, as of then; 0: it has not failed */
+	int64_t doubted;    /* since then a pod in it may be another; INT64_MAX: none */
 };
 
 /* What the profiles and the queue were made from. */
@@ -429,7 +433,11 @@ struct sched {
 	struct visits visits;
 	struct digests digests;
 	struct abroad abroad;
-	int64_t taken_rev;           /* of the alloc that is being taken */
+	int64_t taken_rev; /* of the alloc that is being taken */
+	struct {
+		const struct sched_node *node;
+		int64_t revision;
+	} seen; /* by an answer that is being taken: its alloc was as is known then */
 	const struct call *answered; /* that is being taken; NULL: none */
 	uint64_t named;              /* up to where labels beside classes were seen to */
 	uint32_t beside;             /* pods with such */

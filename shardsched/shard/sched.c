@@ -269,8 +269,10 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 	part->owned = true;
 	part->epoch = epoch;
 	part->quiet = part->open = false;
-	for (unsigned i = 0; i < SCHED_PARTS; i++)
+	for (unsigned i = 0; i < SCHED_PARTS; i++) {
 		part->ended[i] = false;
+		part->upto[i] = 0;
+	}
 	visit_drop(sched, partition);
 	abroad_settle(sched, partition);
 	digests_dirty(sched, partition);
@@ -297,8 +299,10 @@ static void empty(struct sched *sched, struct sched_partition *part, bool ours,
 		PODS_OF_EACH(pod, sched, (uint32_t)(part - sched->partition))
 	pod_forget(sched, pod);
 	gangs_lost(sched, (uint32_t)(part - sched->partition));
-	for (unsigned i = 0; i < SCHED_PARTS; i++)
+	for (unsigned i = 0; i < SCHED_PARTS; i++) {
 		part->ended[i] = false;
+		part->upto[i] = 0;
+	}
 }
 
 /* Its pods that nodes of ours list, and whose specs were to come with its list: now they

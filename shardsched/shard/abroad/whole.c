@@ -54,6 +54,7 @@ static int64_t behind(const struct call *call)
 
 	if (call->state == CALL_FREE)
 		return rev;
+	rev = call->doubted;
 	for (const struct held *held = call->held; held != NULL; held = held->next)
 		rev = least(rev, held->since);
 	for (uint32_t i = 0; call->kind == CALL_READ && i < call->items; i++)
@@ -157,8 +158,12 @@ void whole_end(struct sched *sched, int64_t revision)
 	unsched_learn(sched);
 	if (!sched->whole.missed)
 		sched->whole.revision = revision;
-	PL_MAP_EACH (at, &sched->nodes)
-		node_settle(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		lives_viewed(sched, node);
+		node_settle(sched, node);
+	}
 	abroad_visited(sched);
 }
 

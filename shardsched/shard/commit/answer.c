@@ -341,6 +341,8 @@ static void settle(struct sched *sched, const struct call *call)
 
 		if (id.kind == KEYS_STATE) {
 			pod = pod_find(sched, id.partition, id.scope, id.name);
+			if (pod != NULL && pod->relisted && call->doubted != INT64_MAX)
+				specs_doubt(sched, pod, call->doubted);
 			if (pod != NULL)
 				pod_settle(sched, pod);
 			tell_again(sched, call, &id);

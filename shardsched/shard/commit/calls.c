@@ -64,6 +64,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	call->held = NULL;
 	call->held_end = &call->held;
 	call->failed_rev = 0;
+	call->doubted = INT64_MAX;
 	pl_arena_reset(&call->arena);
 	book_begin(&call->book, &call->arena, sched->limits);
 	return call;

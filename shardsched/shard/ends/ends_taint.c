@@ -121,7 +121,7 @@ static bool is_due(struct sched *sched, const struct sched_node *node,
 	struct sched_pod *pod = listed->pod;
 	int32_t bears_s;
 
-	if (pod->spec == NULL || listed->leaving)
+	if (!listed_is_known(listed) || listed->leaving)
 		return false;
 	bears_s = taints_bear_s(node->node.taints, pod->spec->form->tolerations);
 	if (bears_s == TOLERATION_EVER)

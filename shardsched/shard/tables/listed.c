@@ -150,7 +150,7 @@ enum pl_code listed_show(struct sched *sched, const struct sched_node *node,
 {
 	enum pl_code code;
 
-	PL_ASSERT(listed->placed == SNAPSHOT_NONE && listed->pod->spec != NULL);
+	PL_ASSERT(listed->placed == SNAPSHOT_NONE && listed_is_known(listed));
 	code = pod_show(sched, listed->pod, node->slot, flags_of(sched, node, listed),
 	                &listed->placed, err);
 	if (code != PL_OK)
@@ -216,15 +216,19 @@ void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *
 
 	PL_ASSERT(node->count < node->cap);
 	memmove(listed + 1, listed, (node->count - i) * sizeof *listed);
-	*listed = (struct listed){.pod = pod, .placed = placed, .sent = sent};
+	*listed = (struct listed){.pod = pod,
+	                          .placed = placed,
+	                          .sent = sent,
+	                          .other = !sent && lives_is_other(sched, pod)};
 	node->count++;
 	node->used.pods++;
 	pod->listed++;
-	if (pod->spec == NULL)
+	if (!listed_is_known(listed))
 		lacks_more(sched, node);
-	else
+	if (pod->spec != NULL)
 		sum(sched, node, pod->spec, true);
-	if (placed == SNAPSHOT_NONE && node->slot != SNAPSHOT_NONE && pod->spec != NULL)
+	if (placed == SNAPSHOT_NONE && node->slot != SNAPSHOT_NONE &&
+	    listed_is_known(listed))
 		place(sched, node, listed);
 }
 
@@ -237,9 +241,9 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 	PL_ASSERT(i < node->count && pod->listed > 0);
 	if (pod->linked == LINKED_ENDING)
 		pod_unlink(sched, pod);
-	if (pod->spec == NULL)
+	if (!listed_is_known(listed))
 		lacks_less(node);
-	else
+	if (pod->spec != NULL)
 		sum(sched, node, pod->spec, false);
 	node->count--;
 	node->used.pods--;
@@ -272,10 +276,7 @@ void listed_clear(struct sched *sched, struct sched_node *node)
 
 /* -- specs ----------------------------------------------------------- */
 
-/* For each node that lists it. */
-static void each_lister(struct sched *sched, struct sched_pod *pod,
-                        void (*fn)(struct sched *sched, struct sched_node *node,
-                                   uint32_t i))
+void listed_each(struct sched *sched, struct sched_pod *pod, listed_fn *fn, void *ctx)
 {
 	uint32_t left = pod->listed;
 
@@ -283,7 +284,7 @@ static void each_lister(struct sched *sched, struct sched_pod *pod,
 		uint32_t i = listed_find(pod->node, pod);
 
 		if (i != UINT32_MAX) {
-			fn(sched, pod->node, i);
+			fn(sched, pod->node, i, ctx);
 			return;
 		}
 	}
@@ -294,55 +295,86 @@ static void each_lister(struct sched *sched, struct sched_pod *pod,
 
 		if (i == UINT32_MAX)
 			continue;
-		fn(sched, node, i);
+		fn(sched, node, i, ctx);
 		left--;
 	}
 }
 
-static void forget_at(struct sched *sched, struct sched_node *node, uint32_t i)
+static void hide(struct sched *sched, struct sched_node *node, struct listed *listed)
 {
-	struct listed *listed = &node->listed[i];
-
-	sum(sched, node, listed->pod->spec, false);
 	lacks_more(sched, node);
 	if (listed->placed != SNAPSHOT_NONE)
 		snapshot_pod_remove(&sched->snapshot, listed->placed);
 	listed->placed = SNAPSHOT_NONE;
 }
 
-static void learn_at(struct sched *sched, struct sched_node *node, uint32_t i)
+static void show(struct sched *sched, struct sched_node *node, struct listed *listed)
 {
-	struct listed *listed = &node->listed[i];
-
-	sum(sched, node, listed->pod->spec, true);
 	lacks_less(node);
 	if (node->slot != SNAPSHOT_NONE)
 		place(sched, node, listed);
+}
+
+static void forget_at(struct sched *sched, struct sched_node *node, uint32_t i, void *ctx)
+{
+	struct listed *listed = &node->listed[i];
+
+	(void)ctx;
+	sum(sched, node, listed->pod->spec, false);
+	if (!listed->other)
+		hide(sched, node, listed);
+}
+
+static void learn_at(struct sched *sched, struct sched_node *node, uint32_t i, void *ctx)
+{
+	struct listed *listed = &node->listed[i];
+
+	(void)ctx;
+	sum(sched, node, listed->pod->spec, true);
+	if (!listed->other)
+		show(sched, node, listed);
 	node_settle(sched, node);
 }
 
 void listed_forget_spec(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->listed > 0 && pod->spec != NULL)
-		each_lister(sched, pod, forget_at);
+		listed_each(sched, pod, forget_at, NULL);
 }
 
 void listed_learn_spec(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->listed > 0 && pod->spec != NULL)
-		each_lister(sched, pod, learn_at);
+		listed_each(sched, pod, learn_at, NULL);
 }
 
-static void settle_at(struct sched *sched, struct sched_node *node, uint32_t i)
+/* The sums are of the specs that are known, as when the alloc was put by us. */
+void listed_set_other(struct sched *sched, struct sched_node *node, uint32_t i,
+                      bool other)
+{
+	struct listed *listed = &node->listed[i];
+
+	if (listed->other == other)
+		return;
+	listed->other = other;
+	if (listed->pod->spec != NULL && other)
+		hide(sched, node, listed);
+	else if (listed->pod->spec != NULL)
+		show(sched, node, listed);
+	node_settle(sched, node);
+}
+
+static void settle_at(struct sched *sched, struct sched_node *node, uint32_t i, void *ctx)
 {
 	(void)i;
+	(void)ctx;
 	node_settle(sched, node);
 }
 
 void listed_settle(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->listed > 0)
-		each_lister(sched, pod, settle_at);
+		listed_each(sched, pod, settle_at, NULL);
 }
 
 /* -- from the alloc and into it --------------------------------------- */
@@ -431,50 +463,8 @@ static bool is_same(const struct sched_node *node, const struct found *found,
 	return same;
 }
 
-/* Something newer than what is known here has come before, and waits for that answer. */
-static bool is_held_back(const struct sched *sched, const struct sched_node *node)
-{
-	const struct held *held = sched->answered == NULL ? NULL : sched->answered->held;
-
-	for (; held != NULL; held = held->next) {
-		struct keys_id id;
-
-		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
-		    id.kind == KEYS_ALLOC && node_find(sched, id.scope, id.name) == node)
-			return true;
-	}
-	return false;
-}
-
-/* It came at some time after the alloc that was known before, be it long ago; and after
- * what the view has brought, unless that has waited for a call. */
-static void note_unknown(const struct sched *sched, const struct sched_node *node,
-                         struct sched_pod *pod)
-{
-	int64_t known = node->rev[FACT_ALLOC], viewed = sched->whole.revision;
-	bool follows =
-		viewed > known && viewed < sched->taken_rev && !is_held_back(sched, node);
-	int64_t since = (follows ? viewed : known) + 1;
-
-	if (pod->spec == NULL && (pod->unknown_rev == 0 || since < pod->unknown_rev))
-		pod->unknown_rev = since;
-}
-
-/* Of others it may be another by now than what was read, or is being read. */
-static void doubt_spec(const struct sched *sched, struct sched_pod *pod)
-{
-	pod->relisted = true;
-	if (pod->spec != NULL || pod_is_owned(sched, pod) ||
-	    (pod->flags & POD_BAD_SPEC) == 0)
-		return;
-	pod->flags &= (uint16_t)~POD_BAD_SPEC;
-	pod->rev[FACT_SPEC] = 0; /* if it is the same, that is found anew */
-}
-
 static void take(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
-	note_unknown(sched, node, pod);
-	doubt_spec(sched, pod);
 	listed_add(sched, node, pod, SNAPSHOT_NONE, false);
 	if (pod->place != POD_SENT) {
 		if (pod->place == POD_WAITS)
@@ -484,6 +474,7 @@ static void take(struct sched *sched, struct sched_node *node, struct sched_pod 
 	if (node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
 	pod_settle(sched, pod);
+	lives_come(sched, node, pod);
 }
 
 /* Afterwards it lists these, in their order. */
@@ -507,6 +498,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	struct found found = {0};
 	struct sched_holds holds = {0};
 	enum pl_code code = listed_room(node, alloc->pods);
+	bool gap = alloc->generation != node->generation + 1;
 
 	if (code == PL_OK)
 		code = find_all(sched, node, alloc, &found);
@@ -531,6 +523,9 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 		listed_mark(sched, node, i);
 	}
 	holds_take(sched, node, &holds);
+	for (uint32_t i = 0; i < node->count; i++)
+		if (!found.fresh[i])
+			lives_stay(sched, node, i, gap);
 	let_go(sched, found.pod, alloc->pods);
 	return PL_OK;
 }

@@ -138,6 +138,10 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
 	else
 		sweep_nodes(sched, of, part, revision);
 	of->ended[part] = true;
+	of->upto[part] = revision;
+	if (part == SCHED_SCHEDULES)
+		PODS_OF_EACH(pod, sched, partition)
+	lives_followed(sched, pod);
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		if (!of->ended[i])
 			return;
@@ -150,10 +154,14 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
 void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
                   const struct kv_event *events, size_t count)
 {
-	if (owned(sched, partition) == NULL)
+	struct sched_partition *of = owned(sched, partition);
+
+	if (of == NULL)
 		return;
 	for (size_t i = 0; i < count; i++)
 		take(sched, partition, part, &events[i].record, events[i].is_delete);
+	if (count > 0 && events[count - 1].record.mod_revision > of->upto[part])
+		of->upto[part] = events[count - 1].record.mod_revision;
 }
 
 /* -- views ------------------------------------------------------------- */

@@ -169,6 +169,7 @@ static bool take_spec(struct sched *sched, struct sched_pod *pod,
 	if (pod->place == POD_WAITS) /* what was decided was for the old one */
 		pod_again(sched, pod);
 	pod->rev[FACT_SPEC] = gone ? 0 : record->mod_revision;
+	pod->edited = !gone && record->create_revision != record->mod_revision;
 	if (code != PL_OK) {
 		pod->flags |= POD_BAD_SPEC;
 		tell_garbled(sched, id, &err);
@@ -361,6 +362,9 @@ static bool of_pod(struct sched *sched, const struct keys_id *id,
 	if (pod == NULL)
 		return away;
 	pod->seen[fact] = part->generation[SCHED_SCHEDULES];
+	if (fact == FACT_SPEC && !away && pod->call == 0 &&
+	    record->mod_revision >= pod->rev[FACT_SPEC])
+		lives_born(sched, pod, record->create_revision);
 	if (!is_news(sched, pod->rev[fact], record) &&
 	    (!gone || record->mod_revision != pod->rev[fact])) /* by ourselves */
 		return true;

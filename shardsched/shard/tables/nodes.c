@@ -140,7 +140,7 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 	enum pl_code code = PL_OK;
 
 	for (uint32_t i = 0; i < node->count && code == PL_OK; i++)
-		if (node->listed[i].pod->spec != NULL)
+		if (listed_is_known(&node->listed[i]))
 			code = listed_show(sched, node, &node->listed[i], err);
 	return code;
 }

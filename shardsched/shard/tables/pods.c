@@ -555,6 +555,7 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	pod->flags &= (uint16_t) ~(POD_REMOVED | POD_TAINTED);
 	pod_set_at(sched, pod, 0, 0);
 	pod_set_why(sched, pod, 0);
+	lives_lost(sched, pod);
 	pod_settle(sched, pod);
 }
 

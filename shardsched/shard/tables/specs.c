@@ -7,7 +7,7 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/kv/calls.h"
 
-enum { READ_MOST = 256, READ_AGAIN_MS = 500, ANEW_MS = 5000 };
+enum { READ_MOST = 256, OPS_OF_POD = 3, READ_AGAIN_MS = 500, ANEW_MS = 5000 };
 
 /* Read, and not there, or no pod. */
 enum { HOPELESS = POD_MISSING | POD_BAD_SPEC };
@@ -20,9 +20,15 @@ static bool is_coming(const struct sched *sched, const struct sched_pod *pod)
 	return part->owned && !part->ended[SCHED_SCHEDULES];
 }
 
+/* It is asked for as things are, or is in a call, whose end is waited for. */
+static bool is_under_way(const struct sched_pod *pod)
+{
+	return pod->call != 0 || pod->linked == LINKED_WANTED;
+}
+
 static void want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
-	if (pod->call != 0 || is_coming(sched, pod) || pod->linked == LINKED_WANTED)
+	if (is_under_way(pod) || is_coming(sched, pod))
 		return;
 	pod_unlink(sched, pod);
 	groups_turn_end(sched); /* the view waits for it */
@@ -32,6 +38,23 @@ static void want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 		pod->unknown_rev = pod->spec != NULL ? revision : 1;
 }
 
+/* What is out is asked again, if it was before that. */
+void specs_doubt(struct sched *sched, struct sched_pod *pod, int64_t since)
+{
+	struct call *call = pod->call == 0 ? NULL : &sched->call[pod->call - 1];
+
+	if (!is_under_way(pod)) {
+		if (pod->place == POD_IDLE)
+			want(sched, pod, since);
+		return;
+	}
+	groups_turn_end(sched);
+	if (call != NULL && call->kind != CALL_READ)
+		call->doubted = since < call->doubted ? since : call->doubted;
+	else if (pod->unknown_rev == 0 || since < pod->unknown_rev)
+		pod->unknown_rev = since;
+}
+
 void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
 	/* What was a pod when it was read before may be one again. */
@@ -39,12 +62,15 @@ void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 		want(sched, pod, revision);
 }
 
-/* Somebody may have put it right, and nobody watches it here. */
+/* Somebody may have put it right, and nobody watches it here. What is taken for another
+ * is none when the alloc stays as it is. */
 static void want_anew(struct sched *sched, struct sched_node *node)
 {
 	for (uint32_t i = 0; i < node->count; i++) {
 		struct sched_pod *pod = node->listed[i].pod;
 
+		if (node->listed[i].other && pod->spec != NULL && pod->place == POD_IDLE)
+			want(sched, pod, INT64_MAX);
 		if (pod->spec == NULL && (pod->flags & HOPELESS) != 0 &&
 		    !pod_is_owned(sched, pod))
 			want(sched, pod, node->rev[FACT_ALLOC]);
@@ -70,6 +96,22 @@ uint64_t specs_deadline_ms(const struct sched *sched)
 	return pl_list_empty(&sched->lacking) ? UINT64_MAX : sched->specs_ms;
 }
 
+static bool ask_key(struct call *call, struct sched_pod *pod, const struct keys_id *id,
+                    struct kv_req *op)
+{
+	struct keys_text key;
+	struct pl_span at;
+
+	if (keys_build(id, &key, NULL) != PL_OK)
+		return false;
+	at = pl_arena_dup(&call->arena, keys_span(&key));
+	if (at.at == NULL)
+		return false;
+	op[call->items] = kv_op_get(kv_key(at));
+	call->item[call->items++] = (struct call_item){.pod = pod};
+	return true;
+}
+
 static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
                 enum keys_kind kind, struct kv_req *op)
 {
@@ -77,16 +119,25 @@ static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
 	                           .partition = pod->key[0],
 	                           .scope = sched_text(sched, pod->key[1]),
 	                           .name = sched_text(sched, pod->key[2])};
-	struct keys_text key;
-	struct pl_span at;
 
-	if (keys_build(&id, &key, NULL) != PL_OK)
-		return false;
-	at = pl_arena_dup(&call->arena, keys_span(&key));
-	if (at.at == NULL)
-		return false;
-	*op = kv_op_get(kv_key(at));
-	return true;
+	return ask_key(call, pod, &id, op);
+}
+
+/* Who lists what is no pod, or seems to be another: whether it still does. */
+static void ask_alloc(struct sched *sched, struct call *call, struct sched_pod *pod,
+                      struct kv_req *op)
+{
+	const struct sched_node *node = (pod->flags & HOPELESS) != 0 && pod->spec == NULL
+	                                        ? pod->node
+	                                        : lives_other_at(sched, pod);
+	struct keys_id id = {.kind = KEYS_ALLOC};
+
+	if (node == NULL)
+		return;
+	id.partition = node->partition;
+	id.scope = sched_text(sched, node->key[0]);
+	id.name = sched_text(sched, node->key[1]);
+	(void)ask_key(call, pod, &id, op);
 }
 
 static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
@@ -98,19 +149,18 @@ static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 	PL_LIST_EACH (link, &sched->wanted) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 
-		if (call->items + pod->asks_state >= most)
+		if (call->items + OPS_OF_POD > most)
 			break;
 		pod_unlink(sched, pod);
-		if (!ask(sched, call, pod, KEYS_SPEC, &op[call->items])) {
+		ask_alloc(sched, call, pod, op);
+		if (!ask(sched, call, pod, KEYS_SPEC, op)) {
 			pod->flags |= POD_MISSING;
 			continue;
 		}
 		pod->call = call_number(sched, call);
 		pod->relisted = false;
-		call->item[call->items++] = (struct call_item){.pod = pod};
-		if (pod->asks_state &&
-		    ask(sched, call, pod, KEYS_STATE, &op[call->items]))
-			call->item[call->items++] = (struct call_item){.pod = pod};
+		if (pod->asks_state)
+			(void)ask(sched, call, pod, KEYS_STATE, op);
 		pod->asks_state = false;
 	}
 }
@@ -160,11 +210,42 @@ static void is_read(struct sched_pod *pod)
 	pod->flags &= (uint16_t)~POD_RESET;
 }
 
-/* What was read may be from before it was listed: of one that had its name before, or
- * that there was none. */
-static bool is_older(const struct sched *sched, const struct sched_pod *pod)
+/* It stood there at the time at which the spec was read, which comes next. */
+static void take_alloc(struct sched *sched, const struct keys_id *id,
+                       const struct kv_get_result *get, int64_t revision)
 {
-	return pod->relisted && !pod_is_owned(sched, pod);
+	struct sched_node *node;
+
+	if (get->count == 0 || !news_concern(sched, id))
+		return;
+	if (!news_take(sched, id, &get->records[0], false))
+		news_lost(sched, id);
+	node = node_find(sched, id->scope, id->name);
+	if (node == NULL || node->rev[FACT_ALLOC] != get->records[0].mod_revision)
+		return;
+	sched->seen.node = node;
+	sched->seen.revision = revision;
+}
+
+static void take_pod(struct sched *sched, struct sched_pod *pod, const struct keys_id *id,
+                     const struct kv_get_result *get, int64_t revision)
+{
+	if (pod->relisted) {
+		pod->asks_state = pod->asks_state || id->kind == KEYS_STATE;
+		return;
+	}
+	if (get->count > 0) {
+		(void)news_take(sched, id, &get->records[0], false);
+		return;
+	}
+	if (id->kind == KEYS_STATE)
+		return;
+	if (pod->spec != NULL) /* who is listed by now is another */
+		lives_born(sched, pod, revision);
+	if (pod->spec == NULL && pod->listed > 0 && (pod->flags & HOPELESS) == 0)
+		tell_missing(sched, id);
+	if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))
+		pod->flags |= POD_MISSING;
 }
 
 /* What it brings is kept like news; pods may go while that is done. Those of whom nothing
@@ -181,26 +262,18 @@ static void take(struct sched *sched, const struct call *call,
 
 		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) != PL_OK)
 			continue;
+		get = i < result->txn.count ? &result->txn.results[i].get : NULL;
+		if (id.kind == KEYS_ALLOC) {
+			if (get != NULL)
+				take_alloc(sched, &id, get, result->header.revision);
+			continue;
+		}
 		pod = pod_find(sched, id.partition, id.scope, id.name);
 		if (pod != NULL && pod->call == number)
 			is_read(pod);
-		if (pod == NULL || i >= result->txn.count)
-			continue;
-		if (is_older(sched, pod)) {
-			pod->asks_state = pod->asks_state || id.kind == KEYS_STATE;
-			continue;
-		}
-		get = &result->txn.results[i].get;
-		if (get->count > 0) {
-			(void)news_take(sched, &id, &get->records[0], false);
-			continue;
-		}
-		if (id.kind == KEYS_STATE)
-			continue;
-		if (pod->spec == NULL && pod->listed > 0 && (pod->flags & HOPELESS) == 0)
-			tell_missing(sched, &id);
-		if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))
-			pod->flags |= POD_MISSING;
+		if (pod != NULL && get != NULL)
+			take_pod(sched, pod, &id, get, result->header.revision);
+		sched->seen.node = NULL;
 	}
 }
 
@@ -226,12 +299,15 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 		struct keys_id id;
 		struct sched_pod *pod = NULL;
 
-		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) == PL_OK)
+		if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) == PL_OK &&
+		    id.kind != KEYS_ALLOC)
 			pod = pod_find(sched, id.partition, id.scope, id.name);
 		if (pod == NULL)
 			continue;
-		if (is_older(sched, pod)) /* unknown since when it was */
-			want(sched, pod, pod->unknown_rev);
+		if (pod->relisted) /* unknown since when it was */
+			specs_doubt(sched, pod, pod->unknown_rev);
+		if (pod->place == POD_WAITS)
+			node_ready(sched, pod->node);
 		listed_settle(sched, pod);
 		pod_settle(sched, pod);
 	}

@@ -140,6 +140,17 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i);
 void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i);
 /* UINT32_MAX: it is not. */
 uint32_t listed_find(const struct sched_node *node, const struct sched_pod *pod);
+typedef void listed_fn(struct sched *sched, struct sched_node *node, uint32_t i,
+                       void *ctx);
+/* For each node that lists it, and the place there. */
+void listed_each(struct sched *sched, struct sched_pod *pod, listed_fn *fn, void *ctx);
+/* Its spec counts there. */
+static inline bool listed_is_known(const struct listed *listed)
+{
+	return listed->pod->spec != NULL && !listed->other;
+}
+void listed_set_other(struct sched *sched, struct sched_node *node, uint32_t i,
+                      bool other);
 /* Before and after the spec of a pod changes. */
 void listed_forget_spec(struct sched *sched, struct sched_pod *pod);
 void listed_learn_spec(struct sched *sched, struct sched_pod *pod);
@@ -158,6 +169,26 @@ PL_NODISCARD enum pl_code listed_show(struct sched *sched, const struct sched_no
 /* The alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                                        struct pl_buf *out, struct pl_err *err);
+
+/* -- lives.c ------------------------------------------------------------- */
+
+/* It may be another whom the alloc lists that is being taken. */
+bool lives_is_other(const struct sched *sched, const struct sched_pod *pod);
+/* That alloc lists it, and the one before did not. */
+void lives_come(struct sched *sched, const struct sched_node *node,
+                struct sched_pod *pod);
+/* Both do; there may have been others between them. */
+void lives_stay(struct sched *sched, const struct sched_node *node, uint32_t i, bool gap);
+/* Since then it has the spec that is known, or is to be known next. */
+void lives_born(struct sched *sched, struct sched_pod *pod, int64_t revision);
+/* A node that may list another by its name; NULL: none. */
+struct sched_node *lives_other_at(struct sched *sched, struct sched_pod *pod);
+/* Its partition is lost: nobody watches it any more. */
+void lives_lost(struct sched *sched, struct sched_pod *pod);
+/* What was doubted while nobody relied on it is looked at: when the view is there, */
+void lives_viewed(struct sched *sched, struct sched_node *node);
+/* and when the list of its partition is. */
+void lives_followed(struct sched *sched, struct sched_pod *pod);
 
 /* -- news.c -------------------------------------------------------------- */
 
@@ -181,6 +212,8 @@ void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
 
 /* It is to be read, again too, for an alloc of that revision. */
 void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
+/* Likewise, whatever was read: it may be another since then. */
+void specs_doubt(struct sched *sched, struct sched_pod *pod, int64_t since);
 void specs_run(struct sched *sched);
 uint64_t specs_deadline_ms(const struct sched *sched);
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
