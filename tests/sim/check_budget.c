@@ -24,9 +24,14 @@
 /* A count may be so old. */
 enum { OLD_MS = 20000 };
 
+/* A pod with some labels. */
+struct looks {
+	uint64_t healthy_ms; /* when it was so for the last time */
+	bool taken;          /* and then somebody took it, asking its budgets */
+};
+
 struct state {
-	uint64_t *healthy_ms; /* by pod: when it was so for the last time */
-	bool *taken;          /* and then somebody took it, asking its budgets */
+	struct looks (*pod)[SCENE_LOOKS];
 	uint32_t pods;
 };
 
@@ -66,14 +71,18 @@ static bool is_taken(const struct stock *stock, uint32_t i)
 	                            strcmp(pod->reason, "preempted") == 0));
 }
 
+static bool is_taken_of(const struct stock *stock, uint32_t b, uint32_t i)
+{
+	return scene_budget_covers(b, i, stock_life(&stock->was_pod[i])) &&
+	       is_taken(stock, i);
+}
+
 static uint32_t taken_of(const struct stock *stock, uint32_t b)
 {
 	uint32_t count = 0;
 
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {
-		uint32_t i = stock->touched_pod[k];
-
-		count += scene_budget_covers(b, i) && is_taken(stock, i);
+		count += is_taken_of(stock, b, stock->touched_pod[k]);
 	}
 	return count;
 }
@@ -95,7 +104,7 @@ static void check_notes(struct world *world, const struct obs *obs, uint32_t b)
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {
 		uint32_t i = stock->touched_pod[k];
 
-		if (scene_budget_covers(b, i) && is_taken(stock, i) &&
+		if (is_taken_of(stock, b, i) &&
 		    !has_note(is, i, stock->was_pod[i].state_rev))
 			FAIL(world, obs, b, "p-%u goes, and no note says so", i);
 	}
@@ -144,21 +153,33 @@ static void check_taken(struct world *world, const struct obs *obs, uint32_t b,
 
 /* -- who counts --------------------------------------------------------------------- */
 
+/* In some life that it covers. */
+static bool may_be_healthy(const struct world *world, const struct state *state,
+                           uint32_t b, uint32_t i)
+{
+	const struct stock_pod *pod = &world->stock->pod[i];
+	uint64_t now = world->agenda.now_ms;
+
+	for (uint32_t look = 0; look < SCENE_LOOKS; look++) {
+		const struct looks *was = &state->pod[i][look];
+		bool lately = was->healthy_ms != 0 && now - was->healthy_ms < OLD_MS &&
+		              !was->taken;
+		bool is = stock_is_healthy(pod) && stock_life(pod) % SCENE_LOOKS == look;
+
+		if (scene_budget_covers(b, i, look) && (lately || pod->spoilt || is))
+			return true;
+	}
+	return false;
+}
+
 /* Of those that it covers, who may have been healthy by any view that is not too old. */
 static uint32_t healthy_most(const struct world *world, const struct state *state,
                              uint32_t b)
 {
-	const struct stock *stock = world->stock;
-	uint64_t now = world->agenda.now_ms;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < stock->pods; i++) {
-		bool lately = state->healthy_ms[i] != 0 &&
-		              now - state->healthy_ms[i] < OLD_MS && !state->taken[i];
-
-		count += scene_budget_covers(b, i) && (lately || stock->pod[i].spoilt ||
-		                                       stock_is_healthy(&stock->pod[i]));
-	}
+	for (uint32_t i = 0; i < world->stock->pods; i++)
+		count += may_be_healthy(world, state, b, i);
 	return count;
 }
 
@@ -202,10 +223,15 @@ static void check_counted(struct world *world, const struct state *state,
 /* What it was is nowhere to be seen. */
 static bool is_blurred(const struct stock *stock, uint32_t b)
 {
-	for (uint32_t k = 0; k < stock->touched_pods; k++)
-		if (stock->pod[stock->touched_pod[k]].spoilt &&
-		    scene_budget_covers(b, stock->touched_pod[k]))
+	for (uint32_t k = 0; k < stock->touched_pods; k++) {
+		uint32_t i = stock->touched_pod[k];
+		bool covers = false;
+
+		for (uint32_t look = 0; look < SCENE_LOOKS; look++)
+			covers = covers || scene_budget_covers(b, i, look);
+		if (stock->pod[i].spoilt && covers)
 			return true;
+	}
 	return false;
 }
 
@@ -240,23 +266,22 @@ static void follow(const struct stock *stock, struct state *state, uint64_t now_
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {
 		uint32_t i = stock->touched_pod[k];
 
-		if (stock_is_healthy(&stock->was_pod[i])) {
-			state->healthy_ms[i] = now_ms;
-			state->taken[i] = is_taken(stock, i);
-		}
-		if (stock_is_healthy(&stock->pod[i])) {
-			state->healthy_ms[i] = now_ms;
-			state->taken[i] = false;
-		}
+		const struct stock_pod *was = &stock->was_pod[i], *is = &stock->pod[i];
+
+		if (stock_is_healthy(was))
+			state->pod[i][stock_life(was) % SCENE_LOOKS] =
+				(struct looks){now_ms, is_taken(stock, i)};
+		if (stock_is_healthy(is))
+			state->pod[i][stock_life(is) % SCENE_LOOKS] =
+				(struct looks){now_ms, false};
 	}
 }
 
 static void forget(const struct world *world, struct state *state)
 {
-	for (uint32_t i = 0; i < state->pods; i++) {
-		state->healthy_ms[i] = world->agenda.now_ms;
-		state->taken[i] = false;
-	}
+	for (uint32_t i = 0; i < state->pods; i++)
+		for (uint32_t look = 0; look < SCENE_LOOKS; look++)
+			state->pod[i][look] = (struct looks){world->agenda.now_ms, false};
 }
 
 static void see(struct world *world, void *me, const struct obs *obs)
@@ -267,9 +292,8 @@ static void see(struct world *world, void *me, const struct obs *obs)
 		return;
 	if (state->pods == 0) {
 		state->pods = world->stock->pods;
-		state->healthy_ms = pl_calloc(state->pods, sizeof *state->healthy_ms);
-		state->taken = pl_calloc(state->pods, sizeof *state->taken);
-		PL_ASSERT(state->healthy_ms != NULL && state->taken != NULL);
+		state->pod = pl_calloc(state->pods, sizeof *state->pod);
+		PL_ASSERT(state->pod != NULL);
 	}
 	if (obs->what == OBS_RESTORED) {
 		forget(world, state);
@@ -284,8 +308,7 @@ static void done(void *me)
 {
 	struct state *state = me;
 
-	free(state->healthy_ms);
-	free(state->taken);
+	free(state->pod);
 }
 
 /* -- when all is calm -----------------------------------------------------------------
@@ -308,7 +331,8 @@ bool budgets_are_done(const struct world *world, char *why, size_t size)
 		if (!budget->exists)
 			continue;
 		for (uint32_t i = 0; i < stock->pods; i++) {
-			bool counts = scene_budget_covers(b, i);
+			bool counts =
+				scene_budget_covers(b, i, stock_life(&stock->pod[i]));
 
 			expected += counts && is_expected(&stock->pod[i]);
 			healthy += counts && stock_is_healthy(&stock->pod[i]);

@@ -121,6 +121,13 @@ static void check_leaves(struct world *world, const struct obs *obs, uint32_t i,
 		     was->node);
 }
 
+/* It had a place before, and now a rule finds it that did not, or the other way round. */
+static bool looks_otherwise(const struct stock_pod *pod, uint32_t i)
+{
+	return pod->left_ms != 0 &&
+	       scene_is_found(i, pod->left_life) != scene_is_found(i, pod->life);
+}
+
 static void check_pod(struct world *world, const struct obs *obs, uint32_t i,
                       const struct stock_pod *was)
 {
@@ -138,6 +145,8 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i,
 		check_bound(world, obs, i, was);
 	if (pod->phase == STOCK_BOUND && was->phase != STOCK_BOUND) {
 		world_hit(world, COVER_BOUND_BASIC + (unsigned)scene_kind(i));
+		if (looks_otherwise(pod, i))
+			world_hit(world, COVER_RELABELLED_POD);
 		STORY(&world->story, "judge", "@%" PRId64 " p-%u (%s) is on n-%u",
 		      obs->revision, i, scene_kind_text[scene_kind(i)], pod->node);
 	}

@@ -4,7 +4,7 @@
  * and that a gang is there whole or not at all.
  *
  * Pods that end still take their place; where Kubernetes does not count them, both ways
- * of counting are right.
+ * of counting are right. Each is judged by the labels of the life that is bound.
  */
 #include <inttypes.h>
 
@@ -23,7 +23,7 @@ static unsigned zone_of(const struct stock *stock, uint32_t node)
 	return stock->node[node].what.zone;
 }
 
-/* Those that its rule finds, itself among them. */
+/* Those that its rule finds when they have the label, itself among them. */
 struct group {
 	uint32_t pod[SCENE_GANG_PODS + SCENE_GROUP], pods;
 };
@@ -70,6 +70,26 @@ static uint32_t place_of(const struct stock *stock, uint32_t i, unsigned who)
 	return is == NULL || (is->over && !over) ? STOCK_NONE : is->node;
 }
 
+/* The one that has its place. */
+static uint32_t life_of(const struct stock *stock, uint32_t i)
+{
+	const struct stock_planned *is = follows(stock, i);
+
+	if (is != NULL && !stock_is_placed(&stock->pod[i]))
+		return is->life;
+	return stock_life(&stock->pod[i]);
+}
+
+static bool carries(const struct stock *stock, uint32_t i)
+{
+	return scene_is_carrier(i, life_of(stock, i));
+}
+
+static bool is_found(const struct stock *stock, uint32_t i)
+{
+	return scene_is_found(i, life_of(stock, i));
+}
+
 /* Nobody knows that it is there, or in which zone: it was spoilt, or its Node is, before
  * or after it came. */
 static bool is_hidden(const struct stock *stock, uint32_t k)
@@ -103,6 +123,9 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
 		if (k == i || there == STOCK_NONE ||
 		    (zone ? is_hidden(stock, k) : stock->pod[k].spoilt))
 			continue;
+		if (!(carries(stock, i) && is_found(stock, k)) &&
+		    !(carries(stock, k) && is_found(stock, i)))
+			continue;
 		if (zone ? zone_of(stock, here) == zone_of(stock, there) : here == there)
 			check_fail(world, "rules",
 			           "p-%u (%s), @%" PRId64 ": on n-%u, and p-%u on n-%u",
@@ -115,9 +138,7 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
  * with: it has no rule of its own. */
 static bool is_loose(const struct stock *stock, uint32_t i, uint32_t k)
 {
-	bool carries = scene_is_gang(i) ? scene_is_gang(k) : scene_is_carrier(k);
-
-	return k != i && !carries && is_new(stock, k);
+	return k != i && !carries(stock, k) && is_new(stock, k);
 }
 
 /* In a zone where one of its group was, that ends now. */
@@ -130,7 +151,8 @@ static bool may_follow_ending(const struct stock *stock, const struct group *gro
 		uint32_t there = place_of(stock, group->pod[n], AND_ENDING);
 
 		if (stock->pod[group->pod[n]].phase == STOCK_TERMINATING &&
-		    there != STOCK_NONE && zone_of(stock, there) == zone)
+		    is_found(stock, group->pod[n]) && there != STOCK_NONE &&
+		    zone_of(stock, there) == zone)
 			return true;
 	}
 	return false;
@@ -150,8 +172,11 @@ static void check_affinity(struct world *world, const struct obs *obs, uint32_t 
 
 		if (k == i || (there == STOCK_NONE && !is_hidden(stock, k)))
 			continue;
-		if (is_hidden(stock, k) ||
-		    (here && (!is_new(stock, k) || is_loose(stock, i, k))))
+		if (is_hidden(stock, k))
+			return;
+		if (!is_found(stock, k))
+			continue;
+		if (here && (!is_new(stock, k) || is_loose(stock, i, k)))
 			return;
 		if (is_loose(stock, i, k))
 			continue;
@@ -181,7 +206,8 @@ static uint32_t on_least(const struct stock *stock, const struct group *group,
 		    stock->node[n].spoilt)
 			continue;
 		for (uint32_t k = 0; k < group->pods; k++)
-			here += place_of(stock, group->pod[k], who) == n;
+			here += is_found(stock, group->pod[k]) &&
+			        place_of(stock, group->pod[k], who) == n;
 		least = here < least ? here : least;
 	}
 	return least;
@@ -198,7 +224,7 @@ static uint32_t skew(const struct stock *stock, uint32_t i, bool zone, unsigned 
 	for (uint32_t n = 0; n < group.pods; n++) {
 		uint32_t k = group.pod[n], there = place_of(stock, k, k == i ? ALL : who);
 
-		if (there == STOCK_NONE ||
+		if (there == STOCK_NONE || !is_found(stock, k) ||
 		    (is_loose(stock, i, k) &&
 		     zone_of(stock, there) == zone_of(stock, node)))
 			continue;
@@ -281,16 +307,14 @@ static void check_rule(struct world *world, const struct obs *obs, uint32_t i,
 		return;
 	case SCENE_AFFINITY:
 	case SCENE_APART_AFFINITY:
-		check_affinity(world, obs, i);
+		if (carries(world->stock, i))
+			check_affinity(world, obs, i);
 		return;
 	case SCENE_SPREAD_HOST:
 	case SCENE_SPREAD_ZONE:
-		if (!blurred)
-			check_spread(world, obs, i, rule == SCENE_SPREAD_ZONE);
-		return;
 	case SCENE_APART_SPREAD:
-		if (!blurred && scene_is_carrier(i))
-			check_spread(world, obs, i, true);
+		if (!blurred && carries(world->stock, i))
+			check_spread(world, obs, i, rule != SCENE_SPREAD_HOST);
 		return;
 	case SCENE_GANG:
 	case SCENE_LARGE:

@@ -1,5 +1,14 @@
 #include "tests/sim/naive.h"
 
+/* One of them carries a rule that finds the other. */
+static bool are_apart(const struct stock *stock, uint32_t i, uint32_t k)
+{
+	uint32_t a = stock_life(&stock->pod[i]), b = stock_life(&stock->pod[k]);
+
+	return (scene_is_carrier(i, a) && scene_is_found(k, b)) ||
+	       (scene_is_carrier(k, b) && scene_is_found(i, a));
+}
+
 static bool shares(const struct stock *stock, uint32_t n, uint32_t i)
 {
 	const struct stock_node *node = &stock->node[n];
@@ -10,6 +19,7 @@ static bool shares(const struct stock *stock, uint32_t n, uint32_t i)
 		if (other != i && other != STOCK_NONE &&
 		    scene_kind(other) == scene_kind(i) &&
 		    scene_group(other) == scene_group(i) &&
+		    (scene_kind(i) == SCENE_PORT || are_apart(stock, i, other)) &&
 		    stock_is_placed(&stock->pod[other]))
 			return true;
 	}

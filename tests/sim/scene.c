@@ -105,14 +105,74 @@ static bool is_apart(enum scene_kind kind)
 	       kind == SCENE_APART_ANTI;
 }
 
-bool scene_is_carrier(uint32_t pod)
+/* What its kind has about pods on other nodes; of a gang, that of the gang. BASIC:
+ * nothing. */
+static enum scene_kind rule_of(uint32_t pod)
 {
-	return scene_kind(pod) != SCENE_APART_SPREAD || pod % SCENE_GROUP < CARRIERS;
+	enum scene_kind kind = scene_kind(pod);
+
+	switch (kind) {
+	case SCENE_SPREAD_ZONE:
+	case SCENE_SPREAD_HOST:
+	case SCENE_AFFINITY:
+	case SCENE_ANTI_HOST:
+	case SCENE_ANTI_ZONE:
+	case SCENE_STATEFUL:
+	case SCENE_APART_SPREAD:
+	case SCENE_APART_AFFINITY:
+	case SCENE_APART_ANTI:
+		return kind;
+	case SCENE_GANG:
+	case SCENE_LARGE:
+		return scene_gang_rule(scene_gang(pod));
+	case SCENE_BASIC:
+	case SCENE_NODEAFFINITY:
+	case SCENE_SELECTOR:
+	case SCENE_TOLERATES:
+	case SCENE_PORT:
+	case SCENE_FILL:
+	case SCENE_HIGH:
+	case SCENE_BEARS:
+	case SCENE_NEVER:
+	case SCENE_KINDS:
+		break;
+	}
+	return SCENE_BASIC;
 }
 
-unsigned scene_half(uint32_t pod)
+/* Who requires others of its label can be the first only when it has that label. */
+static bool needs_itself(uint32_t pod)
 {
-	return pod % 2;
+	enum scene_kind rule = rule_of(pod);
+
+	return rule == SCENE_AFFINITY || rule == SCENE_APART_AFFINITY;
+}
+
+/* First they are found and carry it, then neither, then the one, then the other. */
+bool scene_is_carrier(uint32_t pod, uint32_t life)
+{
+	uint32_t look = life % SCENE_LOOKS;
+
+	if (rule_of(pod) == SCENE_BASIC)
+		return false;
+	if (scene_is_gang(pod))
+		return true;
+	if (scene_kind(pod) == SCENE_APART_SPREAD && pod % SCENE_GROUP >= CARRIERS)
+		return false;
+	return look == 0 || (look == 3 && !needs_itself(pod));
+}
+
+bool scene_is_found(uint32_t pod, uint32_t life)
+{
+	if (rule_of(pod) == SCENE_BASIC)
+		return scene_is_gang(pod) ||
+		       (scene_found_by(pod) != UINT32_MAX && (pod + life) % 2 == 0);
+	return life % 2 == 0 || (scene_is_gang(pod) && needs_itself(pod));
+}
+
+unsigned scene_half(uint32_t pod, uint32_t life)
+{
+	return (pod + life) % 2;
 }
 
 unsigned scene_bears_s(uint32_t pod)
@@ -317,7 +377,7 @@ void scene_node_json(const struct scene *scene, uint32_t node,
 		what->cpu_milli, what->memory_mib, what->pods);
 }
 
-#define SELECT "\"labelSelector\":{\"matchLabels\":{\"%s\":\"g%u\"}},"
+#define SELECT "\"labelSelector\":{\"matchLabels\":{\"found\":\"g%u\"}},"
 #define ZONE "\"topology.kubernetes.io/zone\""
 #define HOST "\"kubernetes.io/hostname\""
 
@@ -335,32 +395,21 @@ static void bears_json(uint32_t pod, char out[MORE_SIZE])
 	               seconds);
 }
 
-static void affinity_json(const char *label, uint32_t group, char out[MORE_SIZE])
+static void affinity_json(uint32_t group, char out[MORE_SIZE])
 {
 	(void)snprintf(out, MORE_SIZE,
 	               "\"affinity\":{\"podAffinity\":{\"requiredDuring"
 	               "SchedulingIgnoredDuringExecution\":[{" SELECT
 	               "\"topologyKey\":" ZONE "}]}},",
-	               label, group);
+	               group);
 }
 
 /* What of the spec makes its kind. */
 static void kind_json(uint32_t pod, char out[MORE_SIZE])
 {
-	const char *label = scene_is_gang(pod) ? "found" : "app";
-	uint32_t group = scene_group(pod);
 	unsigned zone = pod / SCENE_GROUP % SCENE_ZONES;
-	enum scene_kind rule =
-		scene_is_gang(pod) ? scene_gang_rule(scene_gang(pod)) : scene_kind(pod);
-	static const char anti[] =
-		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuring"
-		"SchedulingIgnoredDuringExecution\":[{" SELECT "\"topologyKey\":%s}]}},";
-	static const char spread[] =
-		"\"topologySpreadConstraints\":[{\"maxSkew\":1,"
-		"\"whenUnsatisfiable\":\"DoNotSchedule\"," SELECT "\"topologyKey\":%s}],";
 
-	out[0] = 0;
-	switch (rule) {
+	switch (scene_kind(pod)) {
 	case SCENE_NODEAFFINITY:
 		(void)snprintf(
 			out, MORE_SIZE,
@@ -385,28 +434,15 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 	case SCENE_BEARS:
 		bears_json(pod, out);
 		break;
-	case SCENE_APART_SPREAD:
-		if (scene_is_carrier(pod))
-			(void)snprintf(out, MORE_SIZE, spread, label, group, ZONE);
-		break;
 	case SCENE_SPREAD_ZONE:
-		(void)snprintf(out, MORE_SIZE, spread, label, group, ZONE);
-		break;
 	case SCENE_SPREAD_HOST:
-		(void)snprintf(out, MORE_SIZE, spread, label, group, HOST);
-		break;
 	case SCENE_AFFINITY:
-	case SCENE_APART_AFFINITY:
-		affinity_json(label, group, out);
-		break;
 	case SCENE_ANTI_HOST:
-	case SCENE_STATEFUL:
-		(void)snprintf(out, MORE_SIZE, anti, label, group, HOST);
-		break;
 	case SCENE_ANTI_ZONE:
+	case SCENE_STATEFUL:
+	case SCENE_APART_SPREAD:
+	case SCENE_APART_AFFINITY:
 	case SCENE_APART_ANTI:
-		(void)snprintf(out, MORE_SIZE, anti, label, group, ZONE);
-		break;
 	case SCENE_BASIC:
 	case SCENE_PORT:
 	case SCENE_GANG:
@@ -417,23 +453,59 @@ static void kind_json(uint32_t pod, char out[MORE_SIZE])
 	}
 }
 
+/* What of the spec is about pods on other nodes. */
+static void rule_json(uint32_t pod, char out[MORE_SIZE])
+{
+	static const char anti[] =
+		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuring"
+		"SchedulingIgnoredDuringExecution\":[{" SELECT "\"topologyKey\":%s}]}},";
+	static const char spread[] =
+		"\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+		"\"whenUnsatisfiable\":\"DoNotSchedule\"," SELECT "\"topologyKey\":%s}],";
+	enum scene_kind rule = rule_of(pod);
+	uint32_t group = scene_group(pod);
+
+	if (rule == SCENE_AFFINITY || rule == SCENE_APART_AFFINITY)
+		affinity_json(group, out);
+	else if (rule == SCENE_SPREAD_ZONE || rule == SCENE_APART_SPREAD)
+		(void)snprintf(out, MORE_SIZE, spread, group, ZONE);
+	else if (rule == SCENE_SPREAD_HOST)
+		(void)snprintf(out, MORE_SIZE, spread, group, HOST);
+	else if (rule == SCENE_ANTI_HOST || rule == SCENE_STATEFUL)
+		(void)snprintf(out, MORE_SIZE, anti, group, HOST);
+	else
+		(void)snprintf(out, MORE_SIZE, anti, group, ZONE);
+}
+
+/* By which rules find it. */
+static uint32_t label_of(uint32_t pod)
+{
+	uint32_t by = scene_found_by(pod);
+
+	if (by == UINT32_MAX)
+		by = scene_is_gang(pod) ? scene_gang(pod) : scene_group(pod);
+	return by;
+}
+
 void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_JSON_SIZE])
 {
 	enum scene_kind kind = scene_kind(pod);
 	uint32_t group = scene_group(pod), owner = is_apart(kind) ? pod : group;
-	uint32_t by = scene_is_gang(pod) ? scene_gang(pod) : scene_found_by(pod);
-	char more[MORE_SIZE], space[SCENE_NAME_SIZE];
+	char more[MORE_SIZE] = "", space[SCENE_NAME_SIZE];
 	char gang[96] = "", port[96] = "", found[32] = "";
 
 	scene_pod_space(pod, space);
-	kind_json(pod, more);
+	if (scene_is_carrier(pod, what->life))
+		rule_json(pod, more);
+	else
+		kind_json(pod, more);
 	if (scene_is_gang(pod))
 		(void)snprintf(
 			gang, sizeof gang,
 			",\"placet.io/gang\":\"g-%u\",\"placet.io/gang-min\":\"%u\"",
 			scene_gang(pod), scene_gang_min(scene_gang(pod)));
-	if (by != UINT32_MAX)
-		(void)snprintf(found, sizeof found, ",\"found\":\"g%u\"", by);
+	if (scene_is_found(pod, what->life))
+		(void)snprintf(found, sizeof found, ",\"found\":\"g%u\"", label_of(pod));
 	if (kind == SCENE_PORT)
 		(void)snprintf(port, sizeof port,
 		               "\"ports\":[{\"containerPort\":80,\"hostPort\":%u}],",
@@ -449,8 +521,9 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 		"\"spec\":{%s\"priority\":%d,\"containers\":[{\"name\":\"main\",\"image\":"
 		"\"i\",%s\"resources\":{\"requests\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
-		pod, space, pod, what->life, group, (unsigned)kind, scene_half(pod),
-		found, what->life, what->version, what->cpu_milli, what->memory_mib, gang,
+		pod, space, pod, what->life, group, (unsigned)kind,
+		scene_half(pod, what->life), found, what->life, what->version,
+		what->cpu_milli, what->memory_mib, gang,
 		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", owner, owner, more,
 		scene_priority(kind), port, what->cpu_milli, what->memory_mib);
 }

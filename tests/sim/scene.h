@@ -9,6 +9,10 @@
  * Those of a group have one controller, so that one shard decides about all of them; but
  * where each has its own: these meet only in what the store holds about their rule. A
  * large gang is several such rows. Some gangs have a rule of another kind, too.
+ *
+ * A pod that comes back by its name may look otherwise, as one of another revision does:
+ * the rule of its group finds it in one life and not in the next, and it carries that
+ * rule or does not.
  */
 #ifndef TESTS_SIM_SCENE_H
 #define TESTS_SIM_SCENE_H
@@ -54,6 +58,7 @@ enum {
 	SCENE_GANG_MIN = 4,
 	SCENE_LARGE_MIN = 6,
 	SCENE_LIVES = 64, /* of a pod's name */
+	SCENE_LOOKS = 4,  /* then they have the same labels again */
 	SCENE_FOR_EVER = UINT8_MAX,
 	SCENE_NAME_SIZE = 24,
 	SCENE_JSON_SIZE = 2304,
@@ -113,10 +118,13 @@ void scene_gang_name(uint32_t gang, char out[SCENE_NAME_SIZE]);
 void scene_gang_space(uint32_t gang, char out[SCENE_NAME_SIZE]);
 /* It must be bound once there is room. */
 bool scene_must_fit(enum scene_kind kind);
-/* Carries the rule of its kind; false: it is only found by those who do. */
-bool scene_is_carrier(uint32_t pod);
+/* In that life it carries the rule of its kind, or of its gang. */
+bool scene_is_carrier(uint32_t pod, uint32_t life);
+/* In that life the rule finds it, its group's or that of scene_found_by, be it one of
+ * those who carry it or not. */
+bool scene_is_found(uint32_t pod, uint32_t life);
 /* Of two halves of everything, by the label of that name. */
-unsigned scene_half(uint32_t pod);
+unsigned scene_half(uint32_t pod, uint32_t life);
 /* Seconds for which it stays on a node that is closed; or SCENE_FOR_EVER. */
 unsigned scene_bears_s(uint32_t pod);
 

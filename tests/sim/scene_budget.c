@@ -30,7 +30,7 @@ static uint32_t row_of(uint32_t budget)
 	return rows[budget % SCENE_SPACES];
 }
 
-static bool selects(uint32_t budget, uint32_t pod)
+static bool selects(uint32_t budget, uint32_t pod, uint32_t life)
 {
 	enum scene_kind kind = scene_kind(pod);
 
@@ -40,7 +40,7 @@ static bool selects(uint32_t budget, uint32_t pod)
 	case OF_ONE:
 		return scene_group(pod) == row_of(budget);
 	case OF_HALF:
-		return scene_half(pod) == budget % 2;
+		return scene_half(pod, life) == budget % 2;
 	case OF_EVERY:
 		return true;
 	case OF_TIGHT:
@@ -51,13 +51,13 @@ static bool selects(uint32_t budget, uint32_t pod)
 	return false;
 }
 
-bool scene_budget_covers(uint32_t budget, uint32_t pod)
+bool scene_budget_covers(uint32_t budget, uint32_t pod, uint32_t life)
 {
 	char mine[SCENE_NAME_SIZE], its[SCENE_NAME_SIZE];
 
 	scene_budget_space(budget, mine);
 	scene_pod_space(pod, its);
-	return strcmp(mine, its) == 0 && selects(budget, pod);
+	return strcmp(mine, its) == 0 && selects(budget, pod, life);
 }
 
 uint32_t scene_budget_desired(const struct scene_budget *what, uint32_t expected)

@@ -19,7 +19,8 @@ struct scene_budget {
 	uint32_t amount;
 };
 
-bool scene_budget_covers(uint32_t budget, uint32_t pod);
+/* In that life of it. */
+bool scene_budget_covers(uint32_t budget, uint32_t pod, uint32_t life);
 /* So many of the expected ones are to be healthy. */
 uint32_t scene_budget_desired(const struct scene_budget *what, uint32_t expected);
 

@@ -181,8 +181,10 @@ static void see_state(struct stock *stock, const struct keys_id *id,
 {
 	struct stock_pod *pod = touch_pod(stock, i);
 
-	if (stock_is_placed(pod))
+	if (stock_is_placed(pod)) {
 		pod->left_ms = stock->world->agenda.now_ms;
+		pod->left_life = stock_life(pod);
+	}
 	if (event->is_delete) {
 		pod->phase = STOCK_NO_STATE;
 		pod->node = STOCK_NONE;

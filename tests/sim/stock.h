@@ -89,6 +89,7 @@ struct stock_pod {
 	uint32_t makes_room; /* on that node, for itself, as its state says; STOCK_NONE */
 	uint64_t since_ms;   /* that it was bound, or came to be there */
 	uint64_t left_ms;    /* when it had a place for the last time; 0: never */
+	uint32_t left_life;  /* and in which life */
 	int64_t said_ms;     /* likewise, as its state says, by somebody's wall clock */
 	bool spoilt;
 };
@@ -105,6 +106,7 @@ enum stock_gang_phase {
 struct stock_planned {
 	uint32_t pod, node;
 	int64_t spec_rev;
+	uint32_t life;        /* that it was in then */
 	struct stock_sum sum; /* that it asked for then */
 	bool over; /* at some moment since it did not wait there as it was planned */
 	bool lost; /* at some moment since the node was not there, or was spoilt */
@@ -191,6 +193,13 @@ bool stock_lists(const struct stock_node *node, uint32_t pod);
 const struct stock_hold *stock_hold_of(const struct stock_node *node, uint32_t gang);
 /* It is in the plan of its gang's record; NULL: it is not, or there is none. */
 const struct stock_planned *stock_planned_of(const struct stock_gang *gang, uint32_t pod);
+
+/* Whose labels it has: while it is placed those of who was bound. */
+static inline uint32_t stock_life(const struct stock_pod *pod)
+{
+	return stock_is_placed(pod) && pod->life < SCENE_LIVES ? pod->life
+	                                                       : pod->what.life;
+}
 
 /* A budget's pod, as its state says. */
 static inline bool stock_is_healthy(const struct stock_pod *pod)

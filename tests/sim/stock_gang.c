@@ -124,8 +124,10 @@ static void remember(const struct stock *stock, struct stock_gang *gang,
 		const struct scene_pod *what = &stock->pod[is->pod].what;
 
 		is->sum = (struct stock_sum){what->cpu_milli, what->memory_mib << 20, 1};
+		is->life = what->life;
 		if (!goes_on)
 			continue;
+		is->life = was->plan[i].life;
 		is->sum = was->plan[i].sum;
 		is->over = was->plan[i].over;
 		is->lost = was->plan[i].lost;
