@@ -123,6 +123,7 @@ static void on_next(void *ctx)
 		return;
 	}
 	if (!clerk->leaving) {
+		clerk_row_step(clerk);
 		clerk_members(clerk);
 		clerk_drain_step(clerk);
 	}
@@ -152,6 +153,8 @@ struct clerk *clerk_open(struct world *world)
 		clerk->pod[i].what = scene_pod_first(i);
 	clerk->removal.clerk = clerk->members.clerk = clerk->moves.clerk = clerk;
 	clerk->drain.node = STOCK_NONE;
+	for (unsigned i = 0; i < CLERK_ROWS; i++)
+		clerk->row[i].first = STOCK_NONE;
 	model_init(&clerk->model);
 	pl_arena_init(&clerk->arena, ARENA_CHUNK, ARENA_MAX);
 	clerk_connect(clerk);

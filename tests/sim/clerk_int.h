@@ -13,7 +13,8 @@ enum {
 	CLERK_PATIENCE_MS = 8000,
 	CLERK_CALL_MS = 1500,
 	CLERK_WHY_SIZE = 160,
-	CLERK_WORDS = 64
+	CLERK_WORDS = 64,
+	CLERK_ROWS = 4,
 };
 
 struct clerk_pod {
@@ -48,6 +49,13 @@ struct clerk_drain {
 	uint64_t until_ms; /* then it is given up */
 };
 
+/* Six pods that go, and come back as soon as they are gone, now and then again and again:
+ * as when what runs them is of another revision. */
+struct clerk_row {
+	uint32_t first;    /* STOCK_NONE: not at it */
+	uint64_t until_ms; /* then it is left to chance */
+};
+
 struct clerk_node {
 	struct scene_node what;
 	bool wanted;
@@ -70,6 +78,7 @@ struct clerk {
 	struct clerk_node *node;
 	uint32_t nodes, pods;
 	uint32_t fresh; /* pods from here on were never submitted */
+	struct clerk_row row[CLERK_ROWS];
 
 	struct submit *submit; /* NULL: not at it; the others alike */
 	struct nodes *change;
@@ -115,12 +124,20 @@ void clerk_budget(struct clerk *clerk);
 void clerk_drain_step(struct clerk *clerk);
 void clerk_drain_begin(struct clerk *clerk);
 
+/* clerk_row.c: those that are gone come back; a new one goes */
+void clerk_row_step(struct clerk *clerk);
+void clerk_row(struct clerk *clerk);
+
 /* clerk_wish.c: false, it goes on already */
 void clerk_submit(struct clerk *clerk);
 void clerk_change(struct clerk *clerk, enum nodes_verb verb);
 void clerk_edit(struct clerk *clerk, uint32_t pod);
 /* From the next apply on. */
 void clerk_close_node(struct clerk *clerk, uint32_t node);
+/* It was removed and is gone: its name is free. */
+bool clerk_is_free(const struct clerk *clerk, uint32_t pod);
+/* To what is submitted next: what was removed comes again, as another. */
+void clerk_add_pod(struct clerk *clerk, uint32_t pod);
 /* So many more, from there, that are not submitted yet. */
 void clerk_wish(struct clerk *clerk);
 

@@ -84,15 +84,29 @@ void clerk_submit(struct clerk *clerk)
 		PL_UNREACHABLE("no memory");
 }
 
-/* What was removed long ago comes again, as another. */
-static void add_pod(struct clerk *clerk, uint32_t pod)
+/* Who says something of it by its name might mean the next one. */
+static bool is_named(const struct clerk_errand *errand, uint32_t pod)
 {
-	const struct stock *stock = clerk->world->stock;
+	for (uint32_t i = 0; i < errand->count && errand->wishes != NULL; i++)
+		if (errand->word[i].pod == pod)
+			return true;
+	return false;
+}
+
+bool clerk_is_free(const struct clerk *clerk, uint32_t pod)
+{
+	const struct stock_pod *seen = &clerk->world->stock->pod[pod];
+
+	return clerk->pod[pod].removed && !is_named(&clerk->removal, pod) &&
+	       !is_named(&clerk->members, pod) && !seen->has_spec && !seen->spoilt &&
+	       clerk->pod[pod].what.life + 1 < SCENE_LIVES;
+}
+
+void clerk_add_pod(struct clerk *clerk, uint32_t pod)
+{
 	struct clerk_list *list = &clerk->submits;
 
-	if (clerk->pod[pod].removed && clerk->removal.wishes == NULL &&
-	    clerk->members.wishes == NULL && !stock->pod[pod].has_spec &&
-	    !stock->pod[pod].spoilt && clerk->pod[pod].what.life + 1 < SCENE_LIVES) {
+	if (clerk_is_free(clerk, pod)) {
 		clerk->pod[pod].removed = false;
 		clerk->pod[pod].what.life++;
 	}
@@ -112,9 +126,9 @@ static void wish_pods(struct clerk *clerk)
 	for (; count > 0; count--) {
 		/* Now and then what was submitted before. */
 		if (clerk->fresh == clerk->pods || world_chance(world, 1, 10))
-			add_pod(clerk, (uint32_t)world_below(world, clerk->pods));
+			clerk_add_pod(clerk, (uint32_t)world_below(world, clerk->pods));
 		else
-			add_pod(clerk, clerk->fresh++);
+			clerk_add_pod(clerk, clerk->fresh++);
 	}
 	if (list->count > 0)
 		clerk_submit(clerk);
@@ -159,7 +173,7 @@ static void wish_gang(struct clerk *clerk)
 	} else if (clerk->submit == NULL) {
 		clerk->submits.count = clerk->submits.next = 0;
 		for (uint32_t i = 0; i < count; i++)
-			add_pod(clerk, pods[i]);
+			clerk_add_pod(clerk, pods[i]);
 		if (clerk->submits.count > 0)
 			clerk_submit(clerk);
 	}
@@ -443,8 +457,10 @@ void clerk_wish(struct clerk *clerk)
 	if (!clerk->brought && clerk->change == NULL &&
 	    world->agenda.now_ms >= world->plan.nodes_late_ms)
 		first_nodes(clerk);
-	else if (wish < 45 && clerk->submit == NULL)
+	else if (wish < 37 && clerk->submit == NULL)
 		wish_pods(clerk);
+	else if (wish >= 37 && wish < 45)
+		clerk_row(clerk);
 	else if (wish >= 45 && wish < 51)
 		wish_gang(clerk);
 	else if (wish >= 51 && wish < 57 && !clerk->budgeting)

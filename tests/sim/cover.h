@@ -130,6 +130,7 @@
 	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)                   \
 	X(EDITED, "waiting pods edited", 1)                                       \
 	X(REMOVED, "waiting pods removed", 1)                                     \
+	X(ROW_AGAIN, "rows of pods that came back together", 1)                   \
 	X(RELABELLED_POD, "pods bound again that rules find otherwise", 1)        \
 	X(TERMINATING, "placed pods asked to end", 1)                             \
 	X(ASKED_EVICT, "placed pods asked to move", 1)                            \
