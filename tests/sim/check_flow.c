@@ -223,6 +223,9 @@ static void see(struct world *world, void *me, const struct obs *obs)
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {
 		uint32_t i = stock->touched_pod[k];
 
+		if (obs->whose == DEPOT_CLERK && stock->pod[i].ended &&
+		    !stock->was_pod[i].ended)
+			clerk_heard(world->clerk, i);
 		if (stock->was_pod[i].has_spec && !stock->pod[i].has_spec &&
 		    !stock->pod[i].spoilt && !stock->was_pod[i].unwanted &&
 		    !clerk_removes_pod(world->clerk, i))

@@ -222,7 +222,11 @@ bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod, uint32_t life)
 
 bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod)
 {
-	return clerk->pod[pod].removed;
+	uint64_t removed_ms = clerk->pod[pod].removed_ms;
+
+	return clerk->pod[pod].removed ||
+	       (clerk->world->cover.count[COVER_RESTORE] > 0 && removed_ms != 0 &&
+	        clerk->world->agenda.now_ms - removed_ms < CLERK_HEARD_MS);
 }
 
 void clerk_note(struct clerk *clerk, const char *fmt, ...)

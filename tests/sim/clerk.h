@@ -20,12 +20,16 @@ void clerk_free(struct clerk *clerk); /* it has left; NULL does nothing */
 
 /* The pod is wanted: it was submitted, and not removed on purpose. */
 bool clerk_wants_pod(const struct clerk *clerk, uint32_t pod);
-/* It was asked for its removal. */
+/* It was asked for its removal; or was lately, and the store was restored: that is heard
+ * once more. */
 bool clerk_removes_pod(const struct clerk *clerk, uint32_t pod);
 /* In that life it may have ended by itself. */
 bool clerk_has_run_pod(const struct clerk *clerk, uint32_t pod, uint32_t life);
 /* A check found nothing, since calm, and everything was mended and submitted. */
 bool clerk_is_content(const struct clerk *clerk, char *why, size_t size);
+/* It is said in the store that a pod has ended. By name, so it may have been said of an
+ * earlier life of it, which the store was restored to, or of the next one. */
+void clerk_heard(struct clerk *clerk, uint32_t pod);
 /* Dies at this moment, whatever it is at, and is started again after a while. */
 void clerk_crash(struct clerk *clerk);
 /* Its wall clock is ahead by so much. */

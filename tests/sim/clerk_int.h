@@ -15,11 +15,13 @@ enum {
 	CLERK_WHY_SIZE = 160,
 	CLERK_WORDS = 64,
 	CLERK_ROWS = 4,
+	CLERK_HEARD_MS = 60000, /* what was said may be heard so late, or again */
 };
 
 struct clerk_pod {
 	struct scene_pod what; /* as it was submitted last */
 	bool wanted, removed;
+	uint64_t removed_ms, ended_ms; /* when that was last said of it by its name */
 	uint64_t over; /* lives that have run, and ended by themselves, a bit each: a
 	                * restored store may show any of them again */
 };

@@ -62,9 +62,15 @@ static void on_done(void *ctx, const struct pl_err *err)
 void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb verb,
                       enum state_ended ended)
 {
-	if (errand->count < CLERK_WORDS)
-		errand->word[errand->count++] =
-			(struct clerk_word){pod, verb, ended, STOCK_NONE};
+	struct clerk_pod *of = &errand->clerk->pod[pod];
+
+	if (errand->count == CLERK_WORDS)
+		return;
+	errand->word[errand->count++] = (struct clerk_word){pod, verb, ended, STOCK_NONE};
+	if (verb == WISH_DELETE)
+		of->removed_ms = errand->clerk->world->agenda.now_ms;
+	if (ended == STATE_ENDED_FAILED || ended == STATE_ENDED_SUCCEEDED)
+		of->ended_ms = errand->clerk->world->agenda.now_ms;
 }
 
 void clerk_errand_go(struct clerk_errand *errand)
@@ -93,6 +99,14 @@ static void is_over(struct clerk *clerk, uint32_t i)
 
 	if (life < SCENE_LIVES)
 		clerk->pod[i].over |= UINT64_C(1) << life;
+}
+
+void clerk_heard(struct clerk *clerk, uint32_t pod)
+{
+	uint64_t ended_ms = clerk->pod[pod].ended_ms;
+
+	if (ended_ms != 0 && clerk->world->agenda.now_ms - ended_ms < CLERK_HEARD_MS)
+		is_over(clerk, pod);
 }
 
 /* Who was asked to end has ended. */
