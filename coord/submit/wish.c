@@ -497,7 +497,8 @@ static bool is_crowded(const struct kv_get_result *get)
 	return false;
 }
 
-/* Of an eviction: what budgets go by. A pod that makes no sense is covered by none. */
+/* Of an eviction: what budgets go by. A pod that makes no sense is covered by none, nor
+ * is one whose spec somebody has overwritten with another's. */
 static void label(struct wishes *wishes, struct slot *slot, struct entry *entry,
                   const struct kv_record *spec)
 {
@@ -506,6 +507,7 @@ static void label(struct wishes *wishes, struct slot *slot, struct entry *entry,
 	struct maker maker;
 	struct pl_json root, meta;
 	struct draft_pairs pairs;
+	bool own;
 
 	entry_unlabel(wishes, entry);
 	if (entry->wish.verb != WISH_EVICT || spec == NULL)
@@ -513,8 +515,10 @@ static void label(struct wishes *wishes, struct slot *slot, struct entry *entry,
 	root = reader_init(&reader, &slot->arena, spec->value, &err);
 	meta = reader_object(&reader, root, "metadata");
 	pairs = reader_pairs(&reader, meta, "labels");
+	own = pl_span_eq(reader_text(&reader, meta, "name"), entry->wish.name) &&
+	      pl_span_eq(reader_text(&reader, meta, "namespace"), entry->wish.space);
 	maker_init(&maker, &wishes->model, &slot->arena);
-	if (reader.code == PL_OK)
+	if (reader.code == PL_OK && own)
 		entry->labels = labels_make(&maker, pairs);
 	if (reader.code == PL_NOMEM || maker.code != PL_OK)
 		fail_with(wishes, PL_NOMEM);

@@ -82,6 +82,18 @@ static void key_of(unsigned number, unsigned further, const char *leaf, char out
 	               (partition + further) % PARTITIONS, name, leaf);
 }
 
+/* The spec of that pod. */
+static void put_spec(const char *key, unsigned number)
+{
+	char spec[TEXT];
+
+	(void)snprintf(
+		spec, TEXT,
+		"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\",\"namespace\":\"ns\"}}",
+		number);
+	(void)kit_put(&kit, key, spec);
+}
+
 /* further: how many partitions behind that of its name; 0: it stands there. */
 static void put(unsigned number, unsigned further, const char *state)
 {
@@ -90,7 +102,7 @@ static void put(unsigned number, unsigned further, const char *state)
 
 	key_of(number, further, "spec", key);
 	at = (uint32_t)(key[14] - '0');
-	(void)kit_put(&kit, key, "{\"kind\":\"Pod\"}");
+	put_spec(key, number);
 	if (state != NULL) {
 		key_of(number, further, "state", key);
 		(void)kit_put(&kit, key, state);
@@ -441,6 +453,26 @@ T_CASE(no_more_are_evicted_than_their_budgets_allow)
 	T_EQ(job.told[WISH_SAID], 7);
 	lowered("five", 10, 0);
 	lowered("three", 7, 0);
+	kit_close(&kit);
+}
+
+/* Nobody counts it as healthy either. */
+T_CASE(a_spec_that_is_another_s_is_covered_by_no_budget)
+{
+	char key[TEXT];
+
+	up(NULL, 0);
+	put(0, 0, bound);
+	put(1, 0, bound);
+	key_of(0, 0, "spec", key);
+	put_spec(key, 1);
+	budget("one", 1, 1);
+	job.pods = 2;
+	job.wish = (struct wish){.verb = WISH_EVICT};
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[WISH_SAID], 2);
+	lowered("one", 1, 0);
 	kit_close(&kit);
 }
 
