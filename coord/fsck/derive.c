@@ -363,6 +363,7 @@ static enum pl_code is_same(struct derive *derive, struct pl_span now, bool *sam
 	enum pl_code code;
 
 	old.generation = derive->now.generation;
+	old.left = derive->now.left;
 	pl_buf_init(&text, ALLOC_BYTES_MAX);
 	code = alloc_print(&old, &text, &ignored);
 	*same = derive->old.generation != 0 && code == PL_OK &&
@@ -389,6 +390,8 @@ enum pl_code derive_print(struct derive *derive, uint64_t generation, struct pl_
 	now->used.scalar = derive->scalar;
 	now->generation =
 		derive->old.generation == 0 ? generation : derive->old.generation + 1;
+	/* Who was listed wrongly, or not at all, may have been another. */
+	now->left = derive->old.generation == 0 ? generation : derive->old.left + 1;
 	code = alloc_print(now, out, err);
 	if (code == PL_OK &&
 	    is_same(derive, pl_span(out->at + begun, out->len - begun), same) != PL_OK)

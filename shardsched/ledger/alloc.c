@@ -278,17 +278,26 @@ static void put_holds(struct text_out *out, const struct alloc *alloc)
 	text_out_close(out, ']');
 }
 
-static void put_generation(struct text_out *out, uint64_t generation)
+static void put_counter(struct text_out *out, uint64_t number)
 {
-	TEXT_OUT_LIT(out, "{\"v\":1,\"generation\":");
-	if (generation > INT64_MAX)
+	if (number > INT64_MAX)
 		text_out_fail(out, PL_INVALID);
-	if (generation > EXACT_MAX)
+	if (number > EXACT_MAX)
 		TEXT_OUT_LIT(out, "\"");
-	text_out_number(out, generation);
-	if (generation > EXACT_MAX)
+	text_out_number(out, number);
+	if (number > EXACT_MAX)
 		TEXT_OUT_LIT(out, "\"");
 	TEXT_OUT_LIT(out, ",");
+}
+
+static void put_counters(struct text_out *out, const struct alloc *alloc)
+{
+	TEXT_OUT_LIT(out, "{\"v\":1,\"generation\":");
+	put_counter(out, alloc->generation);
+	if (alloc->left == 0)
+		return;
+	TEXT_OUT_LIT(out, "\"left\":");
+	put_counter(out, alloc->left);
 }
 
 enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *buf,
@@ -302,7 +311,7 @@ enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *buf,
 		return pl_err_set(err, PL_LIMIT, "alloc: %u pods, %u holds, %u ports",
 		                  alloc->pods, alloc->holds, alloc->ports);
 	text_out_begin(&out, buf);
-	put_generation(&out, alloc->generation);
+	put_counters(&out, alloc);
 	put_amounts(&out, &alloc->used);
 	put_ports(&out, alloc);
 	put_pods(&out, alloc);

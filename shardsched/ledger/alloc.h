@@ -1,7 +1,7 @@
 /*
  * What is taken on a node: the value of /alloc/<p>/<cluster>/<node>, the node's lock.
  *
- *	{"v":1,"generation":12,
+ *	{"v":1,"generation":12,"left":3,
  *	 "used":{"cpu":"12200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
  *	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
  *	 "ports":["TCP/0.0.0.0/80"],
@@ -16,7 +16,9 @@
  * quantities in whole units (cpu in thousandths), as they are counted. What is empty or
  * zero, and nonzero where it equals used, is left out, because every commit writes this.
  * Pods come in the order of partition, namespace, name; holds of kind, namespace, name;
- * ports and scalars in theirs; each once. Every write makes the generation greater.
+ * ports and scalars in theirs; each once. Every write makes the generation greater. left
+ * is how many pods have gone from it, ever: while it is the same, who was listed and
+ *still is has not been replaced by another of that name.
  *
  * A plain value: spans and arrays are borrowed from whoever filled it in, or from the
  * arena that it was read into.
@@ -75,6 +77,7 @@ struct alloc_port {
 
 struct alloc {
 	uint64_t generation;
+	uint64_t left;
 	struct alloc_amounts used;
 	const struct alloc_port *port;
 	const struct alloc_pod *pod;

@@ -358,7 +358,8 @@ enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena, struct al
 {
 	struct text_in in;
 	struct pl_json root = text_in_begin(&in, arena, value, ALLOC_BYTES_MAX, err);
-	struct alloc alloc = {.generation = text_in_number(&in, root, "generation")};
+	struct alloc alloc = {.generation = text_in_number(&in, root, "generation"),
+	                      .left = text_in_count(&in, root, "left")};
 
 	read_amounts(&in, root, &alloc.used);
 	read_ports(&in, root, &alloc);

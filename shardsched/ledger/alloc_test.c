@@ -8,7 +8,7 @@
 #define L(text) PL_SPAN_LIT(text)
 
 static const char whole[] =
-	"{\"v\":1,\"generation\":12,"
+	"{\"v\":1,\"generation\":12,\"left\":3,"
 	"\"used\":{\"cpu\":\"12200m\",\"memory\":\"8589934592\",\"ephemeral-storage\":\"7\","
 	"\"pods\":\"8\",\"nvidia.com/gpu\":\"1\"},"
 	"\"nonzero\":{\"cpu\":\"12300m\",\"memory\":\"8799649792\"},"
@@ -64,6 +64,7 @@ T_CASE(the_whole_value_is_printed_as_it_was_read)
 	up();
 	T_EQ(parse(pl_span_str(whole), &alloc), PL_OK);
 	T_EQ(alloc.generation, 12);
+	T_EQ(alloc.left, 3);
 	T_EQ(alloc.used.cpu_milli, 12200);
 	T_EQ(alloc.used.nonzero_cpu_milli, 12300);
 	T_EQ(alloc.used.storage, 7);
@@ -144,6 +145,7 @@ static const struct {
 	{"{\"v\":1,\"generation\":-1}", "generation: "},
 	{"{\"v\":1,\"generation\":1.5}", "generation: "},
 	{"{\"v\":1,\"generation\":\"9223372036854775808\"}", "generation: "},
+	{"{\"v\":1,\"generation\":1,\"left\":-1}", "left: "},
 	{"{\"v\":1,\"generation\":1,\"used\":[]}", "used: want an object"},
 	{"{\"v\":1,\"generation\":1,\"used\":{\"cpu\":\"1\"}}",
          "used.cpu: want an amount like \"12m\""},

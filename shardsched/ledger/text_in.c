@@ -93,15 +93,25 @@ struct pl_span text_in_word(struct text_in *in, struct pl_json object, const cha
 	return pl_span_str(text);
 }
 
-uint64_t text_in_number(struct text_in *in, struct pl_json object, const char *name)
+static uint64_t number(struct text_in *in, struct pl_json object, const char *name,
+                       enum pl_json_need need)
 {
 	struct pl_json_range range = {0, INT64_MAX};
 	int64_t value = 0;
 
 	if (in->code == PL_OK)
-		in->code = pl_json_int_in(object, name, PL_JSON_REQUIRED, range, &value,
-		                          in->err);
+		in->code = pl_json_int_in(object, name, need, range, &value, in->err);
 	return (uint64_t)value;
+}
+
+uint64_t text_in_number(struct text_in *in, struct pl_json object, const char *name)
+{
+	return number(in, object, name, PL_JSON_REQUIRED);
+}
+
+uint64_t text_in_count(struct text_in *in, struct pl_json object, const char *name)
+{
+	return number(in, object, name, PL_JSON_OPTIONAL);
 }
 
 int64_t text_in_stamp(struct text_in *in, struct pl_json object, const char *name)

@@ -30,6 +30,7 @@ struct pl_json text_in_object(struct text_in *in, struct pl_json object,
                               const char *name);
 struct pl_json text_in_array(struct text_in *in, struct pl_json object, const char *name);
 struct pl_span text_in_text(struct text_in *in, struct pl_json object, const char *name);
+uint64_t text_in_count(struct text_in *in, struct pl_json object, const char *name);
 
 /* Members that must be there. Numbers are not negative. */
 struct pl_span text_in_word(struct text_in *in, struct pl_json object, const char *name);

@@ -40,7 +40,7 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 
 static void check_listed(const struct sched *sched, const struct sched_node *node)
 {
-	uint32_t unknown = 0, sent = 0, flags;
+	uint32_t unknown = 0, doubted = 0, sent = 0, flags;
 	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; i < node->count; i++) {
@@ -53,6 +53,7 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 			listed->end == STATE_END_NONE ||
 			(node->call != 0 && (pod->call == node->call || pod->call == 0)));
 		unknown += !listed_is_known(listed);
+		doubted += listed->doubted;
 		if (pod->spec != NULL && pod->spec->priority < least)
 			least = pod->spec->priority;
 		sent += listed->sent;
@@ -73,7 +74,8 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 	}
 	PL_ASSERT(node->least_old || node->least == least);
 	PL_ASSERT(unknown == node->unknown);
-	PL_ASSERT((unknown > 0) == !pl_list_empty(&node->lacking));
+	PL_ASSERT(doubted == node->doubted);
+	PL_ASSERT((unknown + doubted > 0) == !pl_list_empty(&node->lacking));
 	PL_ASSERT((node->holds > 0) == !pl_list_empty(&node->holding));
 	PL_ASSERT(sent == 0 || node->call != 0);
 	PL_ASSERT(node->used.pods == node->count + check_holds(sched, node));
@@ -148,7 +150,7 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	PL_ASSERT(row->cluster == node->key[0] && row->node.name == node->key[1]);
 	PL_ASSERT(row->pods == node->count - node->unknown + waiting);
 	PL_ASSERT(node->rev[FACT_ALLOC] != 0 && !node->bad);
-	PL_ASSERT(node->scope == NODE_ASIDE || node->unknown == 0);
+	PL_ASSERT(node->scope == NODE_ASIDE || node->unknown + node->doubted == 0);
 	PL_ASSERT(node->scope != NODE_ASIDE || waiting == 0);
 	PL_ASSERT(node_is_home(sched, node) || abroad_knows(sched, node->partition));
 	PL_ASSERT(node->scope == NODE_ASIDE ||

@@ -90,11 +90,12 @@ struct sched_sums {
 
 struct listed {
 	struct sched_pod *pod;
-	uint32_t placed; /* in the snapshot; or SNAPSHOT_NONE */
-	bool sent;       /* not in the store's alloc yet */
-	bool leaving;    /* the alloc says that it terminates */
-	bool other;      /* what is known of its spec may be another's: lives.c */
-	uint8_t end;     /* enum state_end: what a call that is under way makes of it */
+	uint32_t placed;  /* in the snapshot; or SNAPSHOT_NONE */
+	bool sent : 1;    /* not in the store's alloc yet */
+	bool leaving : 1; /* the alloc says that it terminates */
+	bool other : 1;   /* what is known of its spec is another's, or may be: lives.c */
+	bool doubted : 1; /* it may be another by now */
+	uint8_t end;      /* enum state_end: what a call that is under way makes of it */
 };
 
 struct sched_node {
@@ -131,7 +132,7 @@ struct sched_node {
 	bool told;  /* that it does not add up */
 	bool asked; /* whether specs of others have changed since they were read */
 	int64_t rev[2];
-	uint64_t generation;
+	uint64_t generation, left;
 	uint64_t apart_ms;     /* until then it travels alone */
 	uint64_t aside_ms;     /* until then nothing is put there; 0: it is not */
 	struct node node;      /* name 0: not there, or makes no sense */
@@ -141,6 +142,8 @@ struct sched_node {
 	uint32_t holds, hold_cap;
 	struct sched_plan *plan;
 	uint32_t unknown; /* of these, pods whose spec is not known */
+	uint32_t doubted; /* and pods that may be others */
+	uint32_t leaves;  /* how many go with what was printed last */
 	int32_t least;    /* priority of those that are known */
 	bool least_old;   /* to be found out again */
 	uint32_t with_scalars, with_ports;
@@ -434,6 +437,7 @@ struct sched {
 	struct digests digests;
 	struct abroad abroad;
 	int64_t taken_rev; /* of the alloc that is being taken */
+	bool taken_anew;   /* it is another than the one before */
 	struct {
 		const struct sched_node *node;
 		int64_t revision;

@@ -158,12 +158,8 @@ void whole_end(struct sched *sched, int64_t revision)
 	unsched_learn(sched);
 	if (!sched->whole.missed)
 		sched->whole.revision = revision;
-	PL_MAP_EACH (at, &sched->nodes) {
-		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
-
-		lives_viewed(sched, node);
-		node_settle(sched, node);
-	}
+	PL_MAP_EACH (at, &sched->nodes)
+		node_settle(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));
 	abroad_visited(sched);
 }
 

@@ -56,6 +56,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 	node->seen[FACT_ALLOC] =
 		sched->partition[node->partition].generation[SCHED_ALLOCS];
 	node->generation++;
+	node->left += node->leaves;
 	holds_sent(sched, node);
 	preempts_keep(sched, node);
 	node->said = node->used;
@@ -331,6 +332,19 @@ static void tell_again(struct sched *sched, const struct call *call,
 		               sched->now_ms);
 }
 
+/* Another may have come by its name meanwhile. */
+static void doubt_again(struct sched *sched, const struct call *call,
+                        const struct keys_id *id)
+{
+	struct sched_pod *pod =
+		call->doubted == INT64_MAX
+			? NULL
+			: pod_find(sched, id->partition, id->scope, id->name);
+
+	if (pod != NULL && pod->relisted && pod->listed > 0)
+		specs_doubt(sched, pod, call->doubted);
+}
+
 /* What follows for everything that was in it. */
 static void settle(struct sched *sched, const struct call *call)
 {
@@ -341,10 +355,9 @@ static void settle(struct sched *sched, const struct call *call)
 
 		if (id.kind == KEYS_STATE) {
 			pod = pod_find(sched, id.partition, id.scope, id.name);
-			if (pod != NULL && pod->relisted && call->doubted != INT64_MAX)
-				specs_doubt(sched, pod, call->doubted);
 			if (pod != NULL)
 				pod_settle(sched, pod);
+			doubt_again(sched, call, &id);
 			tell_again(sched, call, &id);
 			continue;
 		}

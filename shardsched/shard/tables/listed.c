@@ -195,17 +195,41 @@ void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 		tell_event(sched, QUEUE_EV_POD_LABELS, node->slot);
 }
 
-static void lacks_more(struct sched *sched, struct sched_node *node)
+/* The spec of one, or whether that is its own. */
+static void lacks(struct sched *sched, struct sched_node *node)
 {
-	if (node->unknown++ == 0)
+	bool lacks = node->unknown > 0 || node->doubted > 0;
+
+	if (!lacks)
+		pl_list_del(&node->lacking);
+	else if (pl_list_empty(&node->lacking))
 		pl_list_add_tail(&sched->lacking, &node->lacking);
 }
 
-static void lacks_less(struct sched_node *node)
+static void lacks_more(struct sched *sched, struct sched_node *node)
+{
+	node->unknown++;
+	lacks(sched, node);
+}
+
+static void lacks_less(struct sched *sched, struct sched_node *node)
 {
 	PL_ASSERT(node->unknown > 0);
-	if (--node->unknown == 0)
-		pl_list_del(&node->lacking);
+	node->unknown--;
+	lacks(sched, node);
+}
+
+void listed_set_doubted(struct sched *sched, struct sched_node *node, uint32_t i,
+                        bool doubted)
+{
+	struct listed *listed = &node->listed[i];
+
+	if (listed->doubted == doubted)
+		return;
+	listed->doubted = doubted;
+	node->doubted += doubted ? 1 : UINT32_MAX;
+	lacks(sched, node);
+	node_settle(sched, node);
 }
 
 void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
@@ -242,9 +266,11 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 	if (pod->linked == LINKED_ENDING)
 		pod_unlink(sched, pod);
 	if (!listed_is_known(listed))
-		lacks_less(node);
+		lacks_less(sched, node);
 	if (pod->spec != NULL)
 		sum(sched, node, pod->spec, false);
+	node->doubted -= listed->doubted;
+	lacks(sched, node);
 	node->count--;
 	node->used.pods--;
 	pod->listed--;
@@ -310,7 +336,7 @@ static void hide(struct sched *sched, struct sched_node *node, struct listed *li
 
 static void show(struct sched *sched, struct sched_node *node, struct listed *listed)
 {
-	lacks_less(node);
+	lacks_less(sched, node);
 	if (node->slot != SNAPSHOT_NONE)
 		place(sched, node, listed);
 }
@@ -498,7 +524,8 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	struct found found = {0};
 	struct sched_holds holds = {0};
 	enum pl_code code = listed_room(node, alloc->pods);
-	bool gap = alloc->generation != node->generation + 1;
+	bool gap = sched->taken_anew || (alloc->generation != node->generation + 1 &&
+	                                 alloc->left != node->left);
 
 	if (code == PL_OK)
 		code = find_all(sched, node, alloc, &found);
@@ -512,6 +539,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	}
 	node->said = said_by(alloc);
 	node->generation = alloc->generation;
+	node->left = alloc->left;
 	preempts_cancel(sched, node->plan);
 	holds_unplan_gangs(sched, node);
 	if (!holds_are(node, &holds)) /* what waits there was decided for others */
@@ -698,6 +726,8 @@ enum pl_code listed_print(struct sched *sched, struct sched_node *node,
 	};
 	enum pl_code code = pods_of(sched, node, &alloc);
 
+	node->leaves = node->count - alloc.pods;
+	alloc.left = node->left + node->leaves;
 	pl_arena_reset(&sched->arena);
 	if (code == PL_OK && node->with_scalars > 0)
 		code = scalars_of(sched, node, &alloc.used);

@@ -1,18 +1,18 @@
 /*
  * Lives: a pod that was deleted may come again under its name, as another one, with other
  * labels. An alloc lists who it was then; a spec is whose it was when it was read. Both
- * may be of two. So, until the spec is read, and whether the alloc still stands,
+ * may be of two. So
  *
- *	who comes counts for nothing, if its spec was known from before,
- *	who stays, while the alloc changed more than once, counts as who it was,
+ *	who comes, and whose spec was known from before, counts for nothing,
+ *	who stays, while others have left unseen, counts as who it was,
  *	who has a spec that was made after the alloc counts for nothing,
  *
- * and the view has come no further than to before the alloc: then that is how it was. The
- * last are not waited for: whoever is listed has ended, which has put the locks of its
- * terms, whenever it was.
+ * and nothing is put on that node, and the view has come no further than to before the
+ * alloc: then that is how it was. Both are read again for that, in one transaction. Who
+ * is seen to have ended by then goes on counting for nothing: its end has put the locks
+ *of its terms.
  *
- * Owned pods are watched, so of these it is known how far what is known of them goes. Of
- * others nobody cares while there is no view, which rules rely on.
+ * Owned pods are watched, so of these it is known how far what is known of them goes.
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
@@ -59,6 +59,22 @@ static int64_t known_until(const struct sched *sched, const struct sched_node *n
 	return sched->whole.revision > rev ? sched->whole.revision : rev;
 }
 
+/* Its news waits for the call that is being answered. */
+static bool is_waited_for(const struct sched *sched, const struct sched_pod *pod)
+{
+	const struct held *held = sched->answered == NULL ? NULL : sched->answered->held;
+
+	for (; held != NULL; held = held->next) {
+		struct keys_id id;
+
+		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
+		    id.kind == KEYS_SPEC &&
+		    pod_find(sched, id.partition, id.scope, id.name) == pod)
+			return true;
+	}
+	return false;
+}
+
 /* Its spec is as it was at that time, or later. */
 static bool is_followed(const struct sched *sched, const struct sched_pod *pod,
                         int64_t revision)
@@ -66,7 +82,7 @@ static bool is_followed(const struct sched *sched, const struct sched_pod *pod,
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
 
 	return part->owned && part->upto[SCHED_SCHEDULES] >= revision && pod->call == 0 &&
-	       sched->answered == NULL;
+	       !is_waited_for(sched, pod);
 }
 
 /* -- the alloc is news ---------------------------------------------------------- */
@@ -78,10 +94,8 @@ static bool is_newer(const struct sched *sched, const struct sched_pod *pod)
 
 bool lives_is_other(const struct sched *sched, const struct sched_pod *pod)
 {
-	if (pod->spec == NULL)
-		return false;
-	return is_newer(sched, pod) ||
-	       (sched->whole.revision != 0 && !is_followed(sched, pod, sched->taken_rev));
+	return pod->spec != NULL &&
+	       (is_newer(sched, pod) || !is_followed(sched, pod, sched->taken_rev));
 }
 
 static bool is_doubtful(const struct sched *sched, const struct sched_pod *pod)
@@ -92,7 +106,7 @@ static bool is_doubtful(const struct sched *sched, const struct sched_pod *pod)
 }
 
 static void doubt(struct sched *sched, const struct sched_node *node,
-                  struct sched_pod *pod, bool other)
+                  struct sched_pod *pod)
 {
 	pod->relisted = true;
 	if (pod->spec == NULL && !pod_is_owned(sched, pod) &&
@@ -100,7 +114,7 @@ static void doubt(struct sched *sched, const struct sched_node *node,
 		pod->flags &= (uint16_t)~POD_BAD_SPEC;
 		pod->rev[FACT_SPEC] = 0; /* if it is the same, that is found anew */
 	}
-	if (pod->spec != NULL && (other || sched->whole.revision != 0))
+	if (pod->spec != NULL)
 		specs_doubt(sched, pod, came_since(sched, node));
 }
 
@@ -111,30 +125,52 @@ void lives_come(struct sched *sched, const struct sched_node *node, struct sched
 	if (pod->spec == NULL && (pod->unknown_rev == 0 || since < pod->unknown_rev))
 		pod->unknown_rev = since;
 	if (is_doubtful(sched, pod))
-		doubt(sched, node, pod, lives_is_other(sched, pod));
+		doubt(sched, node, pod);
 }
 
-void lives_stay(struct sched *sched, const struct sched_node *node, uint32_t i, bool gap)
+/* What is followed has come so far by itself. */
+static void be_sure(struct sched *sched, struct sched_node *node, uint32_t i)
+{
+	const struct sched_pod *pod = node->listed[i].pod;
+
+	listed_set_doubted(sched, node, i, false);
+	if (pod->spec != NULL && !is_newer(sched, pod))
+		listed_set_other(sched, node, i, false);
+}
+
+void lives_stay(struct sched *sched, struct sched_node *node, uint32_t i, bool gap)
 {
 	const struct listed *listed = &node->listed[i];
 
-	if ((gap || listed->other) && is_doubtful(sched, listed->pod))
-		doubt(sched, node, listed->pod, listed->other);
+	if (!gap && !listed->other && !listed->doubted)
+		return;
+	if (!is_doubtful(sched, listed->pod)) {
+		be_sure(sched, node, i);
+		return;
+	}
+	if (!listed->other && listed->pod->spec != NULL)
+		listed_set_doubted(sched, node, i, true);
+	if (gap || listed->other)
+		doubt(sched, node, listed->pod);
 }
 
 /* -- the spec is ----------------------------------------------------------------- */
 
 /* Maybe the alloc has not changed since, and somebody has meddled: what stands there is
- * asked. */
+ * asked. A spec that comes while it is doubted, and before it is asked for, may be from
+ * before that. */
 static void be_born(struct sched *sched, struct sched_node *node, uint32_t i, void *ctx)
 {
 	const int64_t *born = ctx;
 	bool was = node->listed[i].other;
 	bool other = !node->listed[i].sent && *born > known_until(sched, node);
 
+	if (!other && node->listed[i].pod->relisted)
+		return;
 	listed_set_other(sched, node, i, other);
+	listed_set_doubted(sched, node, i, false);
 	if (other && !was)
-		specs_doubt(sched, node->listed[i].pod, INT64_MAX);
+		specs_doubt(sched, node->listed[i].pod, 1);
 }
 
 void lives_born(struct sched *sched, struct sched_pod *pod, int64_t revision)
@@ -149,7 +185,7 @@ static void find_other(struct sched *sched, struct sched_node *node, uint32_t i,
 	struct sched_node **found = ctx;
 
 	(void)sched;
-	if (node->listed[i].other)
+	if (node->listed[i].other || node->listed[i].doubted)
 		*found = node;
 }
 
@@ -162,8 +198,6 @@ struct sched_node *lives_other_at(struct sched *sched, struct sched_pod *pod)
 	return found;
 }
 
-/* -- what is made up for --------------------------------------------------------- */
-
 static void find_newest(struct sched *sched, struct sched_node *node, uint32_t i,
                         void *ctx)
 {
@@ -175,8 +209,7 @@ static void find_newest(struct sched *sched, struct sched_node *node, uint32_t i
 		*newest = node->rev[FACT_ALLOC];
 }
 
-/* Of the allocs that list it. */
-static int64_t newest_of(struct sched *sched, struct sched_pod *pod)
+int64_t lives_newest(struct sched *sched, struct sched_pod *pod)
 {
 	int64_t newest = 0;
 
@@ -185,31 +218,21 @@ static int64_t newest_of(struct sched *sched, struct sched_pod *pod)
 	return newest;
 }
 
-void lives_lost(struct sched *sched, struct sched_pod *pod)
-{
-	if (pod->spec != NULL && pod->relisted && sched->whole.revision != 0)
-		specs_doubt(sched, pod, 1);
-}
+/* -- who watches it changes -------------------------------------------------------- */
 
-static void make_up(struct sched *sched, struct sched_pod *pod)
+void lives_followed(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->spec == NULL || !pod->relisted || pod->listed == 0)
 		return;
 	if (lives_other_at(sched, pod) == NULL &&
-	    is_followed(sched, pod, newest_of(sched, pod)))
+	    is_followed(sched, pod, lives_newest(sched, pod)))
 		pod->relisted = false;
 	else
 		specs_doubt(sched, pod, 1);
 }
 
-void lives_viewed(struct sched *sched, struct sched_node *node)
+void lives_lost(struct sched *sched, struct sched_pod *pod)
 {
-	for (uint32_t i = 0; i < node->count; i++)
-		make_up(sched, node->listed[i].pod);
-}
-
-void lives_followed(struct sched *sched, struct sched_pod *pod)
-{
-	if (sched->whole.revision != 0 || is_followed(sched, pod, newest_of(sched, pod)))
-		make_up(sched, pod);
+	if (pod->spec != NULL && pod->relisted)
+		specs_doubt(sched, pod, 1);
 }

@@ -109,6 +109,7 @@ static bool take_alloc(struct sched *sched, struct sched_node *node,
 		gone ? PL_OK : alloc_parse(record->value, &sched->arena, &alloc, &err);
 
 	sched->taken_rev = record->mod_revision;
+	sched->taken_anew = record->create_revision > node->rev[FACT_ALLOC];
 	if (code == PL_OK && !gone)
 		code = listed_set(sched, node, &alloc, &err);
 	if (code != PL_OK && !is_garbled(code))

@@ -237,7 +237,7 @@ static bool adds_up(const struct sched_node *node)
 
 static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
 {
-	if (node->unknown > 0 || !adds_up(node) || holds_close(node))
+	if (node->unknown > 0 || node->doubted > 0 || !adds_up(node) || holds_close(node))
 		return NODE_ASIDE;
 	if (node_is_home(sched, node))
 		return NODE_HOME;
@@ -322,7 +322,7 @@ void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *p
 bool node_may_write(const struct sched *sched, const struct sched_node *node)
 {
 	return node->rev[FACT_ALLOC] != 0 && !node->bad && node->unknown == 0 &&
-	       adds_up(node) &&
+	       node->doubted == 0 && adds_up(node) &&
 	       (node_is_home(sched, node) || abroad_knows(sched, node->partition));
 }
 

@@ -69,7 +69,10 @@ static void want_anew(struct sched *sched, struct sched_node *node)
 	for (uint32_t i = 0; i < node->count; i++) {
 		struct sched_pod *pod = node->listed[i].pod;
 
-		if (node->listed[i].other && pod->spec != NULL && pod->place == POD_IDLE)
+		if (node->listed[i].doubted)
+			specs_doubt(sched, pod, 1);
+		else if (node->listed[i].other && pod->spec != NULL &&
+		         pod->place == POD_IDLE)
 			want(sched, pod, INT64_MAX);
 		if (pod->spec == NULL && (pod->flags & HOPELESS) != 0 &&
 		    !pod_is_owned(sched, pod))
@@ -148,12 +151,15 @@ static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 		most = sched->limits.txn_ops;
 	PL_LIST_EACH (link, &sched->wanted) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+		uint32_t first = call->items;
 
-		if (call->items + OPS_OF_POD > most)
+		if (call->items > 0 && call->items + OPS_OF_POD > most)
 			break;
 		pod_unlink(sched, pod);
-		ask_alloc(sched, call, pod, op);
+		if (most >= OPS_OF_POD)
+			ask_alloc(sched, call, pod, op);
 		if (!ask(sched, call, pod, KEYS_SPEC, op)) {
+			call->items = first;
 			pod->flags |= POD_MISSING;
 			continue;
 		}
@@ -230,12 +236,15 @@ static void take_alloc(struct sched *sched, const struct keys_id *id,
 static void take_pod(struct sched *sched, struct sched_pod *pod, const struct keys_id *id,
                      const struct kv_get_result *get, int64_t revision)
 {
+	if (pod->relisted && revision >= lives_newest(sched, pod))
+		pod->relisted = false; /* what was read is not older than who is listed */
 	if (pod->relisted) {
 		pod->asks_state = pod->asks_state || id->kind == KEYS_STATE;
 		return;
 	}
 	if (get->count > 0) {
-		(void)news_take(sched, id, &get->records[0], false);
+		if (!news_take(sched, id, &get->records[0], false))
+			pod->relisted = true;
 		return;
 	}
 	if (id->kind == KEYS_STATE)
@@ -279,6 +288,8 @@ static void take(struct sched *sched, const struct call *call,
 
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result)
 {
+	const struct kv_result nothing = {.op = KV_TXN}; /* of a store that is no more */
+
 	if (result == NULL) {
 		call->at_ms = sched->now_ms + READ_AGAIN_MS;
 		call->state = CALL_AGAIN;
@@ -286,7 +297,7 @@ void specs_answer(struct sched *sched, struct call *call, const struct kv_result
 			call->item[i].pod->flags &= (uint16_t)~POD_RESET;
 		return;
 	}
-	take(sched, call, result);
+	take(sched, call, call->rewound ? &nothing : result);
 	for (const struct held *held = call->held; held != NULL; held = held->next) {
 		struct keys_id id;
 

@@ -151,6 +151,8 @@ static inline bool listed_is_known(const struct listed *listed)
 }
 void listed_set_other(struct sched *sched, struct sched_node *node, uint32_t i,
                       bool other);
+void listed_set_doubted(struct sched *sched, struct sched_node *node, uint32_t i,
+                        bool doubted);
 /* Before and after the spec of a pod changes. */
 void listed_forget_spec(struct sched *sched, struct sched_pod *pod);
 void listed_learn_spec(struct sched *sched, struct sched_pod *pod);
@@ -178,17 +180,17 @@ bool lives_is_other(const struct sched *sched, const struct sched_pod *pod);
 void lives_come(struct sched *sched, const struct sched_node *node,
                 struct sched_pod *pod);
 /* Both do; there may have been others between them. */
-void lives_stay(struct sched *sched, const struct sched_node *node, uint32_t i, bool gap);
+void lives_stay(struct sched *sched, struct sched_node *node, uint32_t i, bool gap);
 /* Since then it has the spec that is known, or is to be known next. */
 void lives_born(struct sched *sched, struct sched_pod *pod, int64_t revision);
 /* A node that may list another by its name; NULL: none. */
 struct sched_node *lives_other_at(struct sched *sched, struct sched_pod *pod);
+/* The revision of the newest alloc that lists it. */
+int64_t lives_newest(struct sched *sched, struct sched_pod *pod);
+/* The list of its partition is there. */
+void lives_followed(struct sched *sched, struct sched_pod *pod);
 /* Its partition is lost: nobody watches it any more. */
 void lives_lost(struct sched *sched, struct sched_pod *pod);
-/* What was doubted while nobody relied on it is looked at: when the view is there, */
-void lives_viewed(struct sched *sched, struct sched_node *node);
-/* and when the list of its partition is. */
-void lives_followed(struct sched *sched, struct sched_pod *pod);
 
 /* -- news.c -------------------------------------------------------------- */
 
