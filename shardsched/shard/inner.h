@@ -440,7 +440,7 @@ struct sched {
 	bool taken_anew;   /* it is another than the one before */
 	struct {
 		const struct sched_node *node;
-		int64_t revision;
+		int64_t alloc, revision;
 	} seen; /* by an answer that is being taken: its alloc was as is known then */
 	const struct call *answered; /* that is being taken; NULL: none */
 	uint64_t named;              /* up to where labels beside classes were seen to */

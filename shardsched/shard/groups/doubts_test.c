@@ -236,6 +236,37 @@ T_CASE(a_node_that_is_filled_is_not_read_again)
 	rig_close(&rig);
 }
 
+/* Four pods are on n-2, somebody has left it, and each may be another. Its alloc is read
+ * once with them. */
+T_CASE(an_alloc_is_read_once_for_all_that_it_lists)
+{
+	static const char format[] =
+		"{\"v\":1,\"generation\":%u,\"left\":%u,\"used\":{\"cpu\":\"4000m\","
+		"\"pods\":\"4\"},\"nonzero\":{\"memory\":\"838860800\"},\"pods\":{\"0001\":{"
+		"\"web\":[\"c0\",\"c1\",\"c2\",\"c3\"]}}}";
+	char key[64], name[8], json[320];
+
+	anti = true;
+	begin(1);
+	for (unsigned i = 0; i < 4; i++) {
+		(void)snprintf(key, sizeof key, "/schedules/0001/web/c%u/spec", i);
+		(void)snprintf(name, sizeof name, "c%u", i);
+		put_pod(key, name, "\"app\":\"y\"", "\"priority\":0");
+	}
+	(void)snprintf(json, sizeof json, format, 2U, 1U);
+	rig_put(&rig, ALLOC_2, json);
+	wait_ms(6000);
+	(void)snprintf(json, sizeof json, format, 6U, 3U);
+	rig_put(&rig, ALLOC_2, json);
+	hear_view();
+	rig_run(&rig);
+	T_EQ(count_gets(), 5);
+	let_a_go();
+	wait_ms(5000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}
+
 /* Another comes to n-1 by the name of b, with app=x, while a commit of ours is out for
  * it. The rule of c about its host has no lock but the alloc, whether there is a view or
  * not. */

@@ -52,7 +52,7 @@ static int64_t known_until(const struct sched *sched, const struct sched_node *n
 
 	if (node->call != 0 || is_held_back(sched, node))
 		return rev;
-	if (node == sched->seen.node)
+	if (node == sched->seen.node && rev == sched->seen.alloc)
 		rev = sched->seen.revision;
 	if (part->owned && part->upto[SCHED_ALLOCS] > rev)
 		rev = part->upto[SCHED_ALLOCS];

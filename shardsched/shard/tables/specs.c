@@ -126,17 +126,19 @@ static bool ask(struct sched *sched, struct call *call, struct sched_pod *pod,
 	return ask_key(call, pod, &id, op);
 }
 
-/* Who lists what is no pod, or seems to be another: whether it still does. */
+/* Who lists what is no pod, or seems to be another: whether it still does. Pods of a node
+ * mostly come one after the other, and *asked is the one that was last. */
 static void ask_alloc(struct sched *sched, struct call *call, struct sched_pod *pod,
-                      struct kv_req *op)
+                      const struct sched_node **asked, struct kv_req *op)
 {
 	const struct sched_node *node = (pod->flags & HOPELESS) != 0 && pod->spec == NULL
 	                                        ? pod->node
 	                                        : lives_other_at(sched, pod);
 	struct keys_id id = {.kind = KEYS_ALLOC};
 
-	if (node == NULL)
+	if (node == NULL || node == *asked)
 		return;
+	*asked = node;
 	id.partition = node->partition;
 	id.scope = sched_text(sched, node->key[0]);
 	id.name = sched_text(sched, node->key[1]);
@@ -145,6 +147,7 @@ static void ask_alloc(struct sched *sched, struct call *call, struct sched_pod *
 
 static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 {
+	const struct sched_node *asked = NULL;
 	uint32_t most = READ_MOST;
 
 	if (sched->limits.txn_ops != 0 && sched->limits.txn_ops < most)
@@ -157,9 +160,10 @@ static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 			break;
 		pod_unlink(sched, pod);
 		if (most >= OPS_OF_POD)
-			ask_alloc(sched, call, pod, op);
+			ask_alloc(sched, call, pod, &asked, op);
 		if (!ask(sched, call, pod, KEYS_SPEC, op)) {
 			call->items = first;
+			asked = NULL;
 			pod->flags |= POD_MISSING;
 			continue;
 		}
@@ -216,12 +220,13 @@ static void is_read(struct sched_pod *pod)
 	pod->flags &= (uint16_t)~POD_RESET;
 }
 
-/* It stood there at the time at which the spec was read, which comes next. */
+/* It stood there at the time at which the specs were read, which come next. */
 static void take_alloc(struct sched *sched, const struct keys_id *id,
                        const struct kv_get_result *get, int64_t revision)
 {
 	struct sched_node *node;
 
+	sched->seen.node = NULL;
 	if (get->count == 0 || !news_concern(sched, id))
 		return;
 	if (!news_take(sched, id, &get->records[0], false))
@@ -230,6 +235,7 @@ static void take_alloc(struct sched *sched, const struct keys_id *id,
 	if (node == NULL || node->rev[FACT_ALLOC] != get->records[0].mod_revision)
 		return;
 	sched->seen.node = node;
+	sched->seen.alloc = node->rev[FACT_ALLOC];
 	sched->seen.revision = revision;
 }
 
@@ -282,8 +288,8 @@ static void take(struct sched *sched, const struct call *call,
 			is_read(pod);
 		if (pod != NULL && get != NULL)
 			take_pod(sched, pod, &id, get, result->header.revision);
-		sched->seen.node = NULL;
 	}
+	sched->seen.node = NULL;
 }
 
 void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result)
