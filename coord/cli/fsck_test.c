@@ -173,7 +173,7 @@ T_CASE(a_pod_that_makes_no_sense_holds_up_nobody)
 	placet_prints("alloc.pod_unknown");
 	placet_says("1 mended, 0 not");
 	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
-	      "{\"v\":1,\"generation\":4,\"used\":{\"cpu\":\"1100m\",\"pods\":\"1\"},"
+	      "{\"v\":1,\"generation\":4,\"left\":1,\"used\":{\"cpu\":\"1100m\",\"pods\":\"1\"},"
 	      "\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{"
 	      "\"0000\":{\"web\":[\"a\"]}}}");
 	placet_down();
