@@ -65,14 +65,31 @@ void stock_free(struct stock *stock)
 	free(stock);
 }
 
-/* What people wrote by hand may be in what is read next, as it was saved. */
+static void note_left(const struct stock *stock, struct stock_pod *pod)
+{
+	if (!stock_is_placed(pod))
+		return;
+	pod->left_ms = stock->world->agenda.now_ms;
+	pod->left_life = stock_life(pod);
+}
+
+/* What people wrote by hand may be in what is read next, as it was saved. And what was
+ * decided before is committed after, where it finds what it compares. */
+static void reset_pod(const struct stock *stock, struct stock_pod *pod)
+{
+	note_left(stock, pod);
+	*pod = (struct stock_pod){.node = STOCK_NONE,
+	                          .spoilt = pod->spoilt,
+	                          .left_ms = pod->left_ms,
+	                          .left_life = pod->left_life};
+}
+
 void stock_reset(struct stock *stock)
 {
 	for (uint32_t i = 0; i < stock->nodes; i++)
 		stock->node[i] = (struct stock_node){.spoilt = stock->node[i].spoilt};
 	for (uint32_t i = 0; i < stock->pods; i++)
-		stock->pod[i] = (struct stock_pod){.node = STOCK_NONE,
-		                                   .spoilt = stock->pod[i].spoilt};
+		reset_pod(stock, &stock->pod[i]);
 	stock_gangs_reset(stock);
 	stock_end(stock);
 }
@@ -181,10 +198,7 @@ static void see_state(struct stock *stock, const struct keys_id *id,
 {
 	struct stock_pod *pod = touch_pod(stock, i);
 
-	if (stock_is_placed(pod)) {
-		pod->left_ms = stock->world->agenda.now_ms;
-		pod->left_life = stock_life(pod);
-	}
+	note_left(stock, pod);
 	if (event->is_delete) {
 		pod->phase = STOCK_NO_STATE;
 		pod->node = STOCK_NONE;
