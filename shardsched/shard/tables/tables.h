@@ -130,6 +130,11 @@ void nodes_done(struct sched *sched);
 
 /* -- listed.c ------------------------------------------------------------ */
 
+/* What a pod of that spec uses, sign times. */
+void listed_add_up(const struct sched *sched, struct sched_sums *used,
+                   const struct spec *spec, uint64_t sign);
+/* As an alloc has it. */
+struct alloc_pod listed_name(const struct sched *sched, const struct sched_pod *pod);
 PL_NODISCARD enum pl_code listed_room(struct sched_node *node, uint32_t count);
 /* There is room. The pod is placed as said, or as the node is. */
 void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
@@ -168,6 +173,8 @@ bool listed_agrees(const struct sched_node *node);
 /* Into the snapshot, as what it is or is to be there; its spec is known. */
 PL_NODISCARD enum pl_code listed_show(struct sched *sched, const struct sched_node *node,
                                       struct listed *listed, struct pl_err *err);
+/* -- listed_print.c ------------------------------------------------------ */
+
 /* The alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code listed_print(struct sched *sched, struct sched_node *node,
                                        struct pl_buf *out, struct pl_err *err);
