@@ -115,7 +115,7 @@ static void follow(struct follower *f)
 	                           .page_keys = (uint32_t)pl_rng_between(&rng, 5, 60),
 	                           .seed = pl_rng_next(&rng) | 1};
 
-	*f = (struct follower){.life = (unsigned)pl_rng_below(&rng, 2 * LIFE)};
+	*f = (struct follower){.life = (unsigned)pl_rng_below(&rng, UINT64_C(2) * LIFE)};
 	followers++;
 	T_OK(relist_open(rig.kv, &opts, on_note, f, &f->relist, &rig.err), &rig.err);
 }
