@@ -254,6 +254,8 @@ struct held {
 	struct kv_record record;
 	int64_t since; /* it may have changed since then: a list tells of the last time */
 	bool gone;
+	bool viewed;        /* the whole view told it, */
+	uint8_t generation; /* that one */
 };
 
 enum call_kind {
@@ -448,7 +450,7 @@ struct sched {
 	bool unjoined;    /* that failed: nothing is decided until the repair */
 	bool shrunk;      /* likewise a node in the snapshot: nothing under rules */
 	bool viewing;     /* what is taken comes from the whole view */
-	bool catching_up; /* it has waited for an answer */
+	bool catching_up; /* likewise, and has waited for an answer */
 	bool astray_due;  /* the nodes of those astray may be known to be gone now */
 	uint64_t now_ms;
 	int64_t wall_ms;

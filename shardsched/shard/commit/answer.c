@@ -300,12 +300,15 @@ static bool held_concerns(const struct sched *sched, const struct call *call,
 	       held->record.mod_revision > call->failed_rev;
 }
 
+/* What another list has told, or a view before the present one, may be of a node that has
+ * gone since, as the view knows. */
 static void take_held(struct sched *sched, const struct call *call)
 {
-	sched->catching_up = true;
 	for (const struct held *held = call->held; held != NULL; held = held->next) {
 		struct keys_id id;
 
+		sched->catching_up =
+			held->viewed && held->generation == sched->whole.generation;
 		if (keys_parse(held->record.key, &id, NULL) == PL_OK &&
 		    held_concerns(sched, call, &id, held) &&
 		    !news_take(sched, &id, &held->record, held->gone))

@@ -219,6 +219,8 @@ bool call_hold(struct sched *sched, uint8_t number, const struct kv_record *reco
 		return false;
 	held->gone = gone;
 	held->since = since;
+	held->viewed = sched->viewing;
+	held->generation = sched->whole.generation;
 	held->record = *record;
 	held->record.key = pl_arena_dup(&call->arena, record->key);
 	held->record.value = gone ? (struct pl_span){0} : keep_value(call, record);

@@ -35,6 +35,62 @@ T_CASE(a_node_that_has_gone_does_not_come_back_by_an_older_list)
 	rig_close(&rig);
 }
 
+/* n-2 has changed and has b, as the view or a list of its partition tells while a commit
+ * of ours is out for it: that waits. Before there is an answer the view is given up, the
+ * node goes, and the view, begun anew, does not have it. */
+static void forget_while_it_waits(bool viewed)
+{
+	unsigned call;
+
+	begin(1);
+	put_pod("/schedules/0000/web/q/spec", "q", "",
+	        "\"nodeSelector\":{\"kubernetes.io/hostname\":\"n-2\"}");
+	hear_pods();
+	call = find_call("/schedules/0000/web/q/state", false);
+	rig_del(&rig, "/schedules/0000/web/a/spec");
+	hear_pods();
+	put_b("x");
+	put_node(1, "n-2", "z");
+	bind_b(1, "n-2", 2, true);
+	if (viewed) {
+		hear_view();
+	} else {
+		sched_view_lost(rig.sched, SCHED_WHOLE);
+		visit_want(rig.sched, 1);
+		rig_run(&rig);
+		rig_visit(&rig, 1);
+	}
+	for (unsigned n = 0; n < 80; n++)
+		go_on_deaf(call);
+	rig_views(&rig);
+	for (unsigned n = 0; n < 40; n++)
+		go_on_deaf(call);
+	T_TRUE(!rig.viewed[SCHED_WHOLE] && !abroad_follows(rig.sched, 1));
+	rig_del(&rig, NODE_2);
+	rig_unset(&rig.store, pl_span_str(key_of_b("state")));
+	rig_unset(&rig.store, PL_SPAN_LIT(ALLOC_2));
+	rig_set(&rig.store, PL_SPAN_LIT(SHAPE), PL_SPAN_LIT("{\"v\":1}"));
+	bump(true);
+	let_a_go();
+	rig_run(&rig);
+	rig_views(&rig);
+	T_TRUE(rig.viewed[SCHED_WHOLE]);
+	rig_fail(&rig, call, PL_FENCED);
+	go_on_deaf(RIG_OUT_MAX);
+	T_TRUE(!is_bound());
+	rig_close(&rig);
+}
+
+T_CASE(a_node_that_has_gone_does_not_come_back_by_what_a_list_told_before)
+{
+	forget_while_it_waits(false);
+}
+
+T_CASE(a_node_that_has_gone_does_not_come_back_by_what_an_earlier_view_told)
+{
+	forget_while_it_waits(true);
+}
+
 /* The view tells of b on n-2. By the time that its spec is read that is another's, which
  * waits. */
 T_CASE(a_spec_that_is_newer_than_who_is_listed)
