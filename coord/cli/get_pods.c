@@ -1,8 +1,9 @@
 /*
  * placet get pods: read page by page, sorted by namespace and name, printed in parts; so
- * a million of them can be looked at. With --watch they are kept, and every change
- * printed.
+ * a million of them can be looked at. Those that are named are read where their names
+ * lead. With --watch they are kept, and every change printed.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "coord/cli/listing.h"
@@ -15,6 +16,7 @@
 #include "shardsched/ledger/home.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
+#include "store/keys/partition.h"
 
 enum {
 	PART = 8192,
@@ -23,6 +25,7 @@ enum {
 	PODS_MAX = PODWATCH_PODS_MAX,
 	ARGS_MAX = 1000,
 	LIVE_MAX = 60000,
+	NAME_LEVELS = 4, /* /schedules/<partition>/<namespace>/<name>/ */
 };
 
 struct found {
@@ -37,7 +40,10 @@ struct get {
 	struct pl_arena arena; /* of what was found */
 	struct found *found;
 	size_t count, cap;
-	bool more; /* the last one may go on with the next record */
+	struct pointer { /* what was read last of a name */
+		bool there;
+		uint32_t at;
+	} pointer;
 	/* --watch */
 	struct live live;
 	struct podwatch *watch;
@@ -120,8 +126,11 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 	    !is_asked_for(get, id.scope, id.name))
 		return PL_OK;
 	if (id.kind == KEYS_SPEC &&
-	    (pointer_parse(record->value, &is_pointer, &at, NULL) != PL_OK || is_pointer))
+	    (pointer_parse(record->value, &is_pointer, &at, NULL) != PL_OK ||
+	     is_pointer)) {
+		get->pointer = (struct pointer){is_pointer, at};
 		return PL_OK;
+	}
 	found = found_of(get, &id, err);
 	if (found == NULL)
 		return err->code;
@@ -195,6 +204,17 @@ static enum pl_code print_parts(struct get *get, struct output_row *rows,
 	return code;
 }
 
+static enum pl_code read_prefix(struct get *get, const struct keys_id *id,
+                                unsigned levels, int64_t *revision, struct pl_err *err)
+{
+	struct keys_text prefix;
+	enum pl_code code = keys_prefix(id, levels, &prefix, err);
+
+	return code == PL_OK ? listing_read(get->reach->session, keys_span(&prefix),
+	                                    revision, on_record, get, err)
+	                     : code;
+}
+
 /* Of one namespace there is a prefix in each partition. */
 static enum pl_code read_all(struct get *get, struct pl_err *err)
 {
@@ -208,37 +228,127 @@ static enum pl_code read_all(struct get *get, struct pl_err *err)
 		prefixes = levels = 1;
 	id.scope = pl_span_str(get->given.space);
 	for (uint32_t p = 0; p < prefixes && code == PL_OK; p++) {
-		struct keys_text prefix;
-
 		id.partition = p;
-		code = keys_prefix(&id, levels, &prefix, err);
-		if (code == PL_OK)
-			code = listing_read(get->reach->session, keys_span(&prefix),
-			                    &revision, on_record, get, err);
+		code = read_prefix(get, &id, levels, &revision, err);
 	}
 	return code;
 }
 
+/* -- those that are named
+ * ------------------------------------------------------------- */
+
+static void named(const struct get *get, unsigned arg, struct keys_id *out)
+{
+	*out = (struct keys_id){.kind = KEYS_SPEC};
+	if (pods_given_name(&get->given, get->reach->options->args[arg], &out->scope,
+	                    &out->name, NULL) != PL_OK)
+		PL_UNREACHABLE("a name that was checked");
+}
+
+static bool is_named_before(const struct get *get, unsigned arg, const struct keys_id *id)
+{
+	for (unsigned i = 0; i < arg; i++) {
+		struct keys_id other;
+
+		named(get, i, &other);
+		if (pl_span_eq(other.scope, id->scope) &&
+		    pl_span_eq(other.name, id->name))
+			return true;
+	}
+	return false;
+}
+
+/* Where its name falls, or where the pointer there leads. */
+static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *revision,
+                               struct pl_err *err)
+{
+	uint32_t partitions = get->reach->meta.partitions;
+	enum pl_code code =
+		partition_of_pod(id->scope, id->name, partitions, &id->partition, err);
+
+	get->pointer = (struct pointer){0};
+	if (code == PL_OK)
+		code = read_prefix(get, id, NAME_LEVELS, revision, err);
+	if (code != PL_OK || !get->pointer.there || get->pointer.at >= partitions)
+		return code;
+	id->partition = get->pointer.at;
+	return read_prefix(get, id, NAME_LEVELS, revision, err);
+}
+
+/* One that its name does not lead to may still be there: then all are looked through. */
+static enum pl_code read_names(struct get *get, struct pl_err *err)
+{
+	int64_t revision = 0;
+
+	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+		size_t before = get->count;
+		enum pl_code code;
+		struct keys_id id;
+
+		named(get, i, &id);
+		if (is_named_before(get, i, &id))
+			continue;
+		code = read_named(get, &id, &revision, err);
+		if (code != PL_OK)
+			return code;
+		if (get->count == before) {
+			get->count = 0;
+			return read_all(get, err);
+		}
+	}
+	return PL_OK;
+}
+
+static bool is_found(const struct get *get, const struct keys_id *id)
+{
+	struct found wanted = {.space = id->scope, .name = id->name};
+
+	return get->count > 0 && bsearch(&wanted, get->found, get->count,
+	                                 sizeof *get->found, by_name) != NULL;
+}
+
+/* PL_NOTFOUND: some are not there. */
+static enum pl_code say_absent(const struct get *get, struct pl_err *err)
+{
+	uint64_t absent = 0;
+
+	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+		struct keys_id id;
+
+		named(get, i, &id);
+		if (is_found(get, &id) || is_named_before(get, i, &id))
+			continue;
+		absent++;
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod", PL_SPAN_ARG(id.scope),
+		    PL_SPAN_ARG(id.name));
+	}
+	return absent == 0
+	               ? PL_OK
+	               : pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", absent);
+}
+
+/* -- shown
+ * ---------------------------------------------------------------------------- */
+
 static enum pl_code show(struct get *get, struct pl_err *err)
 {
+	bool names = get->reach->options->arg_count > 0;
 	struct output_row *rows;
-	enum pl_code code = read_all(get, err);
+	enum pl_code code = names ? read_names(get, err) : read_all(get, err);
 
 	if (code != PL_OK)
 		return code;
-	if (get->count == 0) {
+	if (get->count == 0 && !names)
 		say("no pods");
-		if (get->reach->options->arg_count > 0)
-			return pl_err_set(err, PL_NOTFOUND, "not there");
-	}
 	if (get->count > 1)
 		qsort(get->found, get->count, sizeof *get->found, by_name);
 	rows = pl_calloc(PART, sizeof *rows);
 	if (rows == NULL)
 		return pl_err_set(err, PL_NOMEM, "print the pods");
-	code = print_parts(get, rows, err);
+	if (get->count > 0 || !names)
+		code = print_parts(get, rows, err);
 	free(rows);
-	return code;
+	return code == PL_OK ? say_absent(get, err) : code;
 }
 
 /* -- and every change
@@ -403,10 +513,13 @@ static const struct options_spec spec = {
 		"Shows pods by namespace and name: their phase, and where they are. One\n"
 		"that nobody has decided about yet is Pending without a reason. What\n"
 		"makes no sense is shown as garbled, with the reason.\n",
-	.help = "  -n, --namespace NAME   only those of a namespace\n",
+	.help = "  -n, --namespace NAME   only those of a namespace; of names without one\n"
+		"                         (default all, and default of those)\n",
 	.example =
 		"  placet get pods -n shop -o wide\n"
 		"  placet get pods -o json | jq '.items[] | select(.phase==\"Pending\")'\n",
+	.exits =
+		"0 done, 1 some named pod is not there, or it could not be, 2 wrong usage",
 	.common = OPTIONS_OUTPUT | OPTIONS_WATCH,
 	.args_max = ARGS_MAX,
 	.own = own,

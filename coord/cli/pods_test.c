@@ -137,7 +137,36 @@ T_CASE(pods_are_shown_as_they_are)
 	T_EQ(PLACET("get", "pods", "shop/a", "z"), 0);
 	placet_prints("east");
 	placet_prints_not("fit.cpu");
-	T_EQ(PLACET("get", "pods", "shop/none"), 1);
+	placet_down();
+}
+
+T_CASE(pods_that_are_named_are_told_one_by_one)
+{
+	uint32_t partition;
+	char key[KEY];
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") MEMBER("b") MEMBER("c") MEMBER("d"), "submit", "-f", "-"),
+	     0);
+	put_state("default", "lost", BOUND);
+	T_EQ(PLACET("get", "pods", "b", "a", "default/b", "c", "d", "lost"), 0);
+	t_golden("cli/e2e_pods_named.txt", placet_rig.out);
+	T_EQ(PLACET("get", "pods", "a", "none", "shop/a", "none"), 1);
+	placet_prints("default     a ");
+	placet_says("default/none: no such pod\nshop/a: no such pod\n");
+	placet_says("2 not there; check the name");
+	T_EQ(PLACET("get", "pods", "a", "-n", "shop"), 1);
+	T_STR(placet_rig.out, "");
+	placet_says("shop/a: no such pod\n");
+	/* Its name does not lead to it, and yet it is shown. */
+	T_EQ(partition_of_pod(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
+	                      &partition, NULL),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/x/astray/spec",
+	               (partition + 1) % PARTITIONS);
+	placet_put(key, "{\"kind\":\"Pod\"}");
+	T_EQ(PLACET("get", "pods", "a", "x/astray"), 0);
+	placet_prints("astray");
 	placet_down();
 }
 
