@@ -36,13 +36,21 @@ void intake_close(struct intake *intake)
 /* -- the check
  * --------------------------------------------------------------------------- */
 
-static void pass_over(struct intake *intake, struct pl_span json)
+/* What is no object of Kubernetes at all was not meant; those of other kinds may be. */
+static enum pl_code pass_over(struct intake *intake, struct pl_span json,
+                              struct pl_err *err)
 {
 	struct pl_span kind = object_member(json, "kind");
-	char word[INTAKE_KIND_SIZE] = "objects without a kind";
+	struct pl_span items = object_member(json, "items");
+	char word[INTAKE_KIND_SIZE] = "of a kind with a long name";
 	unsigned i = 0;
 
-	if (kind.len > 2 && kind.len - 2 < sizeof word && kind.at[0] == '"')
+	if (kind.len <= 2 || kind.at[0] != '"')
+		return pl_err_set(err, PL_INVALID, "kind: want one");
+	if (pl_span_eq(kind, PL_SPAN_LIT("\"List\"")) && items.len > 0 &&
+	    !pl_span_eq(items, PL_SPAN_LIT("null")))
+		return pl_err_set(err, PL_INVALID, "items: want a list");
+	if (kind.len - 2 < sizeof word)
 		(void)snprintf(word, sizeof word, "%.*s", (int)kind.len - 2,
 		               (const char *)kind.at + 1);
 	while (i < intake->kinds && strcmp(intake->passed[i].kind, word) != 0)
@@ -53,6 +61,7 @@ static void pass_over(struct intake *intake, struct pl_span json)
 		(void)snprintf(intake->passed[intake->kinds++].kind, INTAKE_KIND_SIZE,
 		               "%s", i == INTAKE_KINDS_MAX - 1 ? "others" : word);
 	intake->passed[i].count++;
+	return PL_OK;
 }
 
 /* Where the first of an object's pods stands tells whether any can. */
@@ -92,12 +101,10 @@ static enum pl_code check_one(struct intake *intake, const struct manifest_objec
 {
 	enum pl_code code;
 
+	intake->objects += source != EXPAND_NOTHING;
 	if (source == EXPAND_NOTHING) {
-		pass_over(intake, object->json);
-		return PL_OK;
-	}
-	intake->objects++;
-	if (source == EXPAND_CLASS) {
+		code = pass_over(intake, object->json, err);
+	} else if (source == EXPAND_CLASS) {
 		code = expand_class(&intake->expand, object->json, err);
 	} else if (source == EXPAND_BUDGET) {
 		code = keep_budget(intake, object->json, err);

@@ -3,7 +3,8 @@
  * with the first, then given one after the other, with where each of them stands.
  *
  * PriorityClasses count wherever they stand in the input. Objects of other kinds than
- * those that pods are made of are passed over and counted. PodDisruptionBudgets are kept.
+ * those that pods are made of are passed over and counted; those of none are refused.
+ * PodDisruptionBudgets are kept.
  */
 #ifndef COORD_CLI_INTAKE_H
 #define COORD_CLI_INTAKE_H

@@ -79,6 +79,11 @@ enum pl_code pods_given_intake(const struct pods_given *given, uint32_t partitio
 		                  " refused, and nothing was done; correct it, "
 		                  "or leave it out with --keep-going",
 		                  out->refused);
+	if (code == PL_OK && out->objects == 0 && out->kinds == 0 && out->refused == 0)
+		code = pl_err_set(err, PL_INVALID, "there is no object in %s",
+		                  given->files.count == 1
+		                          ? files_name(given->files.path[0])
+		                          : "the files");
 	if (code != PL_OK)
 		intake_close(out);
 	return code;

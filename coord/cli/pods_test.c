@@ -95,7 +95,10 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	placet_says("nothing was done");
 	T_EQ(keys(), 0);
 	T_EQ(RUN(POD("good", ""), "submit", "-f", "-", "--dry-run"), 0);
-	placet_prints("1 pods of 1 objects could be submitted");
+	placet_prints("1 pod of 1 object could be submitted");
+	T_EQ(RUN(deployment, "submit", "-f", "-", "--dry-run", "-o", "json"), 0);
+	T_STR(placet_rig.out, "{\"kind\":\"SubmitCheck\",\"pods\":3,\"objects\":1,"
+	                      "\"refused\":0}\n");
 	T_EQ(keys(), 0);
 	T_EQ(RUN(input, "submit", "-f", "-", "--keep-going"), 1);
 	placet_prints("1 submitted");
@@ -103,6 +106,25 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	T_EQ(PLACET("submit"), 2);
 	T_EQ(PLACET("submit", "-f", "/nowhere"), 2);
 	T_EQ(PLACET("submit", "-f", "-", "-n", "No"), 2);
+	placet_down();
+}
+
+T_CASE(input_without_an_object_is_no_success)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN("", "submit", "-f", "-"), 1);
+	placet_says("placet submit: there is no object in standard input");
+	T_EQ(RUN("# all of it is switched off\n---\n", "submit", "-f", "-"), 1);
+	placet_says("there is no object in standard input");
+	T_EQ(RUN("root:x:0:0\n", "submit", "-f", "-"), 1);
+	placet_says("it is no object");
+	T_EQ(RUN("greeting: hello\n", "submit", "-f", "-"), 1);
+	placet_says("refused: standard input: object 1: kind: want one");
+	T_EQ(RUN("{\"kind\":\"List\",\"items\":3}", "submit", "-f", "-"), 1);
+	placet_says("refused: standard input: object 1: items: want a list");
+	T_EQ(RUN("{\"kind\":\"Service\"}", "submit", "-f", "-"), 0);
+	placet_says("passed over: 1 Service");
+	T_EQ(keys(), 0);
 	placet_down();
 }
 

@@ -162,6 +162,21 @@ static void print_counts(const struct job *job)
 	(void)fflush(stdout);
 }
 
+/* With --dry-run. */
+static void print_checked(const struct job *job)
+{
+	uint64_t pods = job->intake.pods, objects = job->intake.objects;
+
+	if (job->reach->options->format == OUTPUT_JSON)
+		(void)printf("{\"kind\":\"SubmitCheck\",\"pods\":%" PRIu64
+		             ",\"objects\":%" PRIu64 ",\"refused\":%" PRIu64 "}\n",
+		             pods, objects, job->intake.refused);
+	else
+		(void)printf(
+			"%" PRIu64 " pod%s of %" PRIu64 " object%s could be submitted\n",
+			pods, pods == 1 ? "" : "s", objects, objects == 1 ? "" : "s");
+}
+
 static enum pl_code verdict(const struct job *job, struct pl_err *err)
 {
 	uint64_t left = job->intake.pods - settled(&job->counts);
@@ -218,9 +233,7 @@ static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_e
 	if (code != PL_OK)
 		return code;
 	if (reach->options->dry_run) {
-		(void)printf("%" PRIu64 " pods of %" PRIu64
-		             " objects could be submitted\n",
-		             job->intake.pods, job->intake.objects);
+		print_checked(job);
 		code = verdict(job, err);
 	} else {
 		code = put_budgets(job, err);
