@@ -400,6 +400,28 @@ T_CASE(what_makes_no_sense_is_refused_before_anything_is_done)
 	placet_says("no command 'shard nonsense'");
 }
 
+T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
+{
+	T_EQ(PLACET("get", "pod", "--help"), 0);
+	placet_prints("usage: placet get pods");
+	T_EQ(PLACET("delete", "pods", "--help"), 0);
+	placet_prints("usage: placet delete pod");
+	T_EQ(PLACET("node", "cordon", "--help"), 0);
+	placet_prints("usage: placet nodes cordon");
+	T_EQ(PLACET("shards", "--help"), 0);
+	placet_prints("usage: placet shards");
+	T_EQ(PLACET("get", "psod"), 2);
+	placet_says("placet: no command 'get psod'\ndid you mean 'placet get pods'?\n");
+	T_EQ(PLACET("sumbit", "-f", "x"), 2);
+	placet_says("did you mean 'placet submit'?\n");
+	T_EQ(PLACET("fcsk"), 2);
+	placet_says("did you mean 'placet fsck'?\n");
+	T_EQ(PLACET("x"), 2);
+	placet_says("placet: no command 'x'\n\nplacet: a scheduling coordinator");
+	T_EQ(PLACET("get", "services\x1b[2J"), 2);
+	placet_says("no command 'get services\\x1b[2J'\n\n  get pods");
+}
+
 T_CASE(every_command_helps_with_an_example)
 {
 	static const char *const words[][2] = {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "coord/cli/command.h"
+#include "coord/cli/say.h"
 #include "coord/cli/version.h"
 
 static const struct command *const commands[] = {
@@ -72,16 +73,28 @@ static void print_help(FILE *to)
 		"\n  placet COMMAND --help tells more; placet --version the version\n");
 }
 
-/* How many arguments the command's words take up; 0: it is another command. */
-static int words_match(const char *words, int argc, char **argv)
+/* The word; or, when it need not be exact, with an s more or less. */
+static bool word_match(const char *word, size_t len, const char *arg, bool exact)
+{
+	size_t given = strlen(arg), both = given < len ? given : len;
+
+	if (both == 0 || strncmp(arg, word, both) != 0)
+		return false;
+	return given == len || (!exact && given == len + 1 && arg[len] == 's') ||
+	       (!exact && given + 1 == len && word[given] == 's');
+}
+
+/* How many arguments the command's words take up; 0: it is another command. "get pod" is
+ * "get pods", but "shard" is not "shards": others begin with it. */
+static int words_match(const char *words, int argc, char **argv, bool exact)
 {
 	int used = 0;
 
+	exact = exact || strchr(words, ' ') == NULL;
 	while (*words != 0) {
 		size_t len = strcspn(words, " ");
 
-		if (used + 1 >= argc || strlen(argv[used + 1]) != len ||
-		    strncmp(argv[used + 1], words, len) != 0)
+		if (used + 1 >= argc || !word_match(words, len, argv[used + 1], exact))
 			return 0;
 		used++;
 		words += len + (words[len] == ' ');
@@ -89,16 +102,95 @@ static int words_match(const char *words, int argc, char **argv)
 	return used;
 }
 
+static const struct command *find(int argc, char **argv, int *used)
+{
+	for (unsigned i = 0; i < 2 * COMMAND_COUNT; i++) {
+		const struct command *command = commands[i % COMMAND_COUNT];
+
+		*used = words_match(command->words, argc, argv, i < COMMAND_COUNT);
+		if (*used > 0)
+			return command;
+	}
+	return NULL;
+}
+
+enum { SLIP_MAX = 2, WORD_MAX = 32, WORDS_MAX = 2 * WORD_MAX + 1 };
+
+/* How many letters have to be put in, left out, changed or swapped with the next; more
+ * than SLIP_MAX when it is no slip. */
+static unsigned slips(const char *a, const char *b)
+{
+	size_t a_len = strlen(a), b_len = strlen(b);
+	unsigned row[3][WORD_MAX + 1];
+
+	if (a_len > WORD_MAX || b_len > WORD_MAX)
+		return SLIP_MAX + 1;
+	for (size_t i = 0; i <= a_len; i++) {
+		unsigned *now = row[i % 3], *last = row[(i + 2) % 3];
+
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_len && i == 0; j++)
+			now[j] = (unsigned)j;
+		for (size_t j = 1; j <= b_len && i > 0; j++) {
+			unsigned changed = last[j - 1] + (a[i - 1] != b[j - 1]);
+			unsigned least = changed < last[j] + 1 ? changed : last[j] + 1;
+
+			least = least < now[j - 1] + 1 ? least : now[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1] && row[(i + 1) % 3][j - 2] < least)
+				least = row[(i + 1) % 3][j - 2] + 1;
+			now[j] = least;
+		}
+	}
+	return row[a_len % 3][b_len];
+}
+
+/* The command that was meant, if it is near; NULL: none is. */
+static const char *meant(int argc, char **argv)
+{
+	char two[WORDS_MAX + 1];
+	size_t least = SLIP_MAX + 1;
+	const char *found = NULL;
+
+	(void)snprintf(two, sizeof two, "%.*s %.*s", WORD_MAX, argv[1], WORD_MAX,
+	               argc > 2 ? argv[2] : "");
+	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+		const char *words = commands[i]->words;
+		size_t far = slips(strchr(words, ' ') == NULL ? argv[1] : two, words);
+
+		if (far < least && far * 3 <= strlen(words)) {
+			least = far;
+			found = words;
+		}
+	}
+	return found;
+}
+
+static enum exit_code unknown(int argc, char **argv)
+{
+	const char *near = meant(argc, argv);
+
+	/* It comes from outside; a terminal is not to be moved by it. */
+	if (argc > 2)
+		say("placet: no command '%s %s'", argv[1], argv[2]);
+	else
+		say("placet: no command '%s'", argv[1]);
+	if (near != NULL)
+		say("did you mean 'placet %s'?", near);
+	(void)fputc('\n', stderr);
+	if (print_commands(stderr, argv[1]) == 0 && near == NULL)
+		print_help(stderr);
+	return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "--help";
+	int used = 0;
+	const struct command *command = find(argc, argv, &used);
 
-	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
-		int used = words_match(commands[i]->words, argc, argv);
-
-		if (used > 0)
-			return (int)commands[i]->run(argc - used, argv + used);
-	}
+	if (command != NULL)
+		return (int)command->run(argc - used, argv + used);
 	if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
 		(void)printf("placet %s\n", PLACET_VERSION);
 		return EXIT_OK;
@@ -108,11 +200,5 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return argc > 1 ? EXIT_OK : EXIT_USAGE;
 	}
-	if (argc > 2)
-		(void)fprintf(stderr, "placet: no command '%s %s'\n\n", first, argv[2]);
-	else
-		(void)fprintf(stderr, "placet: no command '%s'\n\n", first);
-	if (print_commands(stderr, first) == 0)
-		print_help(stderr);
-	return EXIT_USAGE;
+	return unknown(argc, argv);
 }
