@@ -115,7 +115,8 @@ enum pl_code nodes_run_verdict(const struct nodes_run *run, struct pl_err *err)
 
 	if (refused == 0)
 		return PL_OK;
-	return pl_err_set(err, PL_CONFLICT, "%" PRIu64 " of %" PRIu64 " node%s %s",
+	return pl_err_set(err, PL_CONFLICT,
+	                  "%" PRIu64 " of %" PRIu64 " node%s %s; why is said above",
 	                  refused, run->told_count, run->told_count == 1 ? "" : "s",
 	                  refused == 1 ? nodes_run_word(run, NODES_REFUSED)
 	                               : "were refused");

@@ -99,7 +99,7 @@ T_CASE(cordon_uncordon_delete)
 	T_EQ(PLACET("nodes", "cordon", "east/a", "west/a"), 1);
 	placet_prints("east/a unchanged\n");
 	placet_says("west/a: there is no such node");
-	placet_says("1 of 2 nodes was refused");
+	placet_says("1 of 2 nodes was refused; why is said above\n");
 	T_EQ(PLACET("nodes", "uncordon", "east/b"), 0);
 	placet_prints("east/b uncordoned\n");
 	stands(KEYS_NODE, "east", "b",
