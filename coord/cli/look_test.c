@@ -2,6 +2,7 @@
  * there, whatever stands there. */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "coord/cli/placet_rig.h"
 #include "store/base/json.h"
@@ -420,6 +421,33 @@ T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
 	placet_says("placet: no command 'x'\n\nplacet: a scheduling coordinator");
 	T_EQ(PLACET("get", "services\x1b[2J"), 2);
 	placet_says("no command 'get services\\x1b[2J'\n\n  get pods");
+}
+
+/* The exit status of a shell's line. */
+static int shell(const char *line)
+{
+	/* NOLINTNEXTLINE(cert-env33-c): of a test's own making */
+	int status = system(line);
+
+	T_TRUE(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+T_CASE(results_that_nobody_gets_are_no_success)
+{
+	T_EQ(shell("\"$PLACET\" --version >/dev/null"), 0);
+	T_EQ(shell("\"$PLACET\" --version >/dev/full 2>/dev/null"), 1);
+	T_EQ(shell("\"$PLACET\" --help >&- 2>/dev/null"), 1);
+	T_EQ(shell("\"$PLACET\" --version 2>&1 >/dev/full | grep -qx "
+	           "'placet: print: No space left on device'"),
+	     0);
+	/* No socket takes the place of what is closed. */
+	T_EQ(shell("\"$PLACET\" get pods --timeout 100ms --endpoints http://127.0.0.1:1 "
+	           "<&- >&- 2>&-"),
+	     1);
+	T_EQ(PLACET("explain", "-f", "/nowhere/pod.yaml", "--nodes", "/nowhere/n.yaml"),
+	     1);
+	placet_says("No such file or directory\n");
 }
 
 T_CASE(every_command_helps_with_an_example)

@@ -1,6 +1,10 @@
 /* placet: the command line. One file a command; this one finds it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "coord/cli/command.h"
 #include "coord/cli/say.h"
@@ -183,22 +187,45 @@ static enum exit_code unknown(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
+/* What is closed would be the next socket, and be printed into. Opened so that it can
+ * not be used either. */
+static void open_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			abort();
+}
+
+/* Results that nobody got are no success. */
+static int ended(int status)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	if (status == EXIT_OK && errno != EPIPE)
+		say("placet: print: %s",
+		    errno == 0 ? "not all of it could be written" : strerror(errno));
+	return status == EXIT_OK ? EXIT_FAILED : status;
+}
+
 int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "--help";
 	int used = 0;
 	const struct command *command = find(argc, argv, &used);
 
+	open_standard();
 	if (command != NULL)
-		return (int)command->run(argc - used, argv + used);
+		return ended((int)command->run(argc - used, argv + used));
 	if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
 		(void)printf("placet %s\n", PLACET_VERSION);
-		return EXIT_OK;
+		return ended(EXIT_OK);
 	}
 	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
 	    strcmp(first, "help") == 0) {
 		print_help(stdout);
-		return argc > 1 ? EXIT_OK : EXIT_USAGE;
+		return ended(argc > 1 ? EXIT_OK : EXIT_USAGE);
 	}
 	return unknown(argc, argv);
 }

@@ -28,8 +28,10 @@ enum exit_code say_error(const char *words, const struct pl_err *err)
 	char before[80], after[160] = "";
 
 	(void)snprintf(before, sizeof before, "placet %s: ", words);
-	/* Messages of our own that say it better have it already. */
-	if (strstr(err->msg, advice) == NULL && strstr(err->msg, "; ") == NULL)
+	/* Messages of our own that say it better have it already, and so has that of a
+	 * system call. */
+	if (err->cause != PL_IO && strstr(err->msg, advice) == NULL &&
+	    strstr(err->msg, "; ") == NULL)
 		(void)snprintf(after, sizeof after, "; %s", advice);
 	say_line(before, err->msg, after);
 	return EXIT_FAILED;
