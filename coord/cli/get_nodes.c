@@ -1,7 +1,7 @@
 /*
  * placet get nodes: what each node has, and what of it is taken. Nodes and allocs are
  * read at one revision; both come by partition, cluster and name, so they are put
- * together as they come.
+ * together as they come. Those that are named are read where their names fall.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "store/base/alloc.h"
 #include "store/keys/keys.h"
 #include "store/keys/names.h"
+#include "store/keys/partition.h"
 
 enum {
 	PART = 8192,
@@ -23,6 +24,7 @@ enum {
 	PRINT_MAX = 256 << 20,
 	NODES_MAX = 4000000,
 	NOTE_MAX = 200,
+	ARGS_MAX = 1000,
 };
 
 enum column {
@@ -90,6 +92,46 @@ struct get {
 	size_t at; /* the walk along them that allocs go with */
 };
 
+/* -- which are asked for
+ * ----------------------------------------------------------------- */
+
+/* "east/n-1", or "n-1" with --cluster east. */
+static enum pl_code named(const struct get *get, const char *arg, struct keys_id *out,
+                          struct pl_err *err)
+{
+	const char *slash = strchr(arg, '/');
+	enum pl_code code;
+
+	if (slash == NULL && get->cluster == NULL)
+		return pl_err_set(err, PL_INVALID,
+		                  "'%s': want CLUSTER/NODE, or --cluster", arg);
+	*out = (struct keys_id){.kind = KEYS_NODE};
+	out->scope = slash == NULL ? pl_span_str(get->cluster)
+	                           : pl_span(arg, (size_t)(slash - arg));
+	out->name = pl_span_str(slash == NULL ? arg : slash + 1);
+	code = names_check(NAMES_CLUSTER, out->scope, err);
+	return code == PL_OK ? names_check(NAMES_NODE, out->name, err) : code;
+}
+
+/* Of the first count arguments. */
+static bool is_among(const struct get *get, unsigned count, const struct keys_id *id)
+{
+	struct keys_id one = {.kind = KEYS_NODE};
+
+	for (unsigned i = 0; i < count; i++)
+		if (named(get, get->reach->options->args[i], &one, NULL) == PL_OK &&
+		    pl_span_eq(one.scope, id->scope) && pl_span_eq(one.name, id->name))
+			return true;
+	return false;
+}
+
+static bool is_asked_for(const struct get *get, const struct keys_id *id)
+{
+	unsigned count = get->reach->options->arg_count;
+
+	return count == 0 || is_among(get, count, id);
+}
+
 /* -- what stands there
  * ------------------------------------------------------------------- */
 
@@ -141,7 +183,7 @@ static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl
 	struct keys_id id;
 	struct node node;
 
-	if (keys_parse(record->key, &id, NULL) != PL_OK)
+	if (keys_parse(record->key, &id, NULL) != PL_OK || !is_asked_for(get, &id))
 		return PL_OK;
 	found = add(get, &id, err);
 	if (found == NULL)
@@ -198,7 +240,7 @@ static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
 	struct alloc alloc;
 	struct keys_id id;
 
-	if (keys_parse(record->key, &id, NULL) != PL_OK)
+	if (keys_parse(record->key, &id, NULL) != PL_OK || !is_asked_for(get, &id))
 		return PL_OK;
 	found = find(get, &id, allocs->nodes);
 	if (found == NULL)
@@ -378,23 +420,116 @@ static enum pl_code read_kind(struct get *get, enum keys_kind kind, int64_t *rev
 	return code;
 }
 
+static enum pl_code read_all(struct get *get, struct pl_err *err)
+{
+	struct allocs allocs = {.get = get};
+	bool names = get->reach->options->arg_count > 0;
+	const char *cluster = get->cluster;
+	int64_t revision = 0;
+	enum pl_code code;
+
+	get->cluster = names ? NULL : cluster;
+	get->count = get->at = 0;
+	code = read_kind(get, KEYS_NODE, &revision, on_node, get, err);
+	allocs.nodes = get->count;
+	if (code == PL_OK)
+		code = read_kind(get, KEYS_ALLOC, &revision, on_alloc, &allocs, err);
+	get->cluster = cluster;
+	return code;
+}
+
+/* -- those that are named
+ * ------------------------------------------------------------------ */
+
+/* The key, as a prefix: longer names are not asked for. */
+static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *revision,
+                               struct pl_err *err)
+{
+	struct store_session *session = get->reach->session;
+	struct allocs allocs = {.get = get};
+	struct keys_text key;
+	enum pl_code code = partition_of_node(
+		id->scope, id->name, get->reach->meta.partitions, &id->partition, err);
+
+	get->at = get->count;
+	if (code == PL_OK)
+		code = keys_build(id, &key, err);
+	if (code == PL_OK)
+		code = listing_read(session, keys_span(&key), revision, on_node, get,
+		                    err);
+	allocs.nodes = get->count;
+	id->kind = KEYS_ALLOC;
+	if (code == PL_OK)
+		code = keys_build(id, &key, err);
+	if (code == PL_OK)
+		code = listing_read(session, keys_span(&key), revision, on_alloc, &allocs,
+		                    err);
+	return code;
+}
+
+/* One in a partition that is not its own may still be there: all are looked through. */
+static enum pl_code read_names(struct get *get, struct pl_err *err)
+{
+	int64_t revision = 0;
+
+	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+		size_t before = get->count;
+		struct keys_id id = {.kind = KEYS_NODE};
+		enum pl_code code = named(get, get->reach->options->args[i], &id, err);
+
+		if (code == PL_OK && is_among(get, i, &id))
+			continue;
+		if (code == PL_OK)
+			code = read_named(get, &id, &revision, err);
+		if (code != PL_OK)
+			return code;
+		if (get->count == before)
+			return read_all(get, err);
+	}
+	return PL_OK;
+}
+
+static bool is_found(const struct get *get, const struct keys_id *id)
+{
+	struct found wanted = {.cluster = id->scope, .name = id->name};
+
+	return get->count > 0 && bsearch(&wanted, get->found, get->count,
+	                                 sizeof *get->found, by_name) != NULL;
+}
+
+/* After they were printed, sorted. PL_NOTFOUND: some are not there. */
+static enum pl_code say_absent(const struct get *get, struct pl_err *err)
+{
+	unsigned absent = 0;
+
+	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+		struct keys_id id = {.kind = KEYS_NODE};
+
+		if (named(get, get->reach->options->args[i], &id, NULL) != PL_OK ||
+		    is_among(get, i, &id) || is_found(get, &id))
+			continue;
+		absent++;
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such node", PL_SPAN_ARG(id.scope),
+		    PL_SPAN_ARG(id.name));
+	}
+	return absent == 0 ? PL_OK : pl_err_set(err, PL_NOTFOUND, "%u not there", absent);
+}
+
 static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
 {
+	bool names = reach->options->arg_count > 0;
 	struct get *get = ctx;
-	struct allocs allocs = {.get = get};
-	int64_t revision = 0;
 	enum pl_code code;
 
 	get->reach = reach;
 	model_init(&get->model);
 	pl_arena_init(&get->arena, ARENA_CHUNK, 0);
 	pl_arena_init(&get->scratch, ARENA_CHUNK, SCRATCH_MAX);
-	code = read_kind(get, KEYS_NODE, &revision, on_node, get, err);
-	allocs.nodes = get->count;
-	if (code == PL_OK)
-		code = read_kind(get, KEYS_ALLOC, &revision, on_alloc, &allocs, err);
-	if (code == PL_OK)
+	code = names ? read_names(get, err) : read_all(get, err);
+	if (code == PL_OK && (get->count > 0 || !names))
 		code = print(get, err);
+	if (code == PL_OK)
+		code = say_absent(get, err);
 	pl_arena_done(&get->scratch);
 	pl_arena_done(&get->arena);
 	model_done(&get->model);
@@ -413,6 +548,17 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return pl_err_wrap(err, "--cluster");
 }
 
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	const struct get *get = ctx;
+	struct keys_id id;
+
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (named(get, options->args[i], &id, err) != PL_OK)
+			return err->code;
+	return PL_OK;
+}
+
 static const struct option own[] = {
 	{"cluster", required_argument, NULL, 'c'},
 	{NULL, 0, NULL, 0},
@@ -420,18 +566,22 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "get nodes",
-	.usage = "[options]",
+	.usage = "[CLUSTER/NODE...] [options]",
 	.about =
 		"Shows nodes by cluster and name, with what is taken on each of what can\n"
 		"be taken: pods, cpu, memory. What makes no sense is shown as garbled,\n"
 		"with the reason.\n",
-	.help = "  -c, --cluster NAME     only those of a cluster\n",
+	.help = "  -c, --cluster NAME     only those of a cluster; of names without one\n",
 	.example = "  placet get nodes -o wide\n"
-		   "  placet get nodes -c east -o json\n",
+		   "  placet get nodes -c east -o json\n"
+		   "  placet get nodes east/n-1 east/n-2\n",
+	.exits = "0 done, 1 some named node is not there, or it could not be, 2 wrong "
+		 "usage",
 	.common = OPTIONS_OUTPUT,
-	.args_max = 0,
+	.args_max = ARGS_MAX,
 	.own = own,
 	.take = take,
+	.check = check,
 };
 
 static enum exit_code run(int argc, char **argv)

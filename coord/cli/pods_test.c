@@ -410,6 +410,58 @@ T_CASE(nodes_are_shown_with_what_is_taken)
 	placet_down();
 }
 
+static void put_node(const char *scope, const char *name)
+{
+	uint32_t partition;
+	char key[KEY], value[KEY];
+
+	T_EQ(partition_of_node(pl_span_str(scope), pl_span_str(name), PARTITIONS,
+	                       &partition, NULL),
+	     PL_OK);
+	(void)snprintf(value, sizeof value,
+	               "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":{"
+	               "\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\"}}}",
+	               name);
+	(void)snprintf(key, sizeof key, "/nodes/%04u/%s/%s", partition, scope, name);
+	placet_put(key, value);
+	(void)snprintf(key, sizeof key, "/alloc/%04u/%s/%s", partition, scope, name);
+	placet_put(key, "{\"v\":1,\"generation\":1}");
+}
+
+T_CASE(nodes_that_are_named_are_told_one_by_one)
+{
+	uint32_t partition;
+	char key[KEY];
+
+	placet_up(PARTITIONS);
+	for (unsigned i = 0; i < 30; i++) {
+		(void)snprintf(key, sizeof key, "n-%u", i);
+		put_node(i % 2 == 0 ? "west" : "east", key);
+	}
+	T_EQ(PLACET("get", "nodes", "west/n-2", "east/n-1", "west/n-2"), 0);
+	t_golden("cli/e2e_nodes_named.txt", placet_rig.out);
+	T_EQ(PLACET("get", "nodes", "n-1", "-c", "east"), 0);
+	placet_prints("east      n-1    ready");
+	T_EQ(PLACET("get", "nodes", "east/n-1", "east/n-2", "west/n-1"), 1);
+	placet_prints("n-1");
+	placet_prints_not("west");
+	placet_says("east/n-2: no such node\nwest/n-1: no such node\n");
+	placet_says("2 not there; check the name");
+	T_EQ(PLACET("get", "nodes", "n-1"), 2);
+	placet_says("'n-1': want CLUSTER/NODE, or --cluster");
+	/* One that is not where its name falls, and yet is shown. */
+	T_EQ(partition_of_node(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
+	                       &partition, NULL),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/nodes/%04u/x/astray",
+	               (partition + 1) % PARTITIONS);
+	placet_put(key, "{\"metadata\":{\"name\":\"astray\"}}");
+	T_EQ(PLACET("get", "nodes", "east/n-1", "x/astray"), 0);
+	placet_prints("no-alloc");
+	placet_prints("ready");
+	placet_down();
+}
+
 /* The revision of the key; 0: it is not there. */
 static int64_t rev_of(const char *key)
 {
