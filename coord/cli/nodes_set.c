@@ -27,6 +27,7 @@ struct set {
 	unsigned count, at;
 	bool drain, force, past_budgets;
 	uint64_t timeout_ms; /* of the drain */
+	bool *refused;       /* which of args; NULL: it does not matter */
 	struct nodes_run run;
 };
 
@@ -81,11 +82,25 @@ static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
 	return *more ? split(set->args[set->at++], out, err) : PL_OK;
 }
 
+static void mark_refused(struct set *set, const struct nodes_item *item)
+{
+	for (unsigned i = 0; i < set->count && set->refused != NULL; i++) {
+		struct nodes_item one = {0};
+
+		if (split(set->args[i], &one, NULL) == PL_OK &&
+		    pl_span_eq(one.cluster, item->cluster) &&
+		    pl_span_eq(one.name, item->name))
+			set->refused[i] = true;
+	}
+}
+
 static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
                     const struct pl_err *err)
 {
 	struct set *set = ctx;
 
+	if (outcome == NODES_REFUSED)
+		mark_refused(set, item);
 	if (outcome == NODES_REFUSED)
 		say("placet %s: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s", set->words,
 		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
@@ -114,7 +129,7 @@ static enum pl_code drain_all(struct set *set, const struct reach *reach,
 	for (unsigned i = 0; i < set->count && code == PL_OK; i++) {
 		struct nodes_item item = {0};
 
-		if (came_before(set, i))
+		if (came_before(set, i) || (set->refused != NULL && set->refused[i]))
 			continue;
 		code = split(set->args[i], &item, err);
 		drain.node[drain.nodes++] =
@@ -138,6 +153,25 @@ static enum pl_code empty(struct set *set, const struct reach *reach, struct pl_
 	if (code == PL_OK && !reach->options->dry_run)
 		code = drain_all(set, reach, err);
 	return code;
+}
+
+/* Nodes that can not be cordoned keep nobody from draining the others. */
+static enum pl_code drain_those(struct set *set, const struct reach *reach,
+                                struct pl_err *err)
+{
+	enum pl_code code;
+
+	set->refused = pl_calloc(set->count, sizeof *set->refused);
+	if (set->refused == NULL)
+		return pl_err_set(err, PL_NOMEM, "drain");
+	set->run.verb = NODES_CORDON;
+	code = nodes_run(&set->run, reach, err);
+	if (code == PL_OK && !reach->options->dry_run &&
+	    set->run.count[NODES_REFUSED] < set->run.told_count)
+		code = drain_all(set, reach, err);
+	free(set->refused);
+	set->refused = NULL;
+	return code == PL_OK ? nodes_run_verdict(&set->run, err) : code;
 }
 
 static enum pl_code confirm(const struct set *set, const struct reach *reach,
@@ -164,7 +198,7 @@ static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err 
 	if (deletes && !reach->options->dry_run)
 		code = confirm(set, reach, err);
 	if (code == PL_OK && set->drain)
-		return empty(set, reach, err);
+		return drain_those(set, reach, err);
 	if (code == PL_OK && deletes && set->force && !reach->options->dry_run) {
 		code = empty(set, reach, err);
 		set->at = 0;

@@ -86,6 +86,24 @@ T_CASE(one_that_is_not_valid_keeps_all_out)
 	placet_down();
 }
 
+T_CASE(one_that_is_not_there_keeps_no_other_from_being_drained)
+{
+	placet_up(PARTITIONS);
+	T_EQ(apply(two, NULL), 0);
+	T_EQ(PLACET("nodes", "drain", "west/a", "east/b", "west/a", "--timeout=20s"), 1);
+	placet_says("west/a: there is no such node\n");
+	placet_says("1 of 2 nodes was refused; why is said above\n");
+	placet_prints("east/b cordoned\n");
+	placet_prints("east/b drained\n");
+	placet_prints_not("west/a");
+	T_EQ(PLACET("nodes", "drain", "west/a"), 1);
+	placet_prints_not("drained");
+	T_EQ(PLACET("nodes", "drain", "west/a", "east/a", "--dry-run"), 1);
+	placet_prints("east/a would be changed\n");
+	placet_prints_not("drained");
+	placet_down();
+}
+
 T_CASE(cordon_uncordon_delete)
 {
 	placet_up(PARTITIONS);
