@@ -14,8 +14,10 @@
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
 #include "shardsched/ledger/home.h"
+#include "shardsched/ledger/state.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
+#include "store/keys/names.h"
 #include "store/keys/partition.h"
 
 enum {
@@ -25,6 +27,7 @@ enum {
 	PODS_MAX = PODWATCH_PODS_MAX,
 	ARGS_MAX = 1000,
 	LIVE_MAX = 60000,
+	OPT_NODE = OPTIONS_OWN_FIRST,
 	NAME_LEVELS = 4, /* /schedules/<partition>/<namespace>/<name>/ */
 };
 
@@ -36,6 +39,7 @@ struct found {
 
 struct get {
 	struct pods_given given;
+	struct pl_span cluster, node; /* only those on it; empty: all */
 	const struct reach *reach;
 	struct pl_arena arena; /* of what was found */
 	struct found *found;
@@ -330,6 +334,32 @@ static enum pl_code say_absent(const struct get *get, struct pl_err *err)
 /* -- shown
  * ---------------------------------------------------------------------------- */
 
+/* By the state, as it is shown. */
+static bool is_on_node(const struct get *get, const struct found *found,
+                       struct pl_arena *scratch)
+{
+	struct pod_state state;
+
+	pl_arena_reset(scratch);
+	return found->state.at != NULL &&
+	       state_parse(found->state, scratch, &state, NULL) == PL_OK &&
+	       pl_span_eq(state.cluster, get->cluster) &&
+	       pl_span_eq(state.node, get->node);
+}
+
+static void keep_those_on_node(struct get *get)
+{
+	struct pl_arena scratch;
+	size_t count = 0;
+
+	pl_arena_init(&scratch, 0, 0);
+	for (size_t i = 0; i < get->count; i++)
+		if (is_on_node(get, &get->found[i], &scratch))
+			get->found[count++] = get->found[i];
+	get->count = count;
+	pl_arena_done(&scratch);
+}
+
 static enum pl_code show(struct get *get, struct pl_err *err)
 {
 	bool names = get->reach->options->arg_count > 0;
@@ -338,6 +368,8 @@ static enum pl_code show(struct get *get, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
+	if (get->node.len > 0)
+		keep_those_on_node(get);
 	if (get->count == 0 && !names)
 		say("no pods");
 	if (get->count > 1)
@@ -482,11 +514,27 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 /* -- the command line
  * -------------------------------------------------------------------- */
 
+static enum pl_code take_node(struct get *get, const char *arg, struct pl_err *err)
+{
+	const char *slash = strchr(arg, '/');
+	enum pl_code code;
+
+	if (slash == NULL)
+		return pl_err_set(err, PL_INVALID, "--node %s: want CLUSTER/NODE", arg);
+	get->cluster = pl_span(arg, (size_t)(slash - arg));
+	get->node = pl_span_str(slash + 1);
+	code = names_check(NAMES_CLUSTER, get->cluster, err);
+	if (code == PL_OK)
+		code = names_check(NAMES_NODE, get->node, err);
+	return code == PL_OK ? code : pl_err_wrap(err, "--node");
+}
+
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct get *get = ctx;
 
-	return pods_given_take(&get->given, opt, arg, err);
+	return opt == OPT_NODE ? take_node(get, arg, err)
+	                       : pods_given_take(&get->given, opt, arg, err);
 }
 
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
@@ -494,6 +542,9 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	struct get *get = ctx;
 	struct pl_span space, name;
 
+	if (get->node.len > 0 && (options->arg_count > 0 || options->watch))
+		return pl_err_set(err, PL_INVALID,
+		                  "--node: goes with neither names nor --watch");
 	for (unsigned i = 0; i < options->arg_count; i++)
 		if (pods_given_name(&get->given, options->args[i], &space, &name, err) !=
 		    PL_OK)
@@ -503,6 +554,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 
 static const struct option own[] = {
 	{"namespace", required_argument, NULL, PODS_GIVEN_SPACE},
+	{"node", required_argument, NULL, OPT_NODE},
 	{NULL, 0, NULL, 0},
 };
 
@@ -514,9 +566,11 @@ static const struct options_spec spec = {
 		"that nobody has decided about yet is Pending without a reason. What\n"
 		"makes no sense is shown as garbled, with the reason.\n",
 	.help = "  -n, --namespace NAME   only those of a namespace; of names without one\n"
-		"                         (default all, and default of those)\n",
+		"                         (default all, and default of those)\n"
+		"  --node CLUSTER/NODE    only those that are on a node\n",
 	.example =
 		"  placet get pods -n shop -o wide\n"
+		"  placet get pods --node east/n-7\n"
 		"  placet get pods -o json | jq '.items[] | select(.phase==\"Pending\")'\n",
 	.exits =
 		"0 done, 1 some named pod is not there, or it could not be, 2 wrong usage",

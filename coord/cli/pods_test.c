@@ -192,6 +192,28 @@ T_CASE(pods_that_are_named_are_told_one_by_one)
 	placet_down();
 }
 
+T_CASE(pods_of_a_node_are_shown)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", "") POD("c", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", BOUND);
+	put_state("default", "b", PENDING);
+	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "-o", "json"), 0);
+	placet_prints("\"name\": \"a\"");
+	placet_prints_not("\"b\"");
+	placet_prints_not("\"c\"");
+	T_EQ(PLACET("get", "pods", "--node", "east/n-11"), 0);
+	placet_says("no pods");
+	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "-n", "shop"), 0);
+	placet_says("no pods");
+	T_EQ(PLACET("get", "pods", "--node", "n-1"), 2);
+	placet_says("--node n-1: want CLUSTER/NODE");
+	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "a"), 2);
+	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "--watch"), 2);
+	placet_says("goes with neither names nor --watch");
+	placet_down();
+}
+
 T_CASE(changes_of_pods_are_printed_as_they_come)
 {
 	static const char *const args[] = {"get", "pods", "--watch", "-n", "shop", NULL};
