@@ -18,7 +18,7 @@ struct set {
 };
 
 static const struct option own[] = {
-	{"file", required_argument, NULL, 'f'},
+	{"filename", required_argument, NULL, 'f'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -37,9 +37,10 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	struct set *set = ctx;
 
 	if (set->file == NULL && options->arg_count < 2)
-		return pl_err_set(err, PL_INVALID, "want --file, or path=value");
+		return pl_err_set(err, PL_INVALID, "want --filename, or path=value");
 	if (set->file != NULL && options->arg_count > 1)
-		return pl_err_set(err, PL_INVALID, "want --file or path=value, not both");
+		return pl_err_set(err, PL_INVALID,
+		                  "want --filename or path=value, not both");
 	return config_name_parse(pl_span_str(options->args[0]), &set->name, err);
 }
 
@@ -158,7 +159,7 @@ static const struct options_spec spec = {
 		"other values stay as they are (path= takes one away); a file is all of it,\n"
 		"what it does not name is as by default. What does not pass the schema is\n"
 		"refused with the path of the field.\n",
-	.help = "  -f, --file FILE        JSON or YAML; - is standard input\n",
+	.help = "  -f, --filename FILE    JSON or YAML; - is standard input\n",
 	.example =
 		"  placet config set coord balancer.interval_ms=60000 handover_ms=500\n"
 		"  placet config get coord | sed s/30000/60000/ | placet config set coord "

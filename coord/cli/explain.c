@@ -93,7 +93,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 static enum exit_code explain_run(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{"file", required_argument, NULL, 'f'},
+		{"filename", required_argument, NULL, 'f'},
 		{"output", required_argument, NULL, 'o'},
 		{"nodes", required_argument, NULL, OPT_NODES},
 		{"pods", required_argument, NULL, OPT_PODS},
@@ -118,7 +118,7 @@ static enum exit_code explain_run(int argc, char **argv)
 			"kind that scheduling reads. Several pods are decided in turn, "
 			"each beside\n"
 			"those before it.\n",
-		.help = "  -f, --file FILE        the pod or pods (may be repeated, as "
+		.help = "  -f, --filename FILE    the pod or pods (may be repeated, as "
 			"the next ones)\n"
 			"  --nodes FILE           the nodes\n"
 			"  --pods FILE            pods that are on them\n"

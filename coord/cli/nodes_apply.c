@@ -33,7 +33,7 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	}
 	PL_ASSERT(opt == 'f');
 	if (apply->files == FILES_MAX)
-		return pl_err_set(err, PL_INVALID, "--file: more than %d", FILES_MAX);
+		return pl_err_set(err, PL_INVALID, "--filename: more than %d", FILES_MAX);
 	apply->file[apply->files++] = arg;
 	return PL_OK;
 }
@@ -45,7 +45,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 
 	(void)options;
 	if (apply->files == 0)
-		return pl_err_set(err, PL_INVALID, "--file: which one");
+		return pl_err_set(err, PL_INVALID, "--filename: which one");
 	if (apply->cluster.len == 0)
 		return pl_err_set(err, PL_INVALID, "--cluster: which one");
 	code = names_check(NAMES_CLUSTER, apply->cluster, err);
@@ -146,7 +146,7 @@ static enum pl_code apply_run(void *ctx, const struct reach *reach, struct pl_er
 	return code == PL_OK ? nodes_run_verdict(&apply->run, err) : code;
 }
 
-static const struct option own[] = {{"file", required_argument, NULL, 'f'},
+static const struct option own[] = {{"filename", required_argument, NULL, 'f'},
                                     {"cluster", required_argument, NULL, OPT_CLUSTER},
                                     {0}};
 
@@ -158,7 +158,7 @@ static const struct options_spec spec = {
 		"to what the files say. All of them are looked at first: when one is not\n"
 		"valid, nothing is written. A Node that does not say whether it is\n"
 		"unschedulable stays as it is in that.\n",
-	.help = "  -f, --file FILE        JSON or YAML, one or many, a List, an object a line;\n"
+	.help = "  -f, --filename FILE    JSON or YAML, one or many, a List, an object a line;\n"
 		"                         plain or gzip; - is standard input; may come again\n"
 		"  --cluster NAME         whose machines they are\n",
 	.example =

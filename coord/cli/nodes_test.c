@@ -48,6 +48,12 @@ T_CASE(nodes_out_of_a_file_stand_in_the_store)
 	T_EQ(apply(two, "--dry-run"), 0);
 	placet_prints("east/b would be created\neast/a would be created\n");
 	T_EQ(count("/nodes/"), 0);
+	T_EQ(placet_run(two, (const char *const[]){"nodes", "apply", "--cluster", "east",
+	                                           "--filename", "-", "--dry-run", NULL}),
+	     0);
+	T_EQ(placet_run(two, (const char *const[]){"nodes", "apply", "--cluster", "east",
+	                                           "--file", "-", "--dry-run", NULL}),
+	     0);
 	T_EQ(apply(two, NULL), 0);
 	placet_prints("east/b created\neast/a created\n");
 	stands(KEYS_NODE, "east", "a",

@@ -76,6 +76,7 @@ T_CASE(submitting_again_changes_nothing)
 	T_EQ(RUN(POD("one", "\"priority\":2,") POD("two", ""), "submit", "-f", "-"), 1);
 	placet_prints("1 submitted, 0 unchanged, and others are there");
 	placet_says("default/one is there with another spec");
+	placet_says("1 pod is there with another spec, and nothing was changed in it");
 	T_EQ(PLACET("get", "pods"), 0);
 	t_golden("cli/e2e_pods.txt", placet_rig.out);
 	placet_down();

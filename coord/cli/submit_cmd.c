@@ -185,6 +185,11 @@ static enum pl_code verdict(const struct job *job, struct pl_err *err)
 		*err = job->err;
 		return pl_err_wrap(err, "%" PRIu64 " pods left", left);
 	}
+	if (job->counts.others == 1)
+		return pl_err_set(err, PL_EXISTS,
+		                  "1 pod is there with another spec, and nothing was "
+		                  "changed in it; delete it first, or give the new one "
+		                  "another name");
 	if (job->counts.others > 0)
 		return pl_err_set(err, PL_EXISTS,
 		                  "%" PRIu64 " pods are there with another spec, and "

@@ -416,7 +416,7 @@ static enum pl_code verdict(struct job *job, struct pl_err *err)
 	if (job->lost > 0)
 		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " pods are gone",
 		                  job->lost);
-	(void)printf("%" PRIu64 " pods bound\n", job->bound);
+	(void)printf("%" PRIu64 " pod%s bound\n", job->bound, job->bound == 1 ? "" : "s");
 	(void)fflush(stdout);
 	if (job->summary)
 		wait_tally_print(&job->tally);
