@@ -185,6 +185,14 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 			learn(sched, partition, &events[i].record);
 }
 
+void sched_progress(struct sched *sched, uint32_t partition, enum sched_part part,
+                    int64_t revision)
+{
+	T_TRUE(sched->part[partition].listed[part]);
+	if (partition == 0 && part == SCHED_SCHEDULES)
+		fake.progress = revision;
+}
+
 void sched_rewound(struct sched *sched)
 {
 	fake.rewound++;

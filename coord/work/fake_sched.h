@@ -26,7 +26,8 @@ struct fake_switches {
 	bool view_anew;       /* asked once */
 	unsigned view_begun, view_ended, view_records, view_events;
 	unsigned view_lost, view_closed;
-	uint32_t visit; /* a partition to be visited, and one more; 0: none */
+	int64_t progress; /* the last of the schedules of partition 0 */
+	uint32_t visit;   /* a partition to be visited, and one more; 0: none */
 	unsigned visits, visit_records;
 	int64_t visit_revision;
 	struct kv_limits limits;

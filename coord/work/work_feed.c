@@ -82,6 +82,8 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 		tell_trouble(feed, note->err);
 		return;
 	case RELIST_PROGRESS:
+		sched_progress(sched, p, feed->what, note->revision);
+		return;
 	case RELIST_STOPPED:
 		return;
 	}

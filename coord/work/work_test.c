@@ -58,6 +58,18 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 	workers_down();
 }
 
+T_CASE(a_quiet_partition_hears_how_far_it_has_come)
+{
+	int64_t revision;
+
+	workers_up();
+	settle();
+	revision = kit_put(&kit, "/elsewhere", "{}");
+	run_ms(30000); /* the store is looked at from time to time */
+	T_TRUE(fake.progress >= revision);
+	workers_down();
+}
+
 T_CASE(a_partition_is_open_without_waiting_for_others)
 {
 	static struct faulty_rule slow;

@@ -97,6 +97,10 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
                     int64_t revision);
 void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
                   const struct kv_event *events, size_t count);
+/* Everything up to that revision was told. */
+void sched_progress(struct sched *sched, uint32_t partition, enum sched_part part,
+                    int64_t revision);
+
 /* -- beyond what is owned ---------------------------------------- */
 
 /* What is listed and watched whatever is owned, while it is wanted. WHOLE is the range

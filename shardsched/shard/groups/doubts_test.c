@@ -236,6 +236,42 @@ T_CASE(a_node_that_is_filled_is_not_read_again)
 	rig_close(&rig);
 }
 
+/* b is ours and on n-2 all the time, and others have left that; nothing has happened in
+ * b's partition for long, which is known up to the revision of that or not quite. */
+static void leave_n_2(int64_t short_of, bool is_read)
+{
+	anti = true;
+	begin(2);
+	put_b("y");
+	rig_own(&rig, 2);
+	bind_b(1, "n-2", 2, false);
+	wait_ms(1000);
+	put_alloc_alone(1, "n-2", 4);
+	sched_progress(rig.sched, 2, SCHED_SCHEDULES, rig.store.revision - short_of);
+	hear_view();
+	T_TRUE((read_of_b() != RIG_OUT_MAX) == is_read);
+	rig_close(&rig);
+}
+
+T_CASE(who_is_ours_is_not_read_when_nothing_has_happened_since)
+{
+	leave_n_2(0, false);
+	leave_n_2(1, true);
+}
+
+/* What is heard of a partition that is not ours, or not listed yet, says nothing of it.
+ */
+T_CASE(nothing_is_known_up_to_there_without_a_list)
+{
+	begin(2);
+	sched_progress(rig.sched, 2, SCHED_SCHEDULES, rig.store.revision);
+	T_EQ(rig.sched->partition[2].upto[SCHED_SCHEDULES], 0);
+	T_OK(sched_own(rig.sched, 2, ++rig.epoch, &rig.err), &rig.err);
+	sched_progress(rig.sched, 2, SCHED_SCHEDULES, rig.store.revision);
+	T_EQ(rig.sched->partition[2].upto[SCHED_SCHEDULES], 0);
+	rig_close(&rig);
+}
+
 /* Four pods are on n-2, somebody has left it, and each may be another. Its alloc is read
  * once with them. */
 T_CASE(an_alloc_is_read_once_for_all_that_it_lists)

@@ -68,6 +68,8 @@ static inline void deliver(struct shard *shard, uint32_t p, unsigned part, unsig
 		sched_events(shard->sched, p, (enum sched_part)part, event, 1);
 		most--;
 	}
+	if (shard->owned[p] && *at == store.logged)
+		sched_progress(shard->sched, p, (enum sched_part)part, store.revision);
 }
 
 static inline struct kv_keys view_keys(void)

@@ -164,6 +164,15 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 		of->upto[part] = events[count - 1].record.mod_revision;
 }
 
+void sched_progress(struct sched *sched, uint32_t partition, enum sched_part part,
+                    int64_t revision)
+{
+	struct sched_partition *of = owned(sched, partition);
+
+	if (of != NULL && of->ended[part] && revision > of->upto[part])
+		of->upto[part] = revision;
+}
+
 /* -- views ------------------------------------------------------------- */
 
 /* Others are there, and something is to be placed. */
