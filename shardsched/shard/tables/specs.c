@@ -7,7 +7,13 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/kv/calls.h"
 
-enum { READ_MOST = 256, OPS_OF_POD = 3, READ_AGAIN_MS = 500, ANEW_MS = 5000 };
+enum {
+	READ_MOST = 256,
+	OPS_OF_POD = 3,
+	READ_AGAIN_MS = 500,
+	ANEW_MS = 5000,
+	ANEW_PODS = 1024, /* at once, and those of a node more */
+};
 
 /* Read, and not there, or no pod. */
 enum { HOPELESS = POD_MISSING | POD_BAD_SPEC };
@@ -63,11 +69,14 @@ void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 }
 
 /* Somebody may have put it right, and nobody watches it here. What is taken for another
- * is none when the alloc stays as it is. */
-static void want_anew(struct sched *sched, struct sched_node *node)
+ * is none when the alloc stays as it is. So many are asked for. */
+static uint32_t want_anew(struct sched *sched, struct sched_node *node)
 {
+	uint32_t wanted = 0;
+
 	for (uint32_t i = 0; i < node->count; i++) {
 		struct sched_pod *pod = node->listed[i].pod;
+		bool was = is_under_way(pod);
 
 		if (node->listed[i].doubted)
 			specs_doubt(sched, pod, 1);
@@ -77,6 +86,22 @@ static void want_anew(struct sched *sched, struct sched_node *node)
 		if (pod->spec == NULL && (pod->flags & HOPELESS) != 0 &&
 		    !pod_is_owned(sched, pod))
 			want(sched, pod, node->rev[FACT_ALLOC]);
+		wanted += !was && is_under_way(pod);
+	}
+	return wanted;
+}
+
+/* In turn: what is put right by nobody is read for ever, be it by the ten thousands. */
+static void look_at_some(struct sched *sched)
+{
+	const struct pl_list *last = sched->lacking.prev;
+	struct pl_list *link = NULL;
+
+	for (uint32_t pods = 0; link != last && pods < ANEW_PODS;) {
+		link = sched->lacking.next;
+		pl_list_del(link);
+		pl_list_add_tail(&sched->lacking, link);
+		pods += want_anew(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
 	}
 }
 
@@ -89,8 +114,7 @@ static void look_anew(struct sched *sched)
 	if (sched->specs_ms > sched->now_ms)
 		return;
 	if (sched->specs_ms != 0)
-		PL_LIST_EACH (link, &sched->lacking)
-			want_anew(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
+		look_at_some(sched);
 	sched->specs_ms = sched->now_ms + ANEW_MS;
 }
 
