@@ -40,7 +40,7 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 
 static void check_listed(const struct sched *sched, const struct sched_node *node)
 {
-	uint32_t unknown = 0, doubted = 0, sent = 0, flags;
+	uint32_t unknown = 0, doubted = 0, sent = 0, shared = 0, flags;
 	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; i < node->count; i++) {
@@ -72,6 +72,10 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT((!listed->leaving && pod_is_doomed_at(pod, node)) ==
 		          ((flags & PLACED_DOOMED) != 0));
 	}
+	for (uint32_t i = 0; i < node->count; i++)
+		shared += node->listed[i].pod->node != node;
+	PL_ASSERT(shared == node->shared);
+	PL_ASSERT((shared > 0) == !pl_list_empty(&node->sharing));
 	PL_ASSERT(node->least_old || node->least == least);
 	PL_ASSERT(unknown == node->unknown);
 	PL_ASSERT(doubted == node->doubted);

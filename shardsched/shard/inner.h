@@ -108,6 +108,7 @@ struct sched_node {
 	struct pl_list waiting; /* pods, by link */
 	struct pl_list odd;     /* does not add up */
 	struct pl_list lacking; /* lists pods whose spec is not known */
+	struct pl_list sharing; /* lists pods whose node is another */
 	struct pl_list holding; /* has holds */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
 	struct pl_list ending;  /* pods that are to leave, by link */
@@ -143,6 +144,7 @@ struct sched_node {
 	struct sched_plan *plan;
 	uint32_t unknown; /* of these, pods whose spec is not known */
 	uint32_t doubted; /* and pods that may be others */
+	uint32_t shared;  /* likewise, whose node is another, or none */
 	uint32_t leaves;  /* how many go with what was printed last */
 	int32_t least;    /* priority of those that are known */
 	bool least_old;   /* to be found out again */
@@ -403,6 +405,7 @@ struct sched {
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
 	struct pl_list lacking, holding; /* nodes */
+	struct pl_list sharing;          /* likewise: few */
 	uint64_t holds_ms;               /* when their deadlines are looked at */
 	struct pl_list turns;            /* nodes that pods are to leave in turn */
 	uint64_t turns_ms;               /* when the first of these is over */

@@ -122,6 +122,7 @@ static void lists_init(struct sched *sched)
 	abroad_init(sched);
 	shields_init(sched);
 	pl_list_init(&sched->lacking);
+	pl_list_init(&sched->sharing);
 	pl_list_init(&sched->ends);
 	pl_list_init(&sched->ends_later);
 	pl_list_init(&sched->astray);

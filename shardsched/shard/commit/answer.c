@@ -86,7 +86,7 @@ static void pod_bound(struct sched *sched, const struct call_item *item, int64_t
 	if (i != UINT32_MAX)
 		node->listed[i].sent = false;
 	else
-		pod->node = NULL;
+		listed_set_node(sched, pod, NULL);
 	if ((pod->flags & POD_RESET) == 0) {
 		pod_dequeue(sched, pod);
 		pod->conflicts = 0;
@@ -162,7 +162,7 @@ static void unsend_pod(struct sched *sched, const struct call_item *item)
 			tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 		}
 		pod->placed = SNAPSHOT_NONE;
-		pod->node = NULL;
+		listed_set_node(sched, pod, NULL);
 		pod->place = POD_IDLE;
 		return;
 	}

@@ -153,7 +153,7 @@ void ends_settle(struct sched *sched, struct sched_pod *pod)
 		link_to(sched, pod, &sched->ends_later);
 		return;
 	}
-	pod->node = node;
+	listed_set_node(sched, pod, node);
 	link_to(sched, pod, node == NULL ? &sched->ends : &node->ending);
 	if (node == NULL)
 		return;

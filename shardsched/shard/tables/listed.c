@@ -230,6 +230,32 @@ void listed_set_doubted(struct sched *sched, struct sched_node *node, uint32_t i
 	node_settle(sched, node);
 }
 
+/* One more whose node is another, or one less. */
+static void share(struct sched *sched, struct sched_node *node, uint32_t more)
+{
+	node->shared += more;
+	if (node->shared == 0)
+		pl_list_del(&node->sharing);
+	else if (pl_list_empty(&node->sharing))
+		pl_list_add_tail(&sched->sharing, &node->sharing);
+}
+
+static void share_if_listed(struct sched *sched, struct sched_node *node,
+                            const struct sched_pod *pod, uint32_t more)
+{
+	if (node != NULL && listed_find(node, pod) != UINT32_MAX)
+		share(sched, node, more);
+}
+
+void listed_set_node(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
+{
+	if (pod->node != node && pod->listed > 0) {
+		share_if_listed(sched, pod->node, pod, 1);
+		share_if_listed(sched, node, pod, UINT32_MAX);
+	}
+	pod->node = node;
+}
+
 void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
                 uint32_t placed, bool sent)
 {
@@ -245,6 +271,8 @@ void listed_add(struct sched *sched, struct sched_node *node, struct sched_pod *
 	node->count++;
 	node->used.pods++;
 	pod->listed++;
+	if (pod->node != node)
+		share(sched, node, 1);
 	if (!listed_is_known(listed))
 		lacks_more(sched, node);
 	if (pod->spec != NULL)
@@ -263,6 +291,8 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 	PL_ASSERT(i < node->count && pod->listed > 0);
 	if (pod->linked == LINKED_ENDING)
 		pod_unlink(sched, pod);
+	if (pod->node != node)
+		share(sched, node, UINT32_MAX);
 	if (!listed_is_known(listed))
 		lacks_less(sched, node);
 	if (pod->spec != NULL)
@@ -275,7 +305,7 @@ uint32_t listed_del(struct sched *sched, struct sched_node *node, uint32_t i)
 	pod->flags &= (uint16_t)~POD_TAINTED; /* it was this node that it had to leave */
 	memmove(listed, listed + 1, (node->count - i) * sizeof *listed);
 	if (pod->node == node && pod->place == POD_IDLE)
-		pod->node = NULL;
+		listed_set_node(sched, pod, NULL);
 	return placed;
 }
 
@@ -300,17 +330,46 @@ void listed_clear(struct sched *sched, struct sched_node *node)
 
 /* -- specs ----------------------------------------------------------- */
 
+/* By more than that only where somebody has meddled. */
+enum { LISTED_BY_FEW = 16 };
+
+/* They are its node and nodes that share; what is called may make them share no more. */
+static void each_of_few(struct sched *sched, struct sched_pod *pod, listed_fn *fn,
+                        void *ctx)
+{
+	struct sched_node *node[LISTED_BY_FEW];
+	uint32_t count = 0, listed = pod->listed;
+	uint32_t own = pod->node == NULL ? UINT32_MAX : listed_find(pod->node, pod);
+
+	if (own != UINT32_MAX && listed == 1) {
+		fn(sched, pod->node, own, ctx);
+		return;
+	}
+	if (own != UINT32_MAX)
+		node[count++] = pod->node;
+	for (struct pl_list *link = sched->sharing.next; count < listed;
+	     link = link->next) {
+		struct sched_node *other = PL_LIST_ITEM(link, struct sched_node, sharing);
+
+		PL_ASSERT(link != &sched->sharing);
+		if (other != pod->node && listed_find(other, pod) != UINT32_MAX)
+			node[count++] = other;
+	}
+	for (uint32_t n = 0; n < count; n++) {
+		uint32_t i = listed_find(node[n], pod);
+
+		if (i != UINT32_MAX)
+			fn(sched, node[n], i, ctx);
+	}
+}
+
 void listed_each(struct sched *sched, struct sched_pod *pod, listed_fn *fn, void *ctx)
 {
 	uint32_t left = pod->listed;
 
-	if (left == 1 && pod->node != NULL) {
-		uint32_t i = listed_find(pod->node, pod);
-
-		if (i != UINT32_MAX) {
-			fn(sched, pod->node, i, ctx);
-			return;
-		}
+	if (left <= LISTED_BY_FEW) {
+		each_of_few(sched, pod, fn, ctx);
+		return;
 	}
 	for (struct pl_map_node *at = pl_map_first(&sched->nodes); left > 0;
 	     at = pl_map_next(&sched->nodes, at)) {
@@ -493,7 +552,7 @@ static void take(struct sched *sched, struct sched_node *node, struct sched_pod 
 	if (pod->place != POD_SENT) {
 		if (pod->place == POD_WAITS)
 			pod_withdraw(sched, pod);
-		pod->node = node;
+		listed_set_node(sched, pod, node);
 	}
 	if (node->slot != SNAPSHOT_NONE)
 		tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);

@@ -54,6 +54,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->waiting);
 	pl_list_init(&node->odd);
 	pl_list_init(&node->lacking);
+	pl_list_init(&node->sharing);
 	pl_list_init(&node->holding);
 	pl_list_init(&node->bundle);
 	pl_list_init(&node->ending);
@@ -98,6 +99,7 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	pl_list_del(&node->ready);
 	pl_list_del(&node->odd);
 	pl_list_del(&node->lacking);
+	pl_list_del(&node->sharing);
 	pl_list_del(&node->holding);
 	pl_map_del(&sched->nodes, &node->by_name);
 	node_drop(&sched->model, &node->node);
@@ -309,7 +311,7 @@ uint32_t *node_waiting(struct sched *sched, const struct sched_node *node)
 
 void node_wait(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
-	pod->node = node;
+	listed_set_node(sched, pod, node);
 	pod->place = POD_WAITS;
 	pod->linked = LINKED_WAITING;
 	pl_list_add_tail(&node->waiting, &pod->link);

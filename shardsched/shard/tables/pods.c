@@ -294,7 +294,7 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 		tell_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 	}
 	pod->placed = SNAPSHOT_NONE;
-	pod->node = NULL;
+	listed_set_node(sched, pod, NULL);
 	pod->place = POD_QUEUED;
 	holds_settle_pod(sched, pod);
 	unsched_owe(sched, pod); /* while it was to be bound, nobody was */

@@ -149,6 +149,8 @@ typedef void listed_fn(struct sched *sched, struct sched_node *node, uint32_t i,
                        void *ctx);
 /* For each node that lists it, and the place there. */
 void listed_each(struct sched *sched, struct sched_pod *pod, listed_fn *fn, void *ctx);
+/* That is its node from now on; NULL: none. All that set it come through here. */
+void listed_set_node(struct sched *sched, struct sched_pod *pod, struct sched_node *node);
 /* Its spec counts there. */
 static inline bool listed_is_known(const struct listed *listed)
 {
