@@ -2,7 +2,6 @@
  * Doubts about who is listed: how long they last, and what is held back meanwhile.
  */
 #include "shardsched/shard/groups/times_rig.h"
-#include "shardsched/shard/tables/tables.h"
 
 #define Q "/schedules/0000/web/q"
 #define C_STATE "/schedules/0000/web/c/state"
@@ -301,130 +300,6 @@ T_CASE(an_alloc_is_read_once_for_all_that_it_lists)
 	let_a_go();
 	wait_ms(5000);
 	T_TRUE(is_bound());
-	rig_close(&rig);
-}
-
-static unsigned count_sharing(void)
-{
-	unsigned nodes = 0;
-
-	PL_LIST_EACH (link, &rig.sched->sharing)
-		nodes++;
-	return nodes;
-}
-
-static void count_node(struct sched *sched, struct sched_node *node, uint32_t i,
-                       void *ctx)
-{
-	unsigned *nodes = ctx;
-
-	(void)sched;
-	T_STR((const char *)sched_text(sched, node->listed[i].pod->key[2]).at, "b");
-	++*nodes;
-}
-
-/* So many nodes are looked at for it, beside its own. */
-static void b_is_listed_by(unsigned nodes, unsigned others)
-{
-	unsigned listed = 0;
-	struct sched_pod *b =
-		pod_find(rig.sched, home, PL_SPAN_LIT("web"), PL_SPAN_LIT("b"));
-
-	sched_check(rig.sched);
-	listed_each(rig.sched, b, count_node, &listed);
-	T_EQ(listed, nodes);
-	T_EQ(count_sharing(), others);
-}
-
-/* Of many nodes two list b, as while it moves and its news comes in any order, and then
- * one does. */
-T_CASE(who_lists_a_pod_is_not_looked_for_everywhere)
-{
-	char name[16];
-
-	begin(1);
-	put_b("y");
-	for (unsigned i = 0; i < 200; i++) {
-		(void)snprintf(name, sizeof name, "m-%u", i);
-		put_node(1, name, "z");
-	}
-	bind_b(0, "n-3", 2, false);
-	wait_ms(1000);
-	b_is_listed_by(1, 0);
-	bind_b(1, "n-2", 2, false);
-	wait_ms(1000);
-	b_is_listed_by(2, 1);
-	bind_b(1, "m-199", 2, false);
-	wait_ms(1000);
-	b_is_listed_by(3, 2);
-	rig.store.revision++;
-	put_alloc(1, "m-199", 3, false); /* where it was seen last */
-	wait_ms(1000);
-	b_is_listed_by(2, 2);
-	rig.store.revision++;
-	put_alloc(0, "n-3", 3, false);
-	wait_ms(1000);
-	b_is_listed_by(1, 1);
-	rig_close(&rig);
-}
-
-static unsigned gets_in_ms(uint64_t ms)
-{
-	unsigned gets = 0;
-
-	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 50) {
-		rig_run(&rig);
-		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
-			gets += rig.out[i].used ? (unsigned)rig.out[i].req.txn.then_count
-			                        : 0;
-			if (rig.out[i].used)
-				(void)rig_answer(&rig, i);
-		}
-	}
-	return gets;
-}
-
-/* 20 nodes list 100 pods each that have no specs. These are looked for in turn, and what
- * is put right is found, be it the last. */
-T_CASE(many_that_are_missing_take_turns)
-{
-	enum { NODES = 20, PODS = 100, SOME = 1024 + PODS };
-
-	static char json[4096];
-	char key[64], name[16];
-	unsigned gets;
-
-	begin(1);
-	for (unsigned n = 0; n < NODES; n++) {
-		size_t len = (size_t)snprintf(
-			json, sizeof json,
-			"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"100000m\",\"pods\":"
-			"\"100\"},\"nonzero\":{\"memory\":\"20971520000\"},\"pods\":{"
-			"\"0001\":{\"web\":[");
-
-		(void)snprintf(name, sizeof name, "m-%02u", n);
-		put_node(1, name, "z");
-		for (unsigned i = 0; i < PODS; i++)
-			len += (size_t)snprintf(json + len, sizeof json - len,
-			                        "%s\"c-%02u-%02u\"", i == 0 ? "" : ",", n,
-			                        i);
-		(void)snprintf(json + len, sizeof json - len, "]}}}");
-		(void)snprintf(key, sizeof key, "/alloc/0001/east/%s", name);
-		rig_put(&rig, key, json);
-	}
-	hear_view();
-	T_TRUE(gets_in_ms(1000) >= NODES * PODS);
-	for (unsigned n = 0; n < 3; n++) {
-		gets = gets_in_ms(5000);
-		T_TRUE(gets >= SOME - PODS && gets <= SOME + 2 * NODES);
-	}
-	put_pod("/schedules/0001/web/c-19-99/spec", "c-19-99", "", "\"priority\":0");
-	put_pod("/schedules/0001/web/c-00-00/spec", "c-00-00", "", "\"priority\":0");
-	T_TRUE(gets_in_ms(10000) <= 2 * (SOME + 2 * NODES));
-	T_TRUE(pod_find(rig.sched, 1, PL_SPAN_LIT("web"), PL_SPAN_LIT("c-00-00"))->spec !=
-	       NULL);
-	T_TRUE(pod_find(rig.sched, 1, PL_SPAN_LIT("web"), PL_SPAN_LIT("c-19-99"))->spec !=
-	       NULL);
 	rig_close(&rig);
 }
 
