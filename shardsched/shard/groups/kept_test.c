@@ -1,0 +1,163 @@
+/*
+ * Rules, whatever allocation fails: nobody is placed by what could not be kept.
+ */
+#include "shardsched/shard/groups/locks_rig.h"
+#include "store/base/fault.h"
+
+/* b goes to n-2, in another zone, from wherever it is. */
+static void free_zone(void)
+{
+	static const char *const allocs[] = {"/alloc/0000/east/n-1",
+	                                     "/alloc/0001/east/n-3"};
+
+	put_node(1, "n-2", "z1", with_b);
+	for (unsigned i = 0; i < 2; i++)
+		if (strstr(rig_value(&rig, allocs[i]), "\"b\"") != NULL)
+			rig_put(&rig, allocs[i], empty);
+}
+
+/* It is heard while one fails. a may not be sent by what was not kept, be it before the
+ * driver has listed it anew. */
+static bool is_kept_from(void (*hear)(unsigned call), unsigned call, uint64_t nth)
+{
+	bool fired;
+
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	hear(call);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+	go_on_deaf();
+	T_TRUE(!is_bound());
+	wait_ms(15000);
+	T_TRUE(!is_bound());
+	free_zone();
+	wait_ms(20000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+	return fired;
+}
+
+static void hear_events(unsigned call)
+{
+	(void)call;
+	(void)rig_view_deliver(&rig, SCHED_WHOLE, UINT32_MAX);
+}
+
+static void hear_list(unsigned call)
+{
+	(void)call;
+	sched_view_lost(rig.sched, SCHED_WHOLE);
+	rig_view_list(&rig, SCHED_WHOLE);
+}
+
+/* b is on n-2, and a is tried again by what the view tells. */
+static void fail_each(void (*hear)(unsigned call))
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		unsigned call = begin("z0");
+
+		find_lock(call);
+		other_binds();
+		T_TRUE(!rig_answer(&rig, call));
+		rig_run(&rig);
+		fired = is_kept_from(hear, call, nth);
+	}
+	T_TRUE(nth > 2);
+}
+
+T_CASE(what_the_view_tells_is_not_kept)
+{
+	fail_each(hear_events);
+}
+
+T_CASE(what_the_view_lists_is_not_kept)
+{
+	fail_each(hear_list);
+}
+
+/* b goes there from n-2, which was in another zone; its spec is known. */
+static void put_n3(void)
+{
+	static const char json[] =
+		"{\"metadata\":{\"name\":\"n-3\",\"labels\":{\"zone\":\"z0\"}},"
+		"\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\","
+		"\"pods\":\"110\"},\"images\":[{\"names\":[\"i\"],\"sizeBytes\":1}]}}";
+
+	rig_put(&rig, "/nodes/0001/east/n-3", json);
+	rig_set(&rig.store, PL_SPAN_LIT(SHAPE), PL_SPAN_LIT("{\"v\":1}"));
+	binds_b("n-3", "/alloc/0001/east/n-3");
+	put_node(1, "n-2", "z0", empty);
+	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+}
+
+T_CASE(a_node_that_came_is_not_kept)
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		unsigned call = begin("z1");
+
+		find_lock(call);
+		other_binds();
+		T_TRUE(!rig_answer(&rig, call));
+		rig_deliver_all(&rig);
+		call = until_sent();
+		put_n3();
+		T_TRUE(!rig_answer(&rig, call));
+		rig_run(&rig);
+		fired = is_kept_from(hear_events, call, nth);
+	}
+	T_TRUE(nth > 3);
+}
+
+static void hear_no_answer(unsigned call)
+{
+	rig_fail(&rig, call, PL_FENCED);
+}
+
+/* b, with more than there is room for yet. */
+static const char with_many[] =
+	"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"9\"},\"nonzero\":{"
+	"\"memory\":\"209715200\"},\"pods\":{\"0001\":{\"web\":[\"b\",\"b0\",\"b1\",\"b2\","
+	"\"b3\",\"b4\",\"b5\",\"b6\",\"b7\"]}}}";
+
+/* They come to n-1, which is small, while q is on its way there. */
+T_CASE(what_waited_for_an_answer_is_not_kept)
+{
+	static const char alloc[] = "/alloc/0000/east/n-1";
+	static const char small[] =
+		"{\"metadata\":{\"name\":\"n-1\",\"labels\":{\"zone\":\"z0\"}},"
+		"\"status\":{\"allocatable\":{\"cpu\":\"2\",\"memory\":\"64Gi\","
+		"\"pods\":\"110\"}}}";
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		unsigned call = begin("z0");
+
+		find_lock(call);
+		rig_close(&rig);
+		rig_open(&rig, NULL);
+		put_node(0, "n-1", "z0", empty);
+		rig_put(&rig, "/nodes/0000/east/n-1", small);
+		put_node(1, "n-2", "z0", empty);
+		rig_own(&rig, 0);
+		put_pod_at(0, "a", "\"nodeSelector\":{\"no\":\"where\"},");
+		put_pod_at(1, "b", "");
+		wait_ms(3000);
+		rig_put(&rig, lock, "{\"v\":1}");
+		rig_pod(&rig, 0, "q", "2", "");
+		rig_deliver_all(&rig);
+		call = until_q_is_sent();
+		put_node(0, "n-3", "z0", empty);
+		rig_put(&rig, alloc, with_many);
+		rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
+		put_pod(0, "a");
+		hear_events(call);
+		(void)rig_deliver(&rig, 0, SCHED_SCHEDULES, UINT32_MAX);
+		fired = is_kept_from(hear_no_answer, call, nth);
+	}
+	T_TRUE(nth > 2);
+}
