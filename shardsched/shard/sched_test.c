@@ -208,7 +208,7 @@ static void settle_for_a_while(void)
 T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
 {
 	struct queue_stats stats;
-	char db[16], w[16];
+	char db[16], w[16], node[128];
 
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "16");
@@ -227,8 +227,8 @@ T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
 		(void)snprintf(db, sizeof db, "db-%u", i);
 		beside_which(w, db);
 		settle_for_a_while();
-		(void)snprintf(w, sizeof w, "%s", rig_where(&rig, 1, w));
-		T_STR(rig_where(&rig, i, db), w);
+		(void)snprintf(node, sizeof node, "%s", rig_where(&rig, 1, w));
+		T_STR(rig_where(&rig, i, db), node);
 	}
 	rig_close(&rig);
 }
