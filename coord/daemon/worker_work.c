@@ -15,6 +15,12 @@ static int64_t wall_ms(void *ctx)
 	return pl_clock_wall_ms();
 }
 
+static uint64_t clock_ns(void *ctx)
+{
+	(void)ctx;
+	return pl_clock_ns();
+}
+
 static void journal_it(struct worker *worker, const struct shard_note *note)
 {
 	journal_note(&worker->journal, note, pl_clock_ms());
@@ -48,7 +54,8 @@ enum pl_code worker_work_open(struct worker *worker, struct pl_err *err)
 {
 	struct work_opts opts = {
 		.sched = {.shard = worker->id, .seed = pl_rng_seed_random()},
-		.wall_ms = wall_ms};
+		.wall_ms = wall_ms,
+		.clock_ns = clock_ns};
 
 	if (!worker->opts->scheduling)
 		return PL_OK;

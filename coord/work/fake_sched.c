@@ -296,7 +296,7 @@ static bool may_begin(const struct sched *sched, const struct fake_pod *pod)
 	       !sched->part[pod->partition].quiescing;
 }
 
-void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
+unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
 {
 	unsigned begun = 0;
 
@@ -304,6 +304,8 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	fake.runs++;
 	if (work > fake.runs_max)
 		fake.runs_max = work;
+	fake.run_last = work;
+	fake.clock_ns += fake.run_ns;
 	sched->now_ms = now_ms;
 	for (unsigned i = 0; i < sched->pods && begun < work; i++) {
 		struct fake_pod *pod = &sched->pod[i];
@@ -319,6 +321,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 		sched->sent++;
 		begun++;
 	}
+	return begun;
 }
 
 uint64_t sched_deadline_ms(const struct sched *sched)

@@ -17,7 +17,10 @@ struct fake_switches {
 	unsigned garbled;     /* so many actions say that something is */
 	unsigned value_bytes; /* of a state; 0: a few */
 	unsigned runs_max;    /* pods that a run was allowed to decide, at most */
+	unsigned run_last;    /* likewise, the last one */
 	unsigned runs;        /* how often it ran */
+	uint64_t run_ns;      /* what one takes */
+	uint64_t clock_ns;    /* after all of them */
 	unsigned rewound;     /* how often that was told */
 	unsigned quiesced;    /* partitions, likewise */
 	unsigned configured;  /* how often it was */

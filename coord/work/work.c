@@ -53,6 +53,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	work->fn = fn;
 	work->ctx = ctx;
 	work->opts.turn_pods = opts->turn_pods == 0 ? WORK_TURN_PODS : opts->turn_pods;
+	work->turn_pods = work->opts.turn_pods;
 	work->opts.load_ms = opts->load_ms == 0 ? WORK_LOAD_MS : opts->load_ms;
 	pl_list_init(&work->feeds);
 	pl_list_init(&work->calls);

@@ -43,14 +43,16 @@ typedef void work_closed_fn(void *ctx);
 
 struct work_opts {
 	struct sched_opts sched; /* shard: the shard's id; partitions are filled in */
-	uint32_t turn_pods;      /* decided in a turn; 0: 64 */
+	uint32_t turn_pods;      /* decided in a turn, at most; 0: 64 */
 	uint32_t load_ms;        /* how often the shard hears of the load; 0: 5,000 */
 	int64_t (*wall_ms)(void *ctx); /* NULL: 0 */
+	/* By which turns that take long become shorter; NULL: none does. */
+	uint64_t (*clock_ns)(void *ctx);
 };
 
 /* kv: what the shard was opened over; it lists and watches, and outlives this. Comes
  * before the shard's first note: all of them are to be handed to work_note(). Strings
- * and spans of opts are borrowed for good. ctx is of fn and of wall_ms. */
+ * and spans of opts are borrowed for good. ctx is of fn and of the clocks. */
 PL_NODISCARD enum pl_code work_open(struct kv *kv, struct shard *shard,
                                     const struct work_opts *opts, work_fn *fn, void *ctx,
                                     struct work **out, struct pl_err *err);

@@ -75,6 +75,7 @@ struct work {
 	struct view *view[SCHED_VIEWS]; /* that is listened to */
 	struct relist_pages feed_pages[SCHED_PARTS], view_pages[SCHED_VIEWS];
 	struct pl_timer turn, load;
+	uint32_t turn_pods; /* of the next, at most */
 	uint64_t retry_ms, pause_ms, view_ms;
 	uint64_t adopt_ms; /* until then enough partitions are being listed */
 	/* Live configuration. */

@@ -11,6 +11,9 @@ struct hand {
 	bool close_when_told;
 };
 
+/* By which turns are measured, when it is set. */
+static uint64_t (*turns_clock_ns)(void *ctx);
+
 static struct hand hands[NODES_MAX];
 
 static inline void on_work_closed(void *ctx)
@@ -52,7 +55,8 @@ static inline void worker_open(unsigned which)
 	struct work_opts opts = {
 		.sched = {.shard = (const char *[]){"a", "b"}[which], .seed = which + 1},
 		.turn_pods = 7,
-		.wall_ms = wall_ms};
+		.wall_ms = wall_ms,
+		.clock_ns = turns_clock_ns};
 
 	*hand = (struct hand){0};
 	node_open(&nodes[which], opts.sched.shard, 100 + which);

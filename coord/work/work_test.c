@@ -70,6 +70,26 @@ T_CASE(a_quiet_partition_hears_how_far_it_has_come)
 	workers_down();
 }
 
+static uint64_t fake_clock_ns(void *ctx)
+{
+	(void)ctx;
+	return fake.clock_ns;
+}
+
+/* Of the seven that it may be: as many pods as five milliseconds are enough for. */
+T_CASE(turns_that_take_long_become_shorter)
+{
+	turns_clock_ns = fake_clock_ns;
+	fake.run_ns = 50 * UINT64_C(1000000);
+	workers_up();
+	submit(PODS);
+	settle();
+	T_EQ(with_state(), pods);
+	T_EQ(fake.runs_max, 7);
+	T_EQ(fake.run_last, 1);
+	workers_down();
+}
+
 T_CASE(a_partition_is_open_without_waiting_for_others)
 {
 	static struct faulty_rule slow;

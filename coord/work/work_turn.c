@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "coord/work/pace.h"
 #include "coord/work/work_int.h"
 #include "store/base/alloc.h"
 
@@ -222,6 +223,21 @@ static void set_limits(struct work *work)
 		                 (uint32_t)roster_count(shard_roster(work->shard)));
 }
 
+static uint64_t clock_ns(const struct work *work)
+{
+	return work->opts.clock_ns == NULL ? 0 : work->opts.clock_ns(work->ctx);
+}
+
+static void run(struct work *work, uint64_t now)
+{
+	int64_t wall_ms = work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx);
+	uint64_t begun_ns = clock_ns(work);
+	unsigned tried = sched_run(work->sched, now, wall_ms, work->turn_pods);
+
+	work->turn_pods = pace_next(work->turn_pods, work->opts.turn_pods, tried,
+	                            clock_ns(work) - begun_ns);
+}
+
 static void turn(struct work *work)
 {
 	uint64_t now = kv_now_ms(work->kv);
@@ -231,9 +247,7 @@ static void turn(struct work *work)
 	if (work->sched != NULL && !work->closing && !work->is_held &&
 	    now >= work->pause_ms && config_apply(work) && !work->closing) {
 		set_limits(work);
-		sched_run(work->sched, now,
-		          work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx),
-		          work->opts.turn_pods);
+		run(work, now);
 		more = !act(work);
 	}
 	if (work->sched != NULL && !work->closing && work->shard != NULL)

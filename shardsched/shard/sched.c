@@ -411,9 +411,10 @@ static void repair(struct sched *sched)
 }
 
 /* Pods to nodes, and nodes into calls. */
-static void place_run(struct sched *sched, unsigned work)
+static unsigned place_run(struct sched *sched, unsigned work)
 {
 	bool joined = join_run(sched);
+	unsigned tried = 0;
 
 	if (joined)
 		queue_run(sched->queue, sched->now_ms);
@@ -422,15 +423,18 @@ static void place_run(struct sched *sched, unsigned work)
 	if (joined)
 		gangs_run(sched);
 	if (joined)
-		decide_run(sched, work);
+		tried = decide_run(sched, work);
 	bundle_run(sched);
 	if (joined)
 		large_run(sched);
 	commit_run(sched);
+	return tried;
 }
 
-void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
+unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
 {
+	unsigned tried = 0;
+
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
 	sched->wall_ms = wall_ms;
@@ -443,7 +447,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	turns_run(sched);
 	configure_run(sched);
 	if (!is_moving(sched))
-		place_run(sched, work);
+		tried = place_run(sched, work);
 	taints_run(sched);
 	ends_run(sched);
 	if (!is_moving(sched))
@@ -453,6 +457,7 @@ void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned w
 	specs_run(sched);
 	visits_run(sched);
 	digests_run(sched);
+	return tried;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)

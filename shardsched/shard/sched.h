@@ -137,8 +137,8 @@ void sched_rewound(struct sched *sched);
 
 /* -- work -------------------------------------------------------- */
 
-/* Decides what is ready, at most work pods, and makes transactions. */
-void sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work);
+/* Decides what is ready, at most work pods, and makes transactions. How many it tried. */
+unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work);
 /* When to run again at the latest; 0: now. UINT64_MAX: when something comes in. */
 uint64_t sched_deadline_ms(const struct sched *sched);
 

@@ -6,7 +6,8 @@
 
 /* -- decide.c, commit.c, answer.c ---------------------------------------- */
 
-void decide_run(struct sched *sched, unsigned work);
+/* At most so many; how many it tried. */
+unsigned decide_run(struct sched *sched, unsigned work);
 bool decide_may(const struct sched *sched);
 /* A node that is ready, with at most so many that wait there. PL_BUSY: there is no room.
  */

@@ -250,10 +250,12 @@ static bool bundle_goes_on(const struct sched *sched)
 	return !is_full(sched) && next != NULL;
 }
 
-void decide_run(struct sched *sched, unsigned work)
+unsigned decide_run(struct sched *sched, unsigned work)
 {
+	unsigned tried;
+
 	groups_turn_begin(sched);
-	for (unsigned i = 0; i < work && !is_full(sched); i++) {
+	for (tried = 0; tried < work && !is_full(sched); tried++) {
 		struct queue_pod *pod;
 
 		queue_shut_lanes(sched->queue, groups_lanes_shut(sched));
@@ -268,4 +270,5 @@ void decide_run(struct sched *sched, unsigned work)
 	if (!bundle_goes_on(sched))
 		bundle_close(sched);
 	groups_turn_end(sched);
+	return tried;
 }

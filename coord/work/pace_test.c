@@ -1,0 +1,48 @@
+#include "coord/work/pace.h"
+#include "tests/harness/t.h"
+
+enum { MOST = 64 };
+
+#define US UINT64_C(1000)
+
+T_CASE(turns_of_cheap_decisions_are_as_long_as_they_may_be)
+{
+	uint32_t pods = MOST;
+
+	for (unsigned i = 0; i < 10; i++)
+		pods = pace_next(pods, MOST, pods, pods * 10 * US);
+	T_EQ(pods, MOST);
+}
+
+T_CASE(dear_ones_make_the_next_turn_shorter_at_once)
+{
+	T_EQ(pace_next(MOST, MOST, MOST, MOST * 500 * US), 10);
+	T_EQ(pace_next(MOST, MOST, 1, 500 * US), 10);
+}
+
+T_CASE(one_is_decided_however_dear)
+{
+	T_EQ(pace_next(MOST, MOST, 1, 10000000 * US), 1);
+	T_EQ(pace_next(1, MOST, 1, UINT64_MAX), 1);
+	T_EQ(pace_next(1, 1, 1, 0), 1);
+}
+
+T_CASE(when_they_are_cheap_again_turns_grow_by_and_by)
+{
+	uint32_t pods = 1;
+	unsigned turns = 0;
+
+	T_TRUE(pace_next(pods, MOST, pods, 10 * US) < MOST);
+	for (; pods < MOST && turns < 20; turns++) {
+		uint32_t next = pace_next(pods, MOST, pods, pods * 10 * US);
+
+		T_TRUE(next > pods);
+		pods = next;
+	}
+	T_EQ(pods, MOST);
+}
+
+T_CASE(a_turn_without_a_decision_says_nothing)
+{
+	T_EQ(pace_next(7, MOST, 0, 100000 * US), 7);
+}
