@@ -54,6 +54,7 @@ static struct {
 	struct held held[HOLDS_MAX];
 	uint32_t held_count;
 	uint32_t last; /* pod that was decided about */
+	uint32_t name; /* of who is decided about, but for whom a node is nominated */
 	uint64_t found, none, failed;
 } h;
 
@@ -113,6 +114,7 @@ static void history_begin(const struct history_opts *opts)
 	T_OK(cycle_new(&cached, &h.cached, &err), &err);
 	T_OK(cycle_new(&plain, &h.plain, &err), &err);
 	make_variants();
+	T_OK(strings_add(&model.strings, PL_SPAN_LIT("another"), &h.name), NULL);
 	h.pods = opts->classes == 0 ? HISTORY_PODS : opts->classes;
 	for (uint32_t i = 0; i < h.pods; i++) {
 		h.pod[i] = pod_from(history_pods[i]);
@@ -126,6 +128,7 @@ static void history_end(void)
 		close_class(i);
 		pod_drop(&model, &h.pod[i]);
 	}
+	strings_unref(&model.strings, h.name);
 	cycle_free(h.cached);
 	cycle_free(h.plain);
 	classes_free(h.classes);
@@ -379,13 +382,14 @@ static void step_decide(void)
 	/* Replicas come one after another. */
 	uint32_t pod = pl_rng_chance(&h.rng, 1, 2) ? h.last : below(h.pods);
 	uint64_t draw = pl_rng_next(&h.rng);
-	struct pod_self self = {.name = h.pod[pod].name, .nominated = SNAPSHOT_NONE};
+	struct pod_self self = {.name = h.name, .nominated = SNAPSHOT_NONE};
 	struct outcome cached, plain;
 
 	if (h.nominated_count > 0 && pl_rng_chance(&h.rng, 1, 10)) {
 		const struct nominated *own = &h.nominated[below(h.nominated_count)];
 
 		pod = own->pod;
+		self.name = h.pod[pod].name;
 		self.nominated = own->slot;
 	}
 	h.last = pod;

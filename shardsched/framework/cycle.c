@@ -98,12 +98,13 @@ static bool try_nominated(struct cycle *cycle)
 static bool filter_others(struct cycle *cycle)
 {
 	const struct cycle_cache *cache = cycle->opts.cache;
-	bool done = nominated_hold(cycle);
+	bool done;
 
-	if (done && use_kept(cycle))
+	if (use_kept(cycle))
 		cycle->kept =
 			cache->bring(cache->ctx, cycle, cycle->class, &cycle->local);
-	if (done && !cycle->failed)
+	done = !cycle->failed && nominated_hold(cycle);
+	if (done)
 		done = cycle->kept != NULL ? filter_kept(cycle) : filter_all(cycle);
 	nominated_let_go(cycle);
 	return done && !cycle->failed;

@@ -277,6 +277,10 @@ static void any_fakes(void)
 		                        .score_mod = mods[pl_rng_below(&rng, 5)],
 		                        .pods_max = mostly_none(6),
 		                        .pods_min = pl_rng_chance(&rng, 1, 12)};
+		if (i == FAKE_BLIND)
+			fake[i].pods_max = 0;
+		if (i < FAKE_FIRST_GLOBAL) /* more pods are no help */
+			fake[i].pods_min = 0;
 		if (fake[i].refuses_mod != 0)
 			fake[i].refuses_rest =
 				(uint32_t)pl_rng_below(&rng, fake[i].refuses_mod);

@@ -11,7 +11,14 @@
 #include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
 
-enum { FAKES = 6, FAKE_FIRST_GLOBAL = 4, FAKE_SORT = FAKES, FAKE_BIND, FAKE_ROWS };
+enum {
+	FAKES = 6,
+	FAKE_BLIND = 2, /* looks at no pods */
+	FAKE_FIRST_GLOBAL = 4,
+	FAKE_SORT = FAKES,
+	FAKE_BIND,
+	FAKE_ROWS
+};
 
 struct fake {
 	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
@@ -184,7 +191,8 @@ static const enum queue_sort fake_sort = QUEUE_BY_PRIORITY;
 
 #define FAKE_ROW(n)                                                       \
 	.why = why_##n, .score = score_##n, .pre_filter = pre_filter_##n, \
-	.pre_score = pre_score_##n, .moved = moved_##n, .state_size = 24
+	.pre_score = pre_score_##n, .moved = moved_##n, .state_size = 24, \
+	.events = (n) == FAKE_BLIND ? 0 : QUEUE_ON(POD_REMOVED)
 
 static const struct plugin fake_0 = {
 	.name = "Zero", .filter = filter_0, .weight = 1, FAKE_ROW(0)};

@@ -5,8 +5,12 @@
  */
 #include <stdlib.h>
 
+#include "shardsched/framework/asks.h"
 #include "shardsched/framework/cycle_int.h"
 #include "store/base/alloc.h"
+
+/* What happens to pods on nodes. */
+#define ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
 
 static bool is_itself(const struct cycle *cycle, const struct nomination *other)
 {
@@ -121,7 +125,67 @@ int nominated_filter(struct cycle *cycle, uint32_t slot)
 	return refused_by >= 0 || cycle->failed ? refused_by : filter_one(cycle, slot);
 }
 
-static struct held_node *hold(struct cycle *cycle, uint32_t slot, struct held_node **link)
+/* -- those that have some, by what is kept of the class ---------------------------------
+ */
+
+/* Most of them can be told without putting anybody there. */
+struct told {
+	const struct stage_kept *kept; /* NULL: none can */
+	/* Local filters that refuse a node first, whatever is nominated there: up to the
+	 * first that looks at pods. */
+	uint64_t firm;
+	int by_amounts; /* its place in filter[] when that is the one which adds up; -1 */
+	struct asks asks;
+};
+
+static void told_init(struct cycle *cycle, struct told *told)
+{
+	told->kept = cycle->kept;
+	told->firm = 0;
+	told->by_amounts = -1;
+	for (unsigned i = 0; told->kept != NULL && i < cycle->filters_local; i++) {
+		unsigned plugin = cycle->filter[i];
+		const struct plugin *row = cycle->profile->table->row[plugin];
+
+		told->firm |= UINT64_C(1) << plugin;
+		if ((row->events & ON_PODS) == 0)
+			continue;
+		if (row->counts == NULL)
+			return;
+		asks_init(&told->asks, cycle->snapshot, cycle->class, (int)plugin);
+		if (!told->asks.impossible)
+			told->by_amounts = (int)i;
+		return;
+	}
+}
+
+/* It is counted with what is kept. */
+static bool is_refused(const struct told *told, uint32_t slot)
+{
+	return told->kept != NULL && !pl_bitset_has(told->kept->feasible, slot) &&
+	       (told->firm >> told->kept->refuser[slot] & 1) != 0;
+}
+
+/* Good without them, they leave no room. */
+static bool is_taken(const struct cycle *cycle, const struct told *told, uint32_t slot)
+{
+	const struct snapshot *snapshot = cycle->snapshot;
+	const struct room none = {0};
+	struct free_amounts free;
+
+	if (told->by_amounts < 0 || !pl_bitset_has(told->kept->feasible, slot))
+		return false;
+	asks_free(&told->asks, snapshot, slot, &none, &free);
+	for (uint32_t at = first_on(snapshot, slot); at != SNAPSHOT_NONE;
+	     at = snapshot->nomination[at].next)
+		if (counts(cycle, &snapshot->nomination[at]))
+			asks_take(&told->asks,
+			          snapshot->nomination[at].view->spec->requests, &free);
+	return !asks_fit(&told->asks, &free);
+}
+
+static struct held_node *hold(struct cycle *cycle, const struct told *told, uint32_t slot,
+                              struct held_node **link)
 {
 	struct held_node *held = pl_arena_alloc(&cycle->arena, sizeof *held);
 
@@ -130,7 +194,9 @@ static struct held_node *hold(struct cycle *cycle, uint32_t slot, struct held_no
 		return NULL;
 	}
 	*held = (struct held_node){.slot = slot,
-	                           .refused_by = nominated_filter(cycle, slot)};
+	                           .refused_by = is_taken(cycle, told, slot)
+	                                                 ? told->by_amounts
+	                                                 : nominated_filter(cycle, slot)};
 	*link = held;
 	pl_bitset_add(cycle_set(cycle, cycle->memory.held), slot);
 	if (held->refused_by >= 0)
@@ -144,17 +210,21 @@ bool nominated_hold(struct cycle *cycle)
 	const uint64_t *nominated = cycle->snapshot->nominated.word;
 	uint32_t nodes = cycle->snapshot->nominated_nodes;
 	struct held_node **link = &cycle->held;
+	struct told told;
 
+	if (nodes == 0)
+		return !cycle->failed;
+	told_init(cycle, &told);
 	for (uint32_t i = 0; nodes != 0; i++) {
 		nodes -= (uint32_t)__builtin_popcountll(nominated[i]);
 		for (uint64_t left = nominated[i] & candidates[i]; left != 0;
 		     left &= left - 1) {
 			uint32_t slot = i * 64 + (uint32_t)__builtin_ctzll(left);
 
-			if (!nominated_counts(cycle, slot))
+			if (is_refused(&told, slot) || !nominated_counts(cycle, slot))
 				continue;
 			cycle->memory.held = memory_set(cycle, cycle->memory.held);
-			if (cycle->failed || hold(cycle, slot, link) == NULL)
+			if (cycle->failed || hold(cycle, &told, slot, link) == NULL)
 				return false;
 			link = &(*link)->next;
 		}

@@ -15,8 +15,11 @@
  *
  * **Local and global.** What a local plugin says about a node depends on the spec, that
  * node (its row, its columns, the pods on it) and whatever `epoch` covers, and on
- * nothing else: its results are kept by class and mended node by node. A global one
- * looks at other nodes too (spreading, other pods' domains) and is asked in each cycle.
+ * nothing else: its results are kept by class and mended node by node. A node that its
+ * filter refuses it refuses with more pods on it, too, and if it looks at pods it waits
+ *for events about them; so what is kept also tells of nodes that others wait for. A
+ *global one looks at other nodes too (spreading, other pods' domains) and is asked in
+ *each cycle.
  */
 #ifndef SHARDSCHED_FRAMEWORK_PLUGIN_H
 #define SHARDSCHED_FRAMEWORK_PLUGIN_H

@@ -11,8 +11,8 @@
 #ifndef SHARDSCHED_GANG_INNER_H
 #define SHARDSCHED_GANG_INNER_H
 
+#include "shardsched/framework/asks.h"
 #include "shardsched/gang/gang.h"
-#include "shardsched/preempt/asks.h"
 #include "shardsched/preempt/number_map.h"
 #include "shardsched/preempt/scratch.h"
 

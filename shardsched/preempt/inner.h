@@ -23,7 +23,7 @@
 #ifndef SHARDSCHED_PREEMPT_INNER_H
 #define SHARDSCHED_PREEMPT_INNER_H
 
-#include "shardsched/preempt/asks.h"
+#include "shardsched/framework/asks.h"
 #include "shardsched/preempt/budgets.h"
 #include "shardsched/preempt/preempt.h"
 #include "shardsched/preempt/scratch.h"

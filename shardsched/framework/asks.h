@@ -2,8 +2,8 @@
  * What a pod asks for, and whether a node has that free: by adding up, exactly as the
  * plugin that filters by amounts judges it.
  */
-#ifndef SHARDSCHED_PREEMPT_ASKS_H
-#define SHARDSCHED_PREEMPT_ASKS_H
+#ifndef SHARDSCHED_FRAMEWORK_ASKS_H
+#define SHARDSCHED_FRAMEWORK_ASKS_H
 
 #include "shardsched/framework/cycle.h"
 

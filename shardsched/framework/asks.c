@@ -1,4 +1,4 @@
-#include "shardsched/preempt/asks.h"
+#include "shardsched/framework/asks.h"
 
 int asks_plugin(const struct profile *profile)
 {
