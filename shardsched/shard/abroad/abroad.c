@@ -258,11 +258,19 @@ static void take(struct sched *sched, struct sched_pod *pod, uint32_t slot)
 		decide_assume(sched, pod, node);
 }
 
+/* Room is being made for it on a node that is known, so nobody else is looked for; and
+ * what is known of some node changes whenever such a pod gets there. */
+static bool is_expected(const struct sched_pod *pod)
+{
+	return pod->nominated != NULL && pl_list_empty(&pod->nominated->lacking);
+}
+
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                   struct outcome *outcome)
+                   struct outcome *outcome, bool *asked)
 {
 	struct outcome all;
 
+	*asked = false;
 	if (!sched->digests.listed)
 		return false;
 	if (others_are_known(sched)) {
@@ -273,11 +281,13 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 			return true;
 		}
 		*outcome = all;
+		*asked = true;
 		if (!mark_tried(sched, travel_of(pod)))
 			return false;
 	}
-	if (!visit_some(sched, pod, draw) && !specs_are_due(sched, pod->spec) &&
-	    !digests_are_due(sched))
+	if (is_expected(pod) ||
+	    (!visit_some(sched, pod, draw) && !specs_are_due(sched, pod->spec) &&
+	     !digests_are_due(sched)))
 		return false;
 	wait_in(sched, pod, &sched->abroad.visitors);
 	return true;

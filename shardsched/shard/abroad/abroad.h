@@ -208,9 +208,10 @@ void abroad_init(struct sched *sched);
 bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                 struct outcome *out);
 /* Nothing was found at home. True: it is placed, or waits for a visit; false: outcome
- * says what all that are known say. */
+ * says what all that are known say, and if asked that was what the last cycle looked at.
+ */
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                   struct outcome *outcome);
+                   struct outcome *outcome, bool *asked);
 /* It can only be judged by the whole view, which is taken up: it waits for that. */
 void abroad_await_view(struct sched *sched, struct sched_pod *pod);
 /* All nodes are known, but for a few whose pods' specs are still being read. */

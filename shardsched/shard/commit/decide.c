@@ -90,11 +90,11 @@ static void refuse(struct sched *sched, struct sched_pod *pod, uint64_t by,
 
 /* On no node as it is. */
 static void make_room(struct sched *sched, struct sched_pod *pod,
-                      const struct fw_class *class, struct outcome *outcome)
+                      const struct fw_class *class, struct outcome *outcome, bool asked)
 {
 	uint64_t by = refused_by(class, outcome);
 
-	switch (preempts_try(sched, pod, draw_of(sched, pod), outcome, &by)) {
+	switch (preempts_try(sched, pod, draw_of(sched, pod), asked, outcome, &by)) {
 	case PREEMPTS_DONE:
 		return;
 	case PREEMPTS_WAIT:
@@ -134,17 +134,19 @@ static enum reason_code refusal(const struct sched_pod *pod)
 }
 
 /* Home has none. Who is decided by the whole view knows all the others. True: it is seen
- * to; else what refused it on all of them. */
-static bool elsewhere(struct sched *sched, struct sched_pod *pod, struct outcome *outcome)
+ * to; else what refused it on all of them, if they were asked. */
+static bool elsewhere(struct sched *sched, struct sched_pod *pod, struct outcome *outcome,
+                      bool *asked)
 {
 	struct outcome all;
 
 	if (pod->queue.class->lane != LANE_WIDE)
-		return abroad_decide(sched, pod, draw_of(sched, pod), outcome);
+		return abroad_decide(sched, pod, draw_of(sched, pod), outcome, asked);
 	if (!abroad_ask(sched, pod, draw_of(sched, pod), &all))
 		return true;
 	if (all.result != CYCLE_NODE) {
 		*outcome = all;
+		*asked = true;
 		return false;
 	}
 	decide_assume(sched, pod, sched->by_slot[all.node]);
@@ -170,6 +172,7 @@ static void decide_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 	                              .nominated = nominated_slot(pod),
 	                              .created_ms = pod->created_ms};
 	struct outcome outcome;
+	bool asked = false;
 	struct pl_err err = {0};
 
 	PL_ASSERT(pod->place == POD_QUEUED);
@@ -197,11 +200,11 @@ static void decide_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 		followed(sched, pod);
 		return;
 	case CYCLE_NONE:
-		if (elsewhere(sched, pod, &outcome)) {
+		if (elsewhere(sched, pod, &outcome, &asked)) {
 			followed(sched, pod);
 			return;
 		}
-		make_room(sched, pod, class, &outcome);
+		make_room(sched, pod, class, &outcome, asked);
 		abroad_followed(sched, open, UINT32_MAX);
 		return;
 	case CYCLE_ERROR:

@@ -418,7 +418,8 @@ static bool ask_home(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 /* What preemption says of all nodes; and as long as the others are not known: of home, if
  * nobody elsewhere could be a better choice. */
 static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                               struct outcome *outcome, struct preempt_outcome *found)
+                               bool asked, struct outcome *outcome,
+                               struct preempt_outcome *found)
 {
 	int32_t least;
 
@@ -434,7 +435,7 @@ static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint6
 		return PREEMPTS_DONE;
 	}
 	view_use(sched);
-	if (!abroad_ask(sched, pod, draw, outcome))
+	if (!asked && !abroad_ask(sched, pod, draw, outcome))
 		return PREEMPTS_DONE;
 	if (outcome->result != CYCLE_NONE)
 		return PREEMPTS_WAIT;
@@ -443,7 +444,7 @@ static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint6
 }
 
 enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                                struct outcome *outcome, uint64_t *refused_by)
+                                bool asked, struct outcome *outcome, uint64_t *refused_by)
 {
 	struct preempt_outcome found = {.code = VERDICT_UNSCHEDULABLE};
 	enum preempts_said said;
@@ -452,7 +453,7 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 		return PREEMPTS_WAIT;
 	if ((pod->spec->flags & SPEC_NEVER_PREEMPTS) != 0)
 		return PREEMPTS_NONE;
-	said = look(sched, pod, draw, outcome, &found);
+	said = look(sched, pod, draw, asked, outcome, &found);
 	if (said != PREEMPTS_NONE)
 		return said;
 	if (found.waits)

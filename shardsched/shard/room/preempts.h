@@ -32,9 +32,11 @@ enum preempts_said {
 	 * what the last cycle said. */
 	PREEMPTS_NONE,
 };
-/* No node that is known will have it: who has to go? */
+/* No node that is known will have it: who has to go? asked: the last cycle was about
+ * that, and all nodes that are known. */
 enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
-                                struct outcome *outcome, uint64_t *refused_by);
+                                bool asked, struct outcome *outcome,
+                                uint64_t *refused_by);
 /* What was done to make room for it helps it nothing. */
 void preempts_give_up(struct sched *sched, struct sched_pod *pod);
 

@@ -1,5 +1,7 @@
 /* Pods and nodes of others where room is made. */
+#include "shardsched/shard/inner.h"
 #include "shardsched/shard/room/preempts_kit.h"
+#include "shardsched/shard/tables/tables.h"
 
 /* Its states are read by key, and compared. */
 T_CASE(pods_of_others_leave_as_well)
@@ -174,6 +176,39 @@ T_CASE(who_is_less_important_leaves_wherever_he_is)
 	alloc = rig_alloc(&rig, 0, "n-2");
 	T_EQ(alloc.pods, 1);
 	T_EQ(alloc.holds, 0);
+	down();
+}
+
+/* Others come to their nodes all the time, and it is read then who they are. Who has his
+ * room coming does not wait for that, to be woken whenever something has been read. */
+T_CASE(who_is_expected_on_a_node_looks_for_no_other)
+{
+	const struct sched_pod *waits;
+
+	up_with_neighbours(5, 0);
+	pod("high", "3", 10);
+	rig_settle(&rig);
+	later(2);
+	T_EQ(rig_alloc(&rig, 0, "n-2").holds, 1);
+	rig_node(&rig, 0, "n-3", "4");
+	rig_put(&rig, "/alloc/0000/east/n-3",
+	        "{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"unknown\"]}}}");
+	rig_put(&rig, "/digests/west-0",
+	        "{\"v\":1,\"partitions\":{\"0000\":[{\"nodes\":2,\"free\":{\"cpu\":"
+	        "\"8000m\",\"memory\":\"9000000000\",\"pods\":\"9\"},\"most\":{\"cpu\":"
+	        "\"4000m\",\"memory\":\"9000000000\",\"pods\":\"9\"},\"labels\":{},"
+	        "\"least\":0}]}}");
+	rig_deliver_all(&rig);
+	later(3);
+	waits = pod_find(rig.sched, 1, PL_SPAN_LIT("web"), PL_SPAN_LIT("high"));
+	T_TRUE(waits->nominated != NULL && !pl_list_empty(&rig.sched->lacking));
+	T_EQ(waits->queue.place, QUEUE_BACKOFF);
+	T_EQ(waits->queue.cause, QUEUE_NOMINATED);
+	T_TRUE(pl_list_empty(&rig.sched->abroad.visitors));
+	T_EQ(rig.garbled, 1); /* there is no such pod */
+	rig.garbled = 0;
 	down();
 }
 
