@@ -142,6 +142,24 @@ T_CASE_SECONDS(a_node_is_drained_and_taken_away, 120)
 	down();
 }
 
+/* Long before anything that waits for an answer has waited for long enough. */
+T_CASE_SECONDS(a_store_that_is_not_there_is_told_at_once, 60)
+{
+	const char *const args[] = {"--etcd", "http://127.0.0.1:1", "--name", "east",
+	                            NULL};
+	char *placetd = getenv("PLACETD");
+
+	T_TRUE(placetd != NULL);
+	if (placetd == NULL || setenv("PLACET", placetd, 1) != 0)
+		return;
+	placet_start(&shards, args);
+	placet_await(&shards, "shard.trouble");
+	T_TRUE(strstr(shards.line, "part=connection") != NULL);
+	T_TRUE(strstr(shards.line, "127.0.0.1:1: connect: connection refused") != NULL);
+	T_TRUE(strstr(shards.line, "check the endpoint") != NULL);
+	placet_kill(&shards);
+}
+
 /* -- budgets ------------------------------------------------------------------------- */
 
 static const char budget_of_one[] =

@@ -186,11 +186,23 @@ static int64_t wall_ms(void *ctx)
 	return pl_clock_wall_ms();
 }
 
+/* The first is told at once: parts of the shard only know it when their time is up. */
+static void on_store_down(void *ctx, const struct pl_err *err)
+{
+	struct worker *worker = ctx;
+	const struct shard_note note = {
+		.what = SHARD_TROUBLE, .part = "connection", .err = err};
+
+	journal_note(&worker->journal, &note, pl_clock_ms());
+}
+
 static enum pl_code open_kv(struct worker *worker, struct pl_err *err)
 {
 	struct etcd_opts opts = store_opts_etcd(&worker->opts->store);
 	struct kv *kv = NULL;
 
+	opts.on_down = on_store_down;
+	opts.ctx = worker;
 	if (etcd_open(&worker->loop, &opts, &kv, err) != PL_OK)
 		return err->code;
 	worker->kv = kv;

@@ -251,6 +251,32 @@ T_CASE(wrong_endpoints_are_refused_at_once_or_named_in_the_error)
 	rig_down(&rig);
 }
 
+static void on_down(void *ctx, const struct pl_err *err)
+{
+	struct pl_err *first = ctx;
+
+	if (first->code == PL_OK)
+		*first = *err;
+}
+
+/* No call has to end for that. */
+T_CASE(a_connection_that_can_not_be_made_is_told_at_once)
+{
+	struct pl_err first = {0};
+	struct etcd_opts nowhere = {
+		.endpoints = "http://127.0.0.1:1", .on_down = on_down, .ctx = &first};
+
+	T_EQ(uv_loop_init(&rig.loop), 0);
+	pl_arena_init(&rig.arena, 0, 0);
+	rig.kv = rig_open(&rig, &nowhere);
+	T_EQ(first.code, PL_OK);
+	while (first.code == PL_OK)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	T_EQ(first.code, PL_UNAVAIL);
+	T_STR(first.msg, "127.0.0.1:1: connect: connection refused");
+	rig_down(&rig);
+}
+
 T_CASE(a_full_store_is_its_own_error)
 {
 	const char *args[] = {"--quota-backend-bytes=1000000", NULL};

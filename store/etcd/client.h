@@ -117,6 +117,8 @@ struct client {
 	struct watches watches;
 	struct keeps keeps;
 	struct etcd_stats stats;
+	void (*on_down)(void *ctx, const struct pl_err *err); /* of the user, or NULL */
+	void *on_down_ctx;
 	struct pl_err down; /* why there is no connection for calls; PL_OK: there is */
 	uint64_t cluster_id;
 	int64_t seen_revision; /* the highest in any answer of this cluster */

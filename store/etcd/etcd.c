@@ -31,6 +31,8 @@ static void on_calls_down(void *ctx, const struct pl_err *err)
 
 	client->down = *err;
 	limits_interrupted(client);
+	if (client->on_down != NULL)
+		client->on_down(client->on_down_ctx, err);
 	if (endpoints_hopeless(&client->endpoints, &hopeless))
 		calls_fail_queued(client, &hopeless);
 }
@@ -313,6 +315,8 @@ static struct client *client_new(uv_loop_t *loop, const struct etcd_opts *opts,
 	}
 	client->kv.ops = &etcd_ops;
 	client->loop = loop;
+	client->on_down = opts->on_down;
+	client->on_down_ctx = opts->ctx;
 	pl_rng_init(&client->rng, opts->seed == 0 ? pl_rng_seed_random() : opts->seed);
 	if (endpoints_parse(&client->endpoints, opts->endpoints, err) != PL_OK)
 		goto fail_client;

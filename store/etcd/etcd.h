@@ -26,6 +26,10 @@ struct etcd_opts {
 	size_t inflight_bytes_max;   /* 0: 64 MiB of requests not yet answered */
 	size_t watch_message_max;    /* 0: 1 GiB */
 	uint64_t seed;               /* for jitter; 0: from the operating system */
+	/* NULL, or told of each connection for calls that could not be made or is lost:
+	 * err names the endpoint. Never inside etcd_open(); may not close the kv. */
+	void (*on_down)(void *ctx, const struct pl_err *err);
+	void *ctx;
 };
 
 /* What the client has seen, for metrics and tests. */
