@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "coord/cli/gates.h"
 #include "coord/cli/listing.h"
 #include "coord/cli/live.h"
 #include "coord/cli/pod_row.h"
@@ -34,7 +35,7 @@ enum {
 struct found {
 	struct pl_span space, name, state; /* the state's value; at NULL: none */
 	uint32_t partition;
-	bool has_spec;
+	bool has_spec, gated;
 };
 
 struct get {
@@ -140,6 +141,7 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 		return err->code;
 	if (id.kind == KEYS_SPEC) {
 		found->has_spec = true;
+		found->gated = gates_stand(record->value);
 		return PL_OK;
 	}
 	found->state = pl_arena_dup(&get->arena, record->value);
@@ -166,6 +168,7 @@ static enum pl_code rows_of(struct get *get, size_t first, size_t count,
 		                              .name = found->name,
 		                              .partition = found->partition,
 		                              .has_spec = found->has_spec,
+		                              .gated = found->gated,
 		                              .has_state = found->state.at != NULL,
 		                              .state = found->state,
 		                              .now_ms = pl_clock_wall_ms()};
@@ -403,6 +406,7 @@ static void put(struct get *get, const struct podwatch_note *note)
 	                              .name = pod->name,
 	                              .partition = pod->partition,
 	                              .has_spec = pod->has_spec,
+	                              .gated = pod->gated,
 	                              .has_state = pod->has_state,
 	                              .now_ms = pl_clock_wall_ms()};
 	struct pl_arena *arena = &get->live.arena;

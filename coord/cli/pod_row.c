@@ -89,6 +89,13 @@ static enum pl_code put_nominated(struct output_row *row, struct pl_arena *arena
 	return PL_OK;
 }
 
+/* No shard says so: it leaves such a pod alone until its gates are gone. */
+static void put_gated(struct output_row *row)
+{
+	output_text(row, REASON, PL_SPAN_LIT("pod.gated"));
+	output_text(row, MESSAGE, PL_SPAN_LIT("waiting for scheduling gates"));
+}
+
 static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
                               const struct pod_row_about *about)
 {
@@ -105,6 +112,8 @@ static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
 	output_text(row, NODE, state.node);
 	output_text(row, REASON, state.reason);
 	output_text(row, MESSAGE, state.message);
+	if (about->gated && state.phase == STATE_PENDING && state.reason.len == 0)
+		put_gated(row);
 	output_text(row, SHARD, state.shard);
 	output_text(row, POD_UID, state.uid);
 	if (state.attempts > 0)
@@ -131,6 +140,8 @@ enum pl_code pod_row(const struct pod_row_about *about, struct pl_arena *arena,
 		code = put_state(&row, arena, about);
 	else /* nobody has decided yet */
 		output_text(&row, PHASE, PL_SPAN_LIT("Pending"));
+	if (about->has_spec && !about->has_state && about->gated)
+		put_gated(&row);
 	if (code == PL_OK)
 		*out = row;
 	return code;

@@ -11,7 +11,7 @@ extern const struct output_schema pod_schema;
 struct pod_row_about {
 	struct pl_span space, name;
 	uint32_t partition;
-	bool has_spec, has_state;
+	bool has_spec, has_state, gated;
 	struct pl_span state; /* its value */
 	int64_t now_ms;       /* of the wall's clock */
 };

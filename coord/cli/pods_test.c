@@ -215,6 +215,38 @@ T_CASE(pods_of_a_node_are_shown)
 	placet_down();
 }
 
+#define GATED(name, gates)                                                             \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\"},\"spec\":{"            \
+	"\"schedulingGates\":[" gates "],\"containers\":[{\"name\":\"c\",\"image\":\"" \
+	"schedulingGates\"}]}}\n"
+
+/* Nobody writes a state of it: its spec says so. */
+T_CASE(a_pod_with_gates_says_so)
+{
+	static const char *const args[] = {"get", "pods", "--watch", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(GATED("a", "{\"name\":\"g\"}") GATED("b", ""), "submit", "-f", "-"), 0);
+	T_EQ(PLACET("get", "pods", "a", "-o", "json"), 0);
+	placet_prints("\"reason\": \"pod.gated\"");
+	placet_prints("\"message\": \"waiting for scheduling gates\"");
+	T_EQ(PLACET("get", "pods", "b", "-o", "json"), 0);
+	placet_prints("\"phase\": \"Pending\"");
+	placet_prints_not("pod.gated");
+	placet_start(&running, args);
+	placet_await(&running, "pod.gated");
+	T_TRUE(strstr(running.line, " a ") != NULL);
+	T_EQ(RUN(GATED("c", "{\"name\":\"g\"}"), "submit", "-f", "-"), 0);
+	placet_await(&running, "pod.gated");
+	T_TRUE(strstr(running.line, " c ") != NULL);
+	put_state("default", "a", BOUND);
+	placet_await(&running, "n-1");
+	T_TRUE(strstr(running.line, "pod.gated") == NULL);
+	placet_kill(&running);
+	placet_down();
+}
+
 T_CASE(changes_of_pods_are_printed_as_they_come)
 {
 	static const char *const args[] = {"get", "pods", "--watch", "-n", "shop", NULL};

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "coord/cli/gates.h"
 #include "shardsched/ledger/home.h"
 #include "store/base/alloc.h"
 #include "store/keys/keys.h"
@@ -153,6 +154,7 @@ static void take_record(struct list *list, const struct kv_record *record)
 		return;
 	if (id.kind == KEYS_SPEC) {
 		pod->has_spec = true;
+		pod->gated = gates_stand(record->value);
 		pod->has_state = false; /* unless it follows */
 		list->held = pod;
 	} else {
@@ -175,6 +177,8 @@ static void take_event(struct list *list, const struct kv_event *event)
 	/* A pointer that goes is no pod's spec. */
 	if (pod == NULL || (event->is_delete && pod->partition != id.partition))
 		return;
+	if (id.kind == KEYS_SPEC && !event->is_delete)
+		pod->gated = gates_stand(event->record.value);
 	if (id.kind == KEYS_SPEC)
 		pod->has_spec = !event->is_delete;
 	else

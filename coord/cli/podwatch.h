@@ -20,6 +20,7 @@ struct podwatch_pod {
 	struct pl_span space, name;
 	uint32_t partition;
 	bool has_spec, has_state;
+	bool gated;    /* by its spec */
 	bool marked;   /* the user's own */
 	bool counted;  /* the user's own */
 	uint16_t list; /* that shows it */
