@@ -15,7 +15,7 @@
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
 
-enum { ROUND_MS = 300, NODES_AT_ONCE = 16, WISHES_MAX = 1 << 20 };
+enum { ROUND_MS = 300, NODES_AT_ONCE = 16, WISHES_MAX = 1 << 20, SHOWN_MAX = 20 };
 
 /* -- who is there ----------------------------------------------------------------------
  */
@@ -255,6 +255,33 @@ static enum pl_code rounds(struct drain *drain, struct pl_err *err)
 		if (code != PL_OK)
 			return code;
 	}
+}
+
+static void print_wishes(const struct drain *drain)
+{
+	for (uint32_t i = 0; i < drain->wishes && i < SHOWN_MAX; i++) {
+		const struct wish *wish = &drain->wish[i];
+
+		(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " would go from " PL_SPAN_FMT
+		                         "/" PL_SPAN_FMT "\n",
+		             PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name),
+		             PL_SPAN_ARG(wish->cluster), PL_SPAN_ARG(wish->node));
+	}
+	if (drain->wishes > SHOWN_MAX)
+		(void)printf("and %" PRIu32 " more\n", drain->wishes - SHOWN_MAX);
+}
+
+enum pl_code drain_show(struct drain *drain, struct pl_err *err)
+{
+	enum pl_code code;
+
+	pl_arena_init(&drain->arena, 0, 0);
+	code = look(drain, err);
+	if (code == PL_OK)
+		print_wishes(drain);
+	free(drain->wish);
+	pl_arena_done(&drain->arena);
+	return code;
 }
 
 enum pl_code drain_run(struct drain *drain, struct pl_err *err)

@@ -42,6 +42,9 @@ struct drain {
 	uint64_t end_ms;
 };
 
+/* Nothing is asked: prints who would be. */
+PL_NODISCARD enum pl_code drain_show(struct drain *drain, struct pl_err *err);
+
 /* Nodes that are there, and cordoned. PL_TIMEOUT: some pods are still on them. */
 PL_NODISCARD enum pl_code drain_run(struct drain *drain, struct pl_err *err);
 

@@ -136,7 +136,8 @@ static enum pl_code drain_all(struct set *set, const struct reach *reach,
 			(struct drain_node){.cluster = item.cluster, .name = item.name};
 	}
 	if (code == PL_OK)
-		code = drain_run(&drain, err);
+		code = reach->options->dry_run ? drain_show(&drain, err)
+		                               : drain_run(&drain, err);
 	free(drain.node);
 	return code;
 }
@@ -166,8 +167,7 @@ static enum pl_code drain_those(struct set *set, const struct reach *reach,
 		return pl_err_set(err, PL_NOMEM, "drain");
 	set->run.verb = NODES_CORDON;
 	code = nodes_run(&set->run, reach, err);
-	if (code == PL_OK && !reach->options->dry_run &&
-	    set->run.count[NODES_REFUSED] < set->run.told_count)
+	if (code == PL_OK && set->run.count[NODES_REFUSED] < set->run.told_count)
 		code = drain_all(set, reach, err);
 	free(set->refused);
 	set->refused = NULL;

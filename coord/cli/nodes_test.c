@@ -110,6 +110,35 @@ T_CASE(one_that_is_not_there_keeps_no_other_from_being_drained)
 	placet_down();
 }
 
+T_CASE(a_dry_run_of_a_drain_tells_who_would_go)
+{
+	char alloc[2048];
+	size_t len = 0;
+
+	placet_up(PARTITIONS);
+	T_EQ(apply(two, NULL), 0);
+	placet_put(key_of(KEYS_ALLOC, "east", "a"),
+	           "{\"v\":1,\"generation\":9,\"used\":{\"pods\":\"1\"},"
+	           "\"pods\":{\"0001\":{\"web\":[\"p\"]}}}");
+	T_EQ(PLACET("nodes", "drain", "east/a", "east/b", "--dry-run"), 0);
+	T_STR(placet_rig.out, "east/a would be changed\neast/b would be changed\n"
+	                      "web/p would go from east/a\n");
+	len = (size_t)snprintf(alloc, sizeof alloc,
+	                       "{\"v\":1,\"generation\":9,\"used\":{\"pods\":\"23\"},"
+	                       "\"pods\":{\"0001\":{\"web\":[");
+	for (unsigned i = 10; i < 33; i++)
+		len += (size_t)snprintf(alloc + len, sizeof alloc - len, "%s\"p-%u\"",
+		                        i == 10 ? "" : ",", i);
+	(void)snprintf(alloc + len, sizeof alloc - len, "]}}}");
+	placet_put(key_of(KEYS_ALLOC, "east", "a"), alloc);
+	T_EQ(PLACET("nodes", "drain", "east/a", "--dry-run"), 0);
+	placet_prints("web/p-10 would go from east/a\n");
+	placet_prints("web/p-29 would go from east/a\nand 3 more\n");
+	placet_prints_not("p-30");
+	stands(KEYS_ALLOC, "east", "a", alloc);
+	placet_down();
+}
+
 T_CASE(cordon_uncordon_delete)
 {
 	placet_up(PARTITIONS);

@@ -216,6 +216,21 @@ void placet_start(struct placet_running *running, const char *const args[])
 	T_TRUE(running->out != NULL);
 }
 
+void placet_start_at_terminal(struct placet_running *running, const char *const args[])
+{
+	int person = -1, out = -1;
+
+	T_EQ(openpty(&person, &out, NULL, NULL, NULL), 0);
+	T_EQ(fcntl(person, F_SETFD, FD_CLOEXEC), 0);
+	running->pid = fork();
+	T_TRUE(running->pid >= 0);
+	if (running->pid == 0)
+		become(args, scratch(), out, out);
+	(void)close(out);
+	running->out = fdopen(person, "r");
+	T_TRUE(running->out != NULL);
+}
+
 void placet_await(struct placet_running *running, const char *words)
 {
 	while (fgets(running->line, sizeof running->line, running->out) != NULL)

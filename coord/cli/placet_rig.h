@@ -51,6 +51,8 @@ struct placet_running {
 };
 
 void placet_start(struct placet_running *running, const char *const args[]);
+/* Its stdout and stderr are a terminal. */
+void placet_start_at_terminal(struct placet_running *running, const char *const args[]);
 /* Reads until a line has the words; it is in running->line. */
 void placet_await(struct placet_running *running, const char *words);
 /* Reads to the end and gives the exit status. */

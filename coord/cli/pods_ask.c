@@ -382,6 +382,10 @@ static enum pl_code do_all(void *ctx, const struct reach *reach, struct pl_err *
 		code = find_all(job, err);
 	if (code != PL_OK)
 		return code;
+	if (job->all && job->named.count == 0) {
+		say("no pods in namespace %s", job->given.space);
+		return PL_OK;
+	}
 	code = confirm(job, err);
 	if (code == PL_OK)
 		code = ask_rounds(job, err);

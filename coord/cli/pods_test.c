@@ -1,6 +1,7 @@
 /* placet submit, get, delete and wait over a real etcd, as a person uses them. */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "coord/cli/placet_rig.h"
 #include "store/keys/partition.h"
@@ -289,6 +290,9 @@ T_CASE(pods_are_deleted_or_marked)
 	         "--ignore-not-found"),
 	     0);
 	T_EQ(keys(), 2); /* of a */
+	T_EQ(PLACET("delete", "pod", "--all", "-n", "nope"),
+	     0); /* nothing to ask about */
+	placet_says("no pods in namespace nope\n");
 	T_EQ(PLACET("delete", "pod"), 2);
 	T_EQ(PLACET("delete", "pod", "-y", "No"), 2);
 	placet_down();
@@ -372,6 +376,43 @@ T_CASE_SECONDS(waiting_says_how_far_it_is, 40)
 	put_state("default", "c", BOUND);
 	placet_await(&running, "3 pods bound");
 	T_EQ(placet_end(&running), 0);
+	placet_down();
+}
+
+/* Reads what comes until it ends with the words; NULL: until nothing comes. */
+static size_t read_until(FILE *out, const char *words, char *text, size_t size)
+{
+	size_t len = 0;
+	int c;
+
+	while (len + 1 < size && (c = fgetc(out)) != EOF) {
+		text[len++] = (char)c;
+		text[len] = 0;
+		if (words != NULL && strstr(text, words) != NULL)
+			break;
+	}
+	return len;
+}
+
+T_CASE_SECONDS(an_interrupted_wait_leaves_whole_lines, 40)
+{
+	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
+	struct placet_running running;
+	char text[4096] = "";
+	size_t len;
+	int status = 0;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
+	placet_start_at_terminal(&running, all);
+	len = read_until(running.out, "0 conflicts", text, sizeof text);
+	T_TRUE(len > 0);
+	T_EQ(kill(running.pid, SIGINT), 0);
+	len = read_until(running.out, NULL, text, sizeof text);
+	T_TRUE(len > 0 && text[len - 1] == '\n');
+	(void)fclose(running.out);
+	T_EQ(waitpid(running.pid, &status, 0), running.pid);
+	T_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 	placet_down();
 }
 

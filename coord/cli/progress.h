@@ -20,6 +20,7 @@ struct progress {
 	double rate;
 };
 
+/* At a terminal, whoever interrupts the command finds the line ended. */
 void progress_init(struct progress *progress, uint64_t now_ms);
 
 /* What is the same as before is not said again. */

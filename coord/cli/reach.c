@@ -80,6 +80,8 @@ enum exit_code reach_run(const struct options_spec *spec, int argc, char **argv,
 	code = open_below(&options, &session, &err);
 	if (code == PL_OK) {
 		code = read_meta(&reach, &err);
+		if (code != PL_OK)
+			store_opts_advise(&options.store, &err);
 		if (code == PL_OK)
 			code = fn(ctx, &reach, &err);
 		store_session_close(&session);

@@ -1,7 +1,10 @@
 /* Shards, partitions and configurations as rows: whole records and broken ones. */
+#include <stdlib.h>
+
 #include "coord/cli/config_rows.h"
 #include "coord/cli/partition_row.h"
 #include "coord/cli/shard_row.h"
+#include "coord/cli/store_opts.h"
 #include "tests/harness/t.h"
 
 static const int64_t now_ms = INT64_C(1763704800000) + 3600000;
@@ -247,4 +250,29 @@ T_CASE(configurations_in_a_table)
 	print(&config_schema, OUTPUT_TABLE, rows, 4);
 	golden("cli/configs.txt");
 	down();
+}
+
+T_CASE(a_store_that_nobody_named_can_be_named)
+{
+	struct store_opts opts;
+	struct pl_err err;
+
+	T_EQ(unsetenv("PLACET_ENDPOINTS"), 0);
+	T_OK(store_opts_init(&opts, &err), &err);
+	(void)pl_err_set(&err, PL_UNAVAIL, "refused");
+	store_opts_advise(&opts, &err);
+	T_STR(err.msg, "refused; start a store there, or name it with --endpoints or "
+	               "PLACET_ENDPOINTS");
+	(void)pl_err_set(&err, PL_DENIED, "refused");
+	store_opts_advise(&opts, &err);
+	T_STR(err.msg, "refused");
+	T_OK(store_opts_take(&opts, STORE_OPT_FIRST, "http://127.0.0.1:2379", &err),
+	     &err);
+	(void)pl_err_set(&err, PL_UNAVAIL, "refused");
+	store_opts_advise(&opts, &err);
+	T_STR(err.msg, "refused");
+	T_EQ(setenv("PLACET_ENDPOINTS", "http://127.0.0.1:2379", 1), 0);
+	T_OK(store_opts_init(&opts, &err), &err);
+	store_opts_advise(&opts, &err);
+	T_STR(err.msg, "refused");
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ enum pl_code store_opts_init(struct store_opts *opts, struct pl_err *err)
 
 	*opts = (struct store_opts){
 		.endpoints = endpoints == NULL ? "http://127.0.0.1:2379" : endpoints,
+		.by_default = endpoints == NULL,
 		.tls = {.ca_file = getenv("PLACET_CACERT"),
 	                .cert_file = getenv("PLACET_CERT"),
 	                .key_file = getenv("PLACET_KEY")},
@@ -82,6 +84,7 @@ enum pl_code store_opts_take(struct store_opts *opts, int opt, const char *arg,
 
 	if (which < sizeof texts / sizeof texts[0]) {
 		*texts[which] = arg;
+		opts->by_default = opts->by_default && which != 0;
 		return PL_OK;
 	}
 	if (opt == STORE_OPT_FIRST + 6)
@@ -100,6 +103,19 @@ struct etcd_opts store_opts_etcd(const struct store_opts *opts)
 		.user = opts->user,
 		.password = opts->password,
 	};
+}
+
+void store_opts_advise(const struct store_opts *opts, struct pl_err *err)
+{
+	char msg[PL_ERR_MSG_SIZE];
+
+	if (!opts->by_default || err->code != PL_UNAVAIL)
+		return;
+	(void)snprintf(msg, sizeof msg, "%.140s", err->msg);
+	(void)pl_err_set(err, PL_UNAVAIL,
+	                 "%s; start a store there, or name it with --endpoints "
+	                 "or PLACET_ENDPOINTS",
+	                 msg);
 }
 
 void store_opts_done(struct store_opts *opts)

@@ -16,6 +16,7 @@ enum { STORE_SECRET_MAX = 512 };
 
 struct store_opts {
 	const char *endpoints;
+	bool by_default; /* nobody named them */
 	struct tls_files tls;
 	const char *user;
 	char password[STORE_SECRET_MAX];
@@ -49,6 +50,9 @@ PL_NODISCARD enum pl_code store_opts_take(struct store_opts *opts, int opt,
                                           const char *arg, struct pl_err *err);
 
 struct etcd_opts store_opts_etcd(const struct store_opts *opts);
+
+/* To an error of a store that was not named: that it can be. Other errors stay. */
+void store_opts_advise(const struct store_opts *opts, struct pl_err *err);
 
 /* Wipes the password. */
 void store_opts_done(struct store_opts *opts);
