@@ -227,5 +227,5 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return ended(argc > 1 ? EXIT_OK : EXIT_USAGE);
 	}
-	return unknown(argc, argv);
+	return (int)unknown(argc, argv);
 }

@@ -10,13 +10,13 @@ T_CASE(turns_of_cheap_decisions_are_as_long_as_they_may_be)
 	uint32_t pods = MOST;
 
 	for (unsigned i = 0; i < 10; i++)
-		pods = pace_next(pods, MOST, pods, pods * 10 * US);
+		pods = pace_next(pods, MOST, pods, 10 * US * pods);
 	T_EQ(pods, MOST);
 }
 
 T_CASE(dear_ones_make_the_next_turn_shorter_at_once)
 {
-	T_EQ(pace_next(MOST, MOST, MOST, MOST * 500 * US), 10);
+	T_EQ(pace_next(MOST, MOST, MOST, 500 * US * MOST), 10);
 	T_EQ(pace_next(MOST, MOST, 1, 500 * US), 10);
 }
 
@@ -34,7 +34,7 @@ T_CASE(when_they_are_cheap_again_turns_grow_by_and_by)
 
 	T_TRUE(pace_next(pods, MOST, pods, 10 * US) < MOST);
 	for (; pods < MOST && turns < 20; turns++) {
-		uint32_t next = pace_next(pods, MOST, pods, pods * 10 * US);
+		uint32_t next = pace_next(pods, MOST, pods, 10 * US * pods);
 
 		T_TRUE(next > pods);
 		pods = next;
