@@ -347,14 +347,15 @@ static void each_of_few(struct sched *sched, struct sched_pod *pod, listed_fn *f
 	}
 	if (own != UINT32_MAX)
 		node[count++] = pod->node;
-	for (struct pl_list *link = sched->sharing.next; count < listed;
-	     link = link->next) {
+	PL_LIST_EACH (link, &sched->sharing) {
 		struct sched_node *other = PL_LIST_ITEM(link, struct sched_node, sharing);
 
-		PL_ASSERT(link != &sched->sharing);
+		if (count == listed)
+			break;
 		if (other != pod->node && listed_find(other, pod) != UINT32_MAX)
 			node[count++] = other;
 	}
+	PL_ASSERT(count == listed);
 	for (uint32_t n = 0; n < count; n++) {
 		uint32_t i = listed_find(node[n], pod);
 
