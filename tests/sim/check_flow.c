@@ -136,6 +136,22 @@ static bool all_are_open(struct world *world, char *why, size_t size)
 	return true;
 }
 
+/* An answer that the faults have lost is waited for until its time is over, and the news
+ * of what was written waits with it. */
+static bool all_have_heard(struct world *world, char *why, size_t size)
+{
+	PROC_EACH (proc, world) {
+		unsigned unheard = proc_lives(proc) ? simkv_unheard(proc->sim) : 0;
+
+		if (unheard == 0)
+			continue;
+		(void)snprintf(why, size, "%s waits for %u answers that were lost",
+		               proc->name, unheard);
+		return false;
+	}
+	return true;
+}
+
 bool flow_is_done(struct world *world, char *why, size_t size)
 {
 	struct stock *stock = world->stock;
@@ -145,7 +161,8 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 	if (!clerk_is_content(world->clerk, why, size) || !all_are_open(world, why, size))
 		return false;
 	unspoil(stock);
-	if (!gangs_are_done(world, why, size) || !budgets_are_done(world, why, size))
+	if (!all_have_heard(world, why, size) || !gangs_are_done(world, why, size) ||
+	    !budgets_are_done(world, why, size))
 		return false;
 	for (uint32_t i = 0; i < stock->pods; i++) {
 		const struct stock_pod *pod = &stock->pod[i];

@@ -75,6 +75,9 @@ void simkv_pause(struct simkv *sim, bool with_clock);
 void simkv_resume(struct simkv *sim);
 bool simkv_is_paused(const struct simkv *sim);
 
+/* Transactions of which it will hear nothing more, and for which it still waits. */
+unsigned simkv_unheard(const struct simkv *sim);
+
 /* The process is no more. */
 void simkv_crash(struct simkv *sim);
 

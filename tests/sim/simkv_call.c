@@ -290,6 +290,19 @@ void simkv_calls_end(struct simkv *sim, enum pl_code code, const char *why)
 		call_fail_soon(PL_LIST_ITEM(link, struct call, link), code, why);
 }
 
+unsigned simkv_unheard(const struct simkv *sim)
+{
+	unsigned count = 0;
+
+	PL_LIST_EACH (link, &sim->calls) {
+		const struct call *call = PL_LIST_ITEM(link, struct call, link);
+
+		count += call->job.req.op == KV_TXN &&
+		         (call->lose_answer || call->stage == GONE);
+	}
+	return count;
+}
+
 /* They still arrive. */
 void simkv_orphans_leave(struct simkv *sim)
 {

@@ -110,6 +110,17 @@ static void get(struct rig *rig, struct answer *answer)
 	     NULL);
 }
 
+static void txn(struct rig *rig, struct answer *answer)
+{
+	const struct kv_req then = {.op = KV_PUT,
+	                            .put = {.key = S("a"), .value = S("1")}};
+
+	*answer = (struct answer){.rig = rig};
+	T_OK(kv_txn(rig->kv, &(struct kv_txn){.then = &then, .then_count = 1}, 2000,
+	            on_done, answer, NULL, NULL),
+	     NULL);
+}
+
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
 	struct watcher *w = ctx;
@@ -171,6 +182,28 @@ T_CASE(a_lost_write_is_unknown_and_a_lost_read_timed_out)
 	run_to(&rig, 5000);
 	T_EQ(a[0].code, PL_UNKNOWN);
 	T_EQ(memkv_revision(rig.depot.mem), 2);
+	rig_close(&rig);
+}
+
+T_CASE(who_waits_for_a_lost_answer_is_known_until_his_time_is_over)
+{
+	rig_open(&rig, (struct simlink){.delay_max_ms = 5});
+	txn(&rig, &a[0]);
+	T_EQ(simkv_unheard(rig.sim), 0);
+	run_to(&rig, 50);
+	T_EQ(a[0].code, PL_OK);
+	simkv_link(rig.sim)->lose_answer_in_1000 = 1000;
+	txn(&rig, &a[0]);
+	simkv_link(rig.sim)->lose_request_in_1000 = 1000;
+	txn(&rig, &a[1]);
+	put(&rig, &a[2], "b");
+	run_to(&rig, 2049);
+	T_EQ(memkv_revision(rig.depot.mem), 3);
+	T_EQ(simkv_unheard(rig.sim), 2);
+	run_to(&rig, 2060);
+	T_EQ(a[0].code, PL_UNKNOWN);
+	T_EQ(a[1].code, PL_UNKNOWN);
+	T_EQ(simkv_unheard(rig.sim), 0);
 	rig_close(&rig);
 }
 
