@@ -18,7 +18,9 @@
  * Pods of namespaces without budgets are passed over; of the others so much is kept as is
  * needed to count again, at most pods_max of them. When a namespace has its first budget
  * its pods are not known, and those of all such namespaces have to be listed anew
- * (counter_stale).
+ * (counter_stale). From the beginning of a list to its end nothing is counted that it
+ * will bring: those who came are told of, those who are gone are not yet. If it is lost
+ * half-way that goes on until another one has ended.
  *
  * Pure. Not more than one put of a budget is under way, nor more than one begun in
  * COUNTER_PACE_MS of all, nor of one budget in COUNTER_EACH_MS.

@@ -412,12 +412,18 @@ bool counter_pods_picked(const struct counter *counter, struct pl_span after,
 	return found;
 }
 
+/* From here to its end those who came since the last one are known, and those who are
+ * gone are not: counted together they are more than ever were. */
 void counter_pods_begin(struct counter *counter)
 {
 	counter->pods_seen++;
 	counter->listing = true;
-	PL_MAP_EACH (at, &counter->spaces)
-		space_at(at)->listing = space_at(at)->picked;
+	PL_MAP_EACH (at, &counter->spaces) {
+		struct space_of_budgets *space = space_at(at);
+
+		space->listing = space->picked;
+		space->known = space->known && !space->picked;
+	}
 }
 
 void counter_pods_lost(struct counter *counter)

@@ -120,7 +120,7 @@ static inline void rig_tell(struct rig *rig, const char *key, const char *value,
 	T_TRUE(code == PL_OK || (id.kind == KEYS_BUDGET && code == PL_INVALID));
 }
 
-static inline void rig_list(struct rig *rig, enum rig_feed feed)
+static inline void rig_list_begin(struct rig *rig, enum rig_feed feed)
 {
 	if (feed == RIG_BUDGETS)
 		counter_budgets_begin(rig->counter);
@@ -128,6 +128,10 @@ static inline void rig_list(struct rig *rig, enum rig_feed feed)
 		(void)counter_pods_pick(rig->counter);
 		counter_pods_begin(rig->counter);
 	}
+}
+
+static inline void rig_list_pages(struct rig *rig, enum rig_feed feed)
+{
 	for (unsigned i = 0; i < rig->keys; i++) {
 		struct rig_key *at = &rig->key[i];
 
@@ -135,6 +139,12 @@ static inline void rig_list(struct rig *rig, enum rig_feed feed)
 		    strncmp(at->key, rig_prefix[feed], strlen(rig_prefix[feed])) == 0)
 			rig_tell(rig, at->key, at->value, at->rev);
 	}
+}
+
+static inline void rig_list(struct rig *rig, enum rig_feed feed)
+{
+	rig_list_begin(rig, feed);
+	rig_list_pages(rig, feed);
 	if (feed == RIG_BUDGETS)
 		counter_budgets_end(rig->counter);
 	else

@@ -251,6 +251,52 @@ T_CASE(a_namespace_is_counted_once_all_of_its_pods_are_known)
 	down();
 }
 
+static void others_bound_instead(void)
+{
+	for (int i = 0; i < 4; i++) {
+		char key[RIG_KEY], name[8];
+
+		(void)snprintf(key, sizeof key, "/schedules/0003/web/a-%d/state", i);
+		(void)rig_put(&rig, key, NULL);
+		(void)snprintf(key, sizeof key, "/schedules/0003/web/a-%d/spec", i);
+		(void)rig_put(&rig, key, NULL);
+		(void)snprintf(name, sizeof name, "c-%d", i);
+		rig_pod(&rig, "web", name, "a");
+		rig_state(&rig, "web", name, "Bound", "");
+	}
+}
+
+/* Those who came are told of, page by page, and those who are gone are not before its
+ * end: all of them together were never there. */
+T_CASE(what_a_list_has_told_half_of_is_not_counted)
+{
+	struct counter_put put;
+
+	up();
+	four_bound();
+	rig_budget(&rig, "web", "a", "\"minAvailable\":4", "a");
+	(void)rig_settle(&rig);
+	says("/budgets/web/a", 4, 4, 4, 0);
+	others_bound_instead();
+	rig_list_begin(&rig, RIG_PODS);
+	rig_list_pages(&rig, RIG_PODS);
+	rig.now_ms += 10000;
+	T_TRUE(!counter_next(rig.counter, rig.now_ms, &put));
+	T_TRUE(!counter_stale(rig.counter)); /* it is under way */
+	counter_pods_lost(rig.counter);
+	rig.now_ms += 10000;
+	T_TRUE(!counter_next(rig.counter, rig.now_ms, &put));
+	T_TRUE(counter_stale(rig.counter));
+	rig_list(&rig, RIG_PODS);
+	T_EQ(rig_settle(&rig), 0);
+	says("/budgets/web/a", 4, 4, 4, 0);
+	rig_state(&rig, "web", "c-4", "Bound", "");
+	rig_pod(&rig, "web", "c-4", "a");
+	T_EQ(rig_settle(&rig), 1);
+	says("/budgets/web/a", 5, 4, 5, 1);
+	down();
+}
+
 /* What is to be listed is chosen before the list begins. */
 T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
 {

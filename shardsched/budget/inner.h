@@ -19,7 +19,7 @@ struct space_of_budgets {
 	struct pl_list budgets, kins;
 	bool picked;  /* for the next list */
 	bool listing; /* the list that is under way will bring all of its pods */
-	bool known;   /* they are */
+	bool known;   /* they are, and no list is under way that will bring them anew */
 };
 
 struct kin {
