@@ -8,6 +8,7 @@
 #include "coord/cli/config_text.h"
 #include "coord/cli/nodes_run.h"
 #include "coord/cli/say.h"
+#include "coord/cli/sim_opts.h"
 #include "coord/cli/sim_run.h"
 #include "coord/nodes/sim_profile.h"
 #include "store/base/clock.h"
@@ -22,11 +23,8 @@ enum {
 	OPT_SEED,
 	OPT_PRINT,
 	OPT_RUN,
-	OPT_LIFETIME,
-	OPT_FAIL,
-	OPT_GRACE,
-	TIME_MAX_MS = 86400000,
-	GRACE_MS = 1000,
+	OPT_RUNS, /* the first of enum sim_opt's */
+	RUN_MAX_MS = 86400000,
 	NODE_MAX = 1 << 20,
 	SAID_MAX = 5, /* refused nodes that are told one by one */
 };
@@ -45,32 +43,18 @@ struct sim {
 	struct nodes_run run;
 };
 
-static enum pl_code take_time(const char *option, const char *arg, uint64_t *out,
-                              struct pl_err *err)
-{
-	enum pl_code code = pl_duration_ms(pl_span_str(arg), 0, TIME_MAX_MS, out, err);
-
-	return code == PL_OK ? PL_OK : pl_err_wrap(err, "%s", option);
-}
-
 /* Of what runs there. */
 static enum pl_code take_run(struct sim *sim, int opt, const char *arg,
                              struct pl_err *err)
 {
-	uint64_t percent;
+	enum pl_code code = PL_OK;
 
-	if (opt == OPT_RUN) {
-		sim->member = true;
-		return arg == NULL ? PL_OK : take_time("--run", arg, &sim->for_ms, err);
-	}
-	if (opt == OPT_LIFETIME)
-		return take_time("--lifetime", arg, &sim->runs.lifetime_ms, err);
-	if (opt == OPT_GRACE)
-		return take_time("--grace", arg, &sim->runs.grace_ms, err);
-	if (pl_num_u64_in(pl_span_str(arg), 0, 100, &percent, err) != PL_OK)
-		return pl_err_wrap(err, "--fail");
-	sim->runs.fail_percent = (uint32_t)percent;
-	return PL_OK;
+	if (opt != OPT_RUN)
+		return sim_opt_take((enum sim_opt)(opt - OPT_RUNS), arg, &sim->runs, err);
+	sim->member = true;
+	if (arg != NULL)
+		code = pl_duration_ms(pl_span_str(arg), 0, RUN_MAX_MS, &sim->for_ms, err);
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--run");
 }
 
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
@@ -212,16 +196,18 @@ static enum pl_code print_all(struct sim *sim, struct pl_err *err)
 	return code;
 }
 
-static const struct option own[] = {{"cluster", required_argument, NULL, OPT_CLUSTER},
-                                    {"nodes", required_argument, NULL, OPT_NODES},
-                                    {"profile", required_argument, NULL, OPT_PROFILE},
-                                    {"seed", required_argument, NULL, OPT_SEED},
-                                    {"print", no_argument, NULL, OPT_PRINT},
-                                    {"run", optional_argument, NULL, OPT_RUN},
-                                    {"lifetime", required_argument, NULL, OPT_LIFETIME},
-                                    {"fail", required_argument, NULL, OPT_FAIL},
-                                    {"grace", required_argument, NULL, OPT_GRACE},
-                                    {0}};
+static const struct option own[] = {
+	{"cluster", required_argument, NULL, OPT_CLUSTER},
+	{"nodes", required_argument, NULL, OPT_NODES},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"seed", required_argument, NULL, OPT_SEED},
+	{"print", no_argument, NULL, OPT_PRINT},
+	{"run", optional_argument, NULL, OPT_RUN},
+	{"lifetime", required_argument, NULL, OPT_RUNS + SIM_LIFETIME},
+	{"ends", required_argument, NULL, OPT_RUNS + SIM_ENDS},
+	{"fail", required_argument, NULL, OPT_RUNS + SIM_FAIL},
+	{"grace", required_argument, NULL, OPT_RUNS + SIM_GRACE},
+	{0}};
 
 static const struct options_spec spec = {
 	.words = "sim-cluster",
@@ -232,19 +218,15 @@ static const struct options_spec spec = {
 		"seed give the same nodes, and more nodes begin with the same ones, so it may\n"
 		"be run again.\n"
 		"With --run it is also the cluster's member, until it is interrupted: what is\n"
-		"bound there runs, ends after its lifetime, and what terminates ends after\n"
-		"its grace. The shards then give the room to others.\n",
+		"bound there runs, ends after its lifetime or when its turn has come, and what\n"
+		"terminates ends after its grace. The shards then give the room to others.\n",
 	.help = "  --cluster NAME         whose machines they are\n"
 		"  --nodes N              how many\n"
 		"  --profile FILE         what they are like, YAML or JSON (docs/cli.md);\n"
 		"                         - is standard input; default: one that is built in\n"
 		"  --seed N               other chances (default 0)\n"
 		"  --run[=DURATION]       run what is bound there, so long (default: until\n"
-		"                         interrupted); --nodes may be left out then\n"
-		"  --lifetime DURATION    of a pod, on average: half of it to one and a half\n"
-		"                         (default 0: they do not end by themselves)\n"
-		"  --fail PERCENT         of those that end by themselves (default 0)\n"
-		"  --grace DURATION       until what terminates has ended (default 1s)\n"
+		"                         interrupted); --nodes may be left out then\n" SIM_OPTS_HELP
 		"  --print                only print them, an object a line; needs no store\n",
 	.example = "  placet sim-cluster --cluster sim-a --nodes 1000\n"
 		   "  placet sim-cluster --cluster sim-a --run --lifetime=1m --fail=5\n"
@@ -279,7 +261,7 @@ static enum exit_code run_parsed(struct sim *sim, int argc, char **argv)
 
 static enum exit_code run(int argc, char **argv)
 {
-	struct sim sim = {.runs = {.grace_ms = GRACE_MS},
+	struct sim sim = {.runs = {.grace_ms = SIM_GRACE_MS},
 	                  .run = {.verb = NODES_APPLY, .next = on_next, .told = on_told}};
 	enum exit_code exit_code;
 

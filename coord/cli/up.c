@@ -15,6 +15,7 @@
 #include "coord/cli/progress.h"
 #include "coord/cli/reach.h"
 #include "coord/cli/say.h"
+#include "coord/cli/sim_opts.h"
 #include "coord/cli/sums.h"
 #include "coord/up/children.h"
 #include "coord/up/memstore.h"
@@ -31,7 +32,7 @@ enum {
 	OPT_NODES,
 	OPT_PROFILE,
 	OPT_TTL,
-	OPT_LIFETIME,
+	OPT_RUNS, /* the first of enum sim_opt's */
 	PATH_SIZE = 4096,
 	SHARDS_MAX = 256,
 	PROCESSES_MAX = 32,
@@ -46,7 +47,8 @@ enum {
 struct up {
 	bool in_memory;
 	uint64_t shards, processes, clusters, nodes;
-	const char *profile, *ttl, *lifetime;
+	const char *profile, *ttl;
+	const char *runs[SIM_OPT_COUNT]; /* what members do with pods; NULL: not said */
 	char placet[PATH_SIZE], placetd[PATH_SIZE + 16];
 	uv_loop_t loop; /* of the launched etcd */
 	struct etcd_launch *etcd;
@@ -68,10 +70,22 @@ static enum pl_code take_number(const char *name, const char *arg, uint64_t most
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "%s", name);
 }
 
+/* What is wrong with it is said here, and not by each member. */
+static enum pl_code take_run(struct up *up, enum sim_opt opt, const char *arg,
+                             struct pl_err *err)
+{
+	struct sim_member_opts opts = {0};
+
+	up->runs[opt] = arg;
+	return sim_opt_take(opt, arg, &opts, err);
+}
+
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct up *up = ctx;
 
+	if (opt >= OPT_RUNS && opt < OPT_RUNS + SIM_OPT_COUNT)
+		return take_run(up, (enum sim_opt)(opt - OPT_RUNS), arg, err);
 	switch (opt) {
 	case OPT_STORE:
 		up->in_memory = strcmp(arg, "memory") == 0;
@@ -90,9 +104,6 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 		return take_number("--nodes", arg, UINT32_MAX, &up->nodes, err);
 	case OPT_PROFILE:
 		up->profile = arg;
-		return PL_OK;
-	case OPT_LIFETIME:
-		up->lifetime = arg;
 		return PL_OK;
 	case OPT_TTL:
 		up->ttl = arg;
@@ -276,12 +287,17 @@ static enum pl_code await_shards(struct up *up, struct pl_err *err)
 static enum pl_code run_cluster(struct up *up, const char *cluster, struct pl_err *err)
 {
 	char name[CHILDREN_NAME_SIZE + 16];
-	const char *const args[] = {
-		up->placet,   "sim-cluster",
-		"--run",      "--cluster",
-		cluster,      "--endpoints",
-		up->endpoint, up->lifetime == NULL ? NULL : "--lifetime",
-		up->lifetime, NULL};
+	const char *args[8 + 2 * SIM_OPT_COUNT] = {
+		up->placet, "sim-cluster", "--run",     "--cluster",
+		cluster,    "--endpoints", up->endpoint};
+	size_t count = 7;
+
+	for (unsigned i = 0; i < SIM_OPT_COUNT; i++) {
+		if (up->runs[i] == NULL)
+			continue;
+		args[count++] = sim_opt_word((enum sim_opt)i);
+		args[count++] = up->runs[i];
+	}
 
 	(void)snprintf(name, sizeof name, "the member of %s", cluster);
 	return children_start(&up->children, name, args, CHILD_SAYS_NOTHING, NULL, err);
@@ -413,15 +429,19 @@ static enum pl_code run_up(struct up *up, struct pl_err *err)
 	return code;
 }
 
-static const struct option own[] = {{"store", required_argument, NULL, OPT_STORE},
-                                    {"shards", required_argument, NULL, OPT_SHARDS},
-                                    {"processes", required_argument, NULL, OPT_PROCESSES},
-                                    {"clusters", required_argument, NULL, OPT_CLUSTERS},
-                                    {"nodes", required_argument, NULL, OPT_NODES},
-                                    {"profile", required_argument, NULL, OPT_PROFILE},
-                                    {"ttl", required_argument, NULL, OPT_TTL},
-                                    {"lifetime", required_argument, NULL, OPT_LIFETIME},
-                                    {0}};
+static const struct option own[] = {
+	{"store", required_argument, NULL, OPT_STORE},
+	{"shards", required_argument, NULL, OPT_SHARDS},
+	{"processes", required_argument, NULL, OPT_PROCESSES},
+	{"clusters", required_argument, NULL, OPT_CLUSTERS},
+	{"nodes", required_argument, NULL, OPT_NODES},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"ttl", required_argument, NULL, OPT_TTL},
+	{"lifetime", required_argument, NULL, OPT_RUNS + SIM_LIFETIME},
+	{"ends", required_argument, NULL, OPT_RUNS + SIM_ENDS},
+	{"fail", required_argument, NULL, OPT_RUNS + SIM_FAIL},
+	{"grace", required_argument, NULL, OPT_RUNS + SIM_GRACE},
+	{0}};
 
 static const struct options_spec spec = {
 	.words = "up",
@@ -436,11 +456,10 @@ static const struct options_spec spec = {
 		"  --processes N          that share them (default 2)\n"
 		"  --clusters N           of made-up machines (default 2)\n"
 		"  --nodes N              in each of them (default 1000)\n"
-		"  --profile FILE         what they are like (placet sim-cluster --help)\n"
-		"  --lifetime DURATION    of a pod that is bound, on average (default: until it\n"
-		"                         is deleted)\n"
+		"  --profile FILE         what they are like (placet sim-cluster --help)\n" SIM_OPTS_HELP
 		"  --ttl DURATION         of the shards' leases (default 3s)\n",
 	.example = "  placet up\n"
+		   "  placet up --ends 20/s --fail 5\n"
 		   "  placet up --store memory --shards 1 --processes 1 --nodes 100\n",
 	.common = OPTIONS_OFFLINE,
 	.own = own,

@@ -39,10 +39,10 @@ static void start_shards(void)
 	T_EQ(setenv("PLACET", kept, 1), 0);
 }
 
-static void start_member(const char *lifetime)
+static void start_member(const char *ends)
 {
 	const char *const args[] = {"sim-cluster", "--cluster",    "east", "--run",
-	                            lifetime,      "--grace=50ms", NULL};
+	                            ends,          "--grace=50ms", NULL};
 
 	placet_start(&member, args);
 }
@@ -111,6 +111,16 @@ T_CASE_SECONDS(pods_that_end_by_themselves_make_room, 120)
 {
 	up();
 	start_member("--lifetime=200ms");
+	T_EQ(RUN(pods(0, 32), "submit", "-f", "-"), 0);
+	are_bound(pods(0, 32));
+	placet_await(&member, "32 succeeded");
+	down();
+}
+
+T_CASE_SECONDS(pods_that_end_at_a_rate_make_room, 120)
+{
+	up();
+	start_member("--ends=40/s");
 	T_EQ(RUN(pods(0, 32), "submit", "-f", "-"), 0);
 	are_bound(pods(0, 32));
 	placet_await(&member, "32 succeeded");

@@ -4,11 +4,13 @@
 
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
+#include "store/base/num.h"
 #include "store/net/unconst.h"
 
 struct member_pod {
 	struct pl_map_node node;
 	struct pl_heap_node due;
+	struct pl_list line;
 	uint64_t due_ms;
 	enum state_phase phase;
 	int64_t since_ms;
@@ -32,6 +34,7 @@ void sim_member_init(struct sim_member *member, const struct sim_member_opts *op
 	*member = (struct sim_member){.opts = *opts};
 	pl_map_init(&member->pods);
 	pl_heap_init(&member->due, is_before);
+	pl_list_init(&member->line);
 }
 
 static void count(struct sim_member *member, const struct member_pod *pod, int by)
@@ -42,11 +45,17 @@ static void count(struct sim_member *member, const struct member_pod *pod, int b
 		member->leaving += (uint64_t)by;
 }
 
+static void unschedule(struct sim_member *member, struct member_pod *pod)
+{
+	if (pl_heap_has(&pod->due))
+		pl_heap_del(&member->due, &pod->due);
+	pl_list_del(&pod->line);
+}
+
 static void drop(struct sim_member *member, struct member_pod *pod)
 {
 	count(member, pod, -1);
-	if (pl_heap_has(&pod->due))
-		pl_heap_del(&member->due, &pod->due);
+	unschedule(member, pod);
 	pl_map_del(&member->pods, &pod->node);
 	free(pod);
 }
@@ -91,17 +100,42 @@ static enum state_ended ends_as(const struct sim_member *member,
 	               : STATE_ENDED_SUCCEEDED;
 }
 
+/* -- whose turn it is ------------------------------------------------------------------
+ */
+
+static void line_up(struct sim_member *member, struct member_pod *pod, uint64_t now_ms)
+{
+	if (member->opts.ends.count == 0 || pod->phase != STATE_BOUND)
+		return;
+	if (pl_list_empty(&member->line)) {
+		member->line_ms = now_ms;
+		member->turns = 0;
+	}
+	pl_list_add_tail(&member->line, &pod->line);
+}
+
+/* Counted from when somebody came, so that no fraction of a turn is lost. */
+static uint64_t turn_ms(const struct sim_member *member)
+{
+	const struct sim_rate *ends = &member->opts.ends;
+
+	if (pl_list_empty(&member->line))
+		return UINT64_MAX;
+	return member->line_ms +
+	       ((member->turns + 1) * ends->period_ms + ends->count - 1) / ends->count;
+}
+
 static enum pl_code schedule(struct sim_member *member, struct member_pod *pod,
                              uint64_t now_ms)
 {
 	uint64_t lasts = lasts_ms(member, pod);
 
-	if (pl_heap_has(&pod->due))
-		pl_heap_del(&member->due, &pod->due);
+	unschedule(member, pod);
+	pod->how = ends_as(member, pod);
+	line_up(member, pod, now_ms);
 	if (lasts == UINT64_MAX)
 		return PL_OK;
 	pod->due_ms = now_ms + lasts;
-	pod->how = ends_as(member, pod);
 	return pl_heap_add(&member->due, &pod->due);
 }
 
@@ -122,6 +156,7 @@ static struct member_pod *make(struct sim_member *member, struct pl_span key)
 	if (pod == NULL)
 		return NULL;
 	memcpy(pod->key, key.at, key.len);
+	pl_list_init(&pod->line);
 	pod->phase = STATE_BOUND;
 	(void)!pl_map_add(&member->pods, &pod->node, pl_span(pod->key, key.len));
 	count(member, pod, 1);
@@ -163,16 +198,30 @@ enum pl_code sim_member_take(struct sim_member *member, struct pl_span key,
 /* -- what is said ----------------------------------------------------------------------
  */
 
+/* NULL: nobody's time has come. */
+static struct member_pod *pop(struct sim_member *member, uint64_t now_ms)
+{
+	const struct pl_heap_node *top = pl_heap_top(&member->due);
+	struct member_pod *pod = NULL;
+
+	if (top != NULL && of_due(top)->due_ms <= now_ms) {
+		pod = of_due(top);
+	} else if (turn_ms(member) <= now_ms) {
+		pod = PL_LIST_ITEM(member->line.next, struct member_pod, line);
+		member->turns++;
+	}
+	if (pod != NULL)
+		unschedule(member, pod);
+	return pod;
+}
+
 bool sim_member_next(struct sim_member *member, uint64_t now_ms, struct pl_span *key,
                      enum state_ended *how)
 {
-	struct pl_heap_node *top = pl_heap_top(&member->due);
-	struct member_pod *pod;
+	struct member_pod *pod = pop(member, now_ms);
 
-	if (top == NULL || of_due(top)->due_ms > now_ms)
+	if (pod == NULL)
 		return false;
-	pod = of_due(top);
-	pl_heap_del(&member->due, top);
 	*key = pod->node.key;
 	*how = pod->how;
 	member->succeeded += pod->how == STATE_ENDED_SUCCEEDED;
@@ -184,6 +233,39 @@ bool sim_member_next(struct sim_member *member, uint64_t now_ms, struct pl_span 
 uint64_t sim_member_deadline_ms(const struct sim_member *member)
 {
 	const struct pl_heap_node *top = pl_heap_top(&member->due);
+	uint64_t turn = turn_ms(member);
 
-	return top == NULL ? UINT64_MAX : of_due(top)->due_ms;
+	return top == NULL || of_due(top)->due_ms > turn ? turn : of_due(top)->due_ms;
+}
+
+/* -- rates -----------------------------------------------------------------------------
+ */
+
+static uint64_t period_ms_of(struct pl_span unit)
+{
+	if (pl_span_eq(unit, PL_SPAN_LIT("/s")))
+		return 1000;
+	if (pl_span_eq(unit, PL_SPAN_LIT("/m")))
+		return 60000;
+	return pl_span_eq(unit, PL_SPAN_LIT("/h")) ? SIM_PERIOD_MAX_MS : 0;
+}
+
+enum pl_code sim_rate_parse(struct pl_span text, struct sim_rate *out, struct pl_err *err)
+{
+	const uint8_t *slash = text.len == 0 ? NULL : memchr(text.at, '/', text.len);
+	size_t digits = slash == NULL ? text.len : (size_t)(slash - text.at);
+	uint64_t count, period_ms = 1000;
+	enum pl_code code;
+
+	if (slash != NULL)
+		period_ms = period_ms_of(pl_span(slash, text.len - digits));
+	code = pl_num_u64_in(pl_span(text.at, digits), 0, SIM_ENDS_MAX, &count, err);
+	if (code != PL_OK)
+		return code;
+	if (period_ms == 0 || (slash == NULL && count != 0))
+		return pl_err_set(
+			err, PL_INVALID,
+			"want so many a second, minute or hour: 50/s, 20/m, 1/h");
+	*out = (struct sim_rate){.count = count, .period_ms = period_ms};
+	return PL_OK;
 }

@@ -17,6 +17,32 @@ static void up(uint64_t lifetime_ms, uint32_t fail_percent)
 	sim_member_init(&member, &opts);
 }
 
+/* Turns only. */
+static void up_ending(const char *rate, uint32_t fail_percent)
+{
+	struct pl_err err = {0};
+	struct sim_member_opts opts = {.cluster = PL_SPAN_LIT("east"),
+	                               .seed = 7,
+	                               .fail_percent = fail_percent,
+	                               .grace_ms = 100};
+
+	T_EQ(sim_rate_parse(pl_span_str(rate), &opts.ends, &err), PL_OK);
+	sim_member_init(&member, &opts);
+}
+
+/* How many have ended by then, the first of which is first. */
+static unsigned end_by(uint64_t now_ms, const char *first)
+{
+	struct pl_span key;
+	enum state_ended how;
+	unsigned count = 0;
+
+	while (sim_member_next(&member, now_ms, &key, &how))
+		if (count++ == 0)
+			T_SPAN(key, pl_span_str(first));
+	return count;
+}
+
 static void is(const char *name, enum state_phase phase, uint64_t now_ms)
 {
 	const struct pod_state state = {.phase = phase,
@@ -96,6 +122,68 @@ T_CASE(so_many_fail_as_were_wanted)
 	T_EQ(member.succeeded + member.failed, 1000);
 	T_TRUE(member.failed > 200 && member.failed < 300);
 	sim_member_done(&member);
+}
+
+T_CASE(so_many_end_a_second_and_who_runs_longest_first)
+{
+	up_ending("3/s", 0);
+	T_EQ(sim_member_deadline_ms(&member), UINT64_MAX);
+	is("a/b", STATE_BOUND, 1000);
+	T_EQ(sim_member_deadline_ms(&member), 1334);
+	for (int i = 0; i < 8; i++)
+		is((const char *[]){"a/0", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6",
+		                    "a/7"}[i],
+		   STATE_BOUND, 1001);
+	is("a/0", STATE_TERMINATING,
+	   1002); /* it ends by its grace, and by nothing else */
+	T_EQ(end_by(1101, ""), 0);
+	T_EQ(end_by(1102, "a/0"), 1);
+	T_EQ(end_by(1333, ""), 0);
+	T_EQ(end_by(1334, "a/b"), 1);
+	is("a/b", STATE_BOUND, 1000); /* an echo: it has ended */
+	T_EQ(end_by(2000, "a/1"), 2);
+	T_EQ(end_by(3000, "a/3"), 3);
+	T_EQ(sim_member_deadline_ms(&member), 3334);
+	T_EQ(end_by(9000, "a/6"), 2);
+	/* What nobody took is not there for who comes then. */
+	T_EQ(sim_member_deadline_ms(&member), UINT64_MAX);
+	is("a/c", STATE_BOUND, 9000);
+	T_EQ(sim_member_deadline_ms(&member), 9334);
+	T_EQ(member.succeeded, 8);
+	T_EQ(member.gone, 1);
+	sim_member_done(&member);
+}
+
+T_CASE(turns_fail_by_the_same_chance)
+{
+	char name[32];
+
+	up_ending("1000000/h", 25);
+	for (int i = 0; i < 1000; i++) {
+		(void)snprintf(name, sizeof name, "a/p-%d", i);
+		is(name, STATE_BOUND, 10);
+	}
+	T_EQ(end_by(10 + 3600, "a/p-0"), 1000);
+	T_EQ(member.succeeded + member.failed, 1000);
+	T_TRUE(member.failed > 200 && member.failed < 300);
+	sim_member_done(&member);
+}
+
+T_CASE(a_rate_that_is_none_is_refused)
+{
+	static const char *const bad[] = {"",      "5",    "/s",        "5/",   "5/d",
+	                                  "5/sec", "-1/s", "1000001/s", "5 /s", "0.5/s"};
+	struct sim_rate rate = {.count = 77};
+	struct pl_err err = {0};
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		T_TRUE(sim_rate_parse(pl_span_str(bad[i]), &rate, &err) != PL_OK);
+	T_EQ(rate.count, 77);
+	T_EQ(sim_rate_parse(PL_SPAN_LIT("0"), &rate, &err), PL_OK);
+	T_EQ(rate.count, 0);
+	T_EQ(sim_rate_parse(PL_SPAN_LIT("20/m"), &rate, &err), PL_OK);
+	T_EQ(rate.count, 20);
+	T_EQ(rate.period_ms, 60000);
 }
 
 static enum pl_code torture(void)

@@ -1,0 +1,33 @@
+/* The options about what runs on machines that do not exist: placet sim-cluster's, and
+ * placet up's, which hands them on. */
+#ifndef COORD_CLI_SIM_OPTS_H
+#define COORD_CLI_SIM_OPTS_H
+
+#include "coord/nodes/sim_member.h"
+
+enum sim_opt { SIM_LIFETIME, SIM_ENDS, SIM_FAIL, SIM_GRACE, SIM_OPT_COUNT };
+
+enum { SIM_GRACE_MS = 1000 }; /* when nothing is said */
+
+/* As it stands on a command line. */
+static inline const char *sim_opt_word(enum sim_opt opt)
+{
+	static const char *const word[] = {"--lifetime", "--ends", "--fail", "--grace"};
+
+	return word[opt];
+}
+
+/* PL_INVALID, PL_LIMIT: with the option's name. */
+PL_NODISCARD enum pl_code sim_opt_take(enum sim_opt opt, const char *arg,
+                                       struct sim_member_opts *out, struct pl_err *err);
+
+#define SIM_OPTS_HELP                                                                   \
+	"  --lifetime DURATION    of a pod, on average: half of it to one and a half\n" \
+	"                         (default 0: they do not end by themselves)\n"         \
+	"  --ends N/s             that many of all that run in a cluster end by\n"      \
+	"                         themselves, who runs longest first (also N/m, N/h;\n" \
+	"                         default 0)\n"                                         \
+	"  --fail PERCENT         of those that end by themselves (default 0)\n"        \
+	"  --grace DURATION       until what terminates has ended (default 1s)\n"
+
+#endif
