@@ -92,19 +92,21 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 	return PL_OK;
 }
 
-/* Where those are that are bound, of what the others have to share. False: that is not
+/* Where those are that are bound, of what the others have to share. PL_BUSY: that is not
  * known. */
-static bool domain_of(struct sched *sched, const struct sched_gang *gang, uint32_t key,
-                      uint32_t *out, struct pl_err *err)
+static enum pl_code domain_of(struct sched *sched, const struct sched_gang *gang,
+                              uint32_t key, uint32_t *out, struct pl_err *err)
 {
 	struct label_column *column;
 	bool known = true;
+	enum pl_code code;
 
 	*out = 0;
 	if (key == 0 || gang->present == 0)
-		return true;
-	if (label_column_open(&sched->snapshot, key, &column, err) != PL_OK)
-		return false;
+		return PL_OK;
+	code = label_column_open(&sched->snapshot, key, &column, err);
+	if (code != PL_OK)
+		return code;
 	PL_LIST_EACH (link, &gang->members) {
 		const struct sched_pod *pod = member_of(link);
 		const struct sched_node *node;
@@ -117,7 +119,7 @@ static bool domain_of(struct sched *sched, const struct sched_gang *gang, uint32
 			*out = column->domain[column->value[node->slot]].text;
 	}
 	label_column_close(&sched->snapshot, column);
-	return known || *out != 0;
+	return known || *out != 0 ? PL_OK : PL_BUSY;
 }
 
 /* -- refused ------------------------------------------------------------------ */
@@ -278,6 +280,13 @@ static bool has_all(const struct sched *sched)
 	return true;
 }
 
+static void look_at_all(struct sched *sched, struct sched_gang *gang)
+{
+	if (!gang->viewing)
+		view_want(sched);
+	gang->viewing = true;
+}
+
 /* Rules about pods on other nodes: what is registered, and what the view has brought. */
 static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
                 enum reason_code *refused)
@@ -292,10 +301,8 @@ static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
 
 		if (bonds->refused)
 			*refused = REASON_RULES_FULL;
-		if (bonds->wide && !gang->viewing) {
-			gang->viewing = true;
-			view_want(sched);
-		}
+		if (bonds->wide)
+			look_at_all(sched, gang);
 		if (bonds->lane == LANE_PLAIN)
 			continue;
 		/* What it waits for is asked for of all of them. */
@@ -316,11 +323,12 @@ static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t c
 		.present = gang->present};
 	enum pl_code code = fill(sched, count, all, err);
 
+	if (code == PL_OK)
+		code = domain_of(sched, gang,
+		                 sched->gangs.pod[0]->spec->form->gang_domain,
+		                 &opts.domain, err);
 	if (code != PL_OK)
 		return code;
-	if (!domain_of(sched, gang, sched->gangs.pod[0]->spec->form->gang_domain,
-	               &opts.domain, err))
-		return err->code == PL_OK ? PL_BUSY : err->code;
 	return gang_decide(sched->gangs.tool, sched->cycle, sched->gangs.member, count,
 	                   &opts, out, err);
 }
@@ -336,12 +344,26 @@ static enum pl_code ask_all(struct sched *sched, struct sched_gang *gang, uint32
 {
 	if (has_all(sched))
 		return PL_OK;
-	if (!gang->viewing)
-		view_want(sched);
-	gang->viewing = true;
+	look_at_all(sched, gang);
 	if (!sched->whole.known && sched->visits.known == 0)
 		return PL_OK;
 	return ask(sched, gang, count, true, out, err);
+}
+
+/* Where its bound members are is not known here: on others' nodes, which are looked at;
+ * or on none. */
+static void find_others(struct sched *sched, struct sched_gang *gang)
+{
+	if (!has_all(sched))
+		look_at_all(sched, gang);
+	if (!has_all(sched) && !sched->whole.known) {
+		queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true, REASON_NONE,
+		            sched->now_ms);
+		return;
+	}
+	gang_say(sched, gang, REASON_GANG_ROOM,
+	         "where its bound members are is not known");
+	refuse(sched, gang, 0, REASON_GANG_ROOM);
 }
 
 static void follow(struct sched *sched, struct sched_gang *gang,
@@ -412,6 +434,10 @@ static void try_it(struct sched *sched, struct sched_gang *gang)
 		code = ask_all(sched, gang, count, &out, &err);
 	if (code == PL_OK) {
 		follow(sched, gang, &out, count);
+		return;
+	}
+	if (code == PL_BUSY) {
+		find_others(sched, gang);
 		return;
 	}
 	if (err.code == PL_OK)

@@ -1,0 +1,190 @@
+/*
+ * Members that come later go where those are that are bound, which stand on nodes that
+ * others own: a-0 and a-1, in the rack of its own that each of the four nodes has.
+ */
+#include "shardsched/shard/gangs/gang_kit.h"
+
+enum { RACKS = RIG_PARTITIONS };
+
+static const char held_text[] =
+	"\"used\":{\"cpu\":\"2000m\",\"pods\":\"2\"},"
+	"\"nonzero\":{\"cpu\":\"2000m\",\"memory\":\"419430400\"}";
+
+/* Whose node they are on; nobody's here. */
+static uint32_t away(void)
+{
+	return (home() + 1) % RIG_PARTITIONS;
+}
+
+/* Of that partition. */
+static const char *node_name(uint32_t p)
+{
+	static char name[8];
+	uint32_t is = RIG_PARTITIONS;
+
+	for (uint32_t i = 0; is != p; i++) {
+		(void)snprintf(name, sizeof name, "n-%u", i);
+		T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(name),
+		                       RIG_PARTITIONS, &is, &rig.err),
+		     &rig.err);
+	}
+	return name;
+}
+
+static void put_node(uint32_t n)
+{
+	const char *name = node_name(n);
+	char key[64], json[512];
+
+	rig_node(&rig, n, name, "4");
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", n, name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"rack\":\"r%u\"}},"
+	               "\"spec\":{},\"status\":{\"allocatable\":{\"cpu\":\"4\","
+	               "\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
+	               name, n);
+	rig_put(&rig, key, json);
+}
+
+static void put_member(uint32_t i)
+{
+	char key[64], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(), i);
+	(void)snprintf(
+		json, sizeof json,
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\","
+		"\"annotations\":{\"placet.io/gang\":\"a\","
+		"\"placet.io/gang-min\":\"3\",\"placet.io/gang-domain\":\"rack\"}},"
+		"\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+		"\"requests\":{\"cpu\":\"1\"}}}]}}",
+		i);
+	rig_put(&rig, key, json);
+}
+
+static void put_bound(uint32_t i)
+{
+	char key[64], json[256];
+
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/state", home(), i);
+	(void)snprintf(
+		json, sizeof json,
+		"{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"%s\","
+		"\"since\":\"2026-11-21T09:00:00.000Z\"}",
+		node_name(away()));
+	rig_put(&rig, key, json);
+}
+
+static void put_alloc(void)
+{
+	char key[64], json[512];
+
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", away(), node_name(away()));
+	(void)snprintf(json, sizeof json,
+	               "{\"v\":1,\"generation\":2,%s,\"pods\":{\"%04u\":{\"web\":["
+	               "\"a-0\",\"a-1\"]}}}",
+	               held_text, home());
+	rig_put(&rig, key, json);
+}
+
+/* A shard that has all but that partition, and has not looked at others' nodes yet. */
+static void own_but_away(void)
+{
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		if (p != away())
+			rig_own(&rig, p);
+}
+
+static void begin_with_two(void)
+{
+	rig_open(&rig, NULL);
+	for (uint32_t n = 0; n < RACKS; n++)
+		put_node(n);
+	for (uint32_t i = 0; i < 2; i++) {
+		put_member(i);
+		put_bound(i);
+	}
+	put_alloc();
+}
+
+static void joins_them(void)
+{
+	settle_for(60000);
+	T_STR(rig_where(&rig, home(), "a-2"), node_name(away()));
+	T_EQ(rig.troubles, 0);
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
+T_CASE(who_comes_later_looks_for_those_that_are_bound)
+{
+	begin_with_two();
+	own_but_away();
+	settle_for(1000);
+	T_TRUE(!sched_view_wanted(rig.sched, SCHED_WHOLE));
+	put_member(2);
+	rig_deliver_all(&rig);
+	joins_them();
+}
+
+static void says_that_they_are_not_known(void)
+{
+	static const char says[] = "where its bound members are is not known";
+	struct pod_state state;
+	int phase_is;
+
+	settle_for(60000);
+	state = rig_state(&rig, home(), "a-2", &phase_is);
+	T_EQ(phase_is, STATE_PENDING);
+	T_SPAN(state.reason, PL_SPAN_LIT("gang.room"));
+	T_TRUE(memmem(state.message.at, state.message.len, says, strlen(says)) != NULL);
+	T_EQ(rig.troubles, 0);
+}
+
+static void del_of_node(enum sched_part part)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "%s%04u/east/%s", rig_prefix[part], away(),
+	               node_name(away()));
+	rig_del(&rig, key);
+}
+
+/* Somebody took the Node away, from under its alloc; until it is there again. */
+T_CASE(it_waits_until_it_is_known_where_they_are)
+{
+	begin_with_two();
+	del_of_node(SCHED_NODES);
+	own_but_away();
+	put_member(2);
+	rig_deliver_all(&rig);
+	says_that_they_are_not_known();
+	put_node(away());
+	put_alloc();
+	rig_deliver_all(&rig);
+	joins_them();
+}
+
+/* Until its partition's owner, who is to tell, has them placed again. */
+T_CASE(it_waits_for_those_whose_node_is_gone)
+{
+	begin_with_two();
+	del_of_node(SCHED_NODES);
+	del_of_node(SCHED_ALLOCS);
+	own_but_away();
+	put_member(2);
+	rig_deliver_all(&rig);
+	says_that_they_are_not_known();
+	rig_own(&rig, away());
+	settle_for(60000);
+	for (uint32_t i = 0; i < 3; i++) {
+		char name[8];
+		int phase_is;
+
+		(void)snprintf(name, sizeof name, "a-%u", i);
+		(void)rig_state(&rig, home(), name, &phase_is);
+		T_EQ(phase_is, STATE_BOUND);
+	}
+	T_EQ(rig.troubles, 0);
+	rig_close(&rig);
+}
