@@ -7,7 +7,7 @@
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
 
-enum { ARENA_CHUNK = 4 << 10 };
+enum { ARENA_CHUNK = 4 << 10, TELL_MS = 1000 };
 
 /* It is not what was decided for any more: deleted, or another, or run already. */
 static bool is_over(const struct sched *sched, const struct sched_pod *pod,
@@ -45,6 +45,27 @@ static bool gather(struct sched *sched, const struct gang_work *work,
 	return true;
 }
 
+/* Not even a pod alone: rules that find it were registered since it was bound. What goes
+ * along on that node, pods that leave, takes room only for a while. */
+static void tell_stuck(struct sched *sched, struct gang_work *work)
+{
+	const struct gang_known *known = work->known;
+	struct pl_err err = {0};
+
+	if (work->told || sched->now_ms < work->since_ms + TELL_MS)
+		return;
+	work->told = true;
+	pl_err_set(&err, PL_LIMIT,
+	           "gang %.*s/%.*s is bound, and a member of it does not go into a "
+	           "transaction",
+	           PL_SPAN_ARG(sched_text(sched, known->key[0])),
+	           PL_SPAN_ARG(sched_text(sched, known->key[1])));
+	tell_trouble(sched, &err);
+	gang_say(sched, work->gang, REASON_GANG_LARGE,
+	         "it is bound, and does not go into a transaction with the locks of "
+	         "the rules that concern it");
+}
+
 bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
                    const struct gang_plan_node *is)
 {
@@ -61,8 +82,9 @@ bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step
 		return true;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));
-	if (pod != NULL && gather(sched, work, is, pod, &count))
-		(void)step_bind(sched, step, node, pod, count);
+	if (pod != NULL && gather(sched, work, is, pod, &count) &&
+	    step_bind(sched, step, node, pod, count) == STEP_NEVER)
+		tell_stuck(sched, work);
 	pl_arena_done(&arena);
 	return true;
 }

@@ -123,22 +123,22 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 
 /* -- decided here ------------------------------------------------ */
 
-/* Who is bound by one record compares all that its members were decided by. */
+/* Who is bound by one record compares all that its members were decided by; and nobody is
+ * bound who could not be listed afterwards. */
 static const char *refusal(struct sched *sched, const struct gang_outcome *out)
 {
-	bool ruled = false, fit;
+	struct large_locks locks = {0};
+	bool fit;
 
 	if (out->placed > GANG_RECORD_PODS_MAX)
 		return "nor into a gang's record";
 	groups_gather_begin(sched);
 	for (uint32_t i = 0; i < out->placed; i++) {
 		const struct sched_pod *pod = sched->gangs.pod[out->stand[i].member];
-		struct pool_class *open = pool_class_of(pod->queue.class);
 
-		groups_gather(sched, open);
-		ruled = ruled || bonds_of(open)->wide;
+		large_locks_add(sched, &locks, pool_class_of(pod->queue.class));
 	}
-	fit = !ruled || large_locks_fit(sched);
+	fit = large_locks_fit(sched, &locks);
 	groups_gather_begin(sched);
 	return fit ? NULL : "nor do the locks of the rules that concern them";
 }
@@ -347,7 +347,8 @@ static void say(struct sched *sched, struct gang_work *work)
 		work->since_ms = sched->now_ms;
 		work->told = false;
 	}
-	if (work->told || known->garbled || sched->now_ms < work->since_ms + SAY_MS)
+	if (work->told || known->garbled || known->phase == GANG_PHASE_BOUND ||
+	    sched->now_ms < work->since_ms + SAY_MS)
 		return;
 	work->told = true;
 	switch (known->phase) {
@@ -360,7 +361,7 @@ static void say(struct sched *sched, struct gang_work *work)
 		gang_say(sched, work->gang, REASON_GANG_ABORTING,
 		         "the room that was held is given back");
 		return;
-	case GANG_PHASE_BOUND: /* to be told apart by whether it has a node */
+	case GANG_PHASE_BOUND: /* each has a node soon, or else gang_bind.c tells */
 	case GANG_PHASES:
 		return;
 	}

@@ -128,8 +128,18 @@ enum large_ruling {
 
 /* Rules about pods on other nodes concern a member. */
 bool large_is_ruled(const struct sched *sched, const struct gang_work *work);
-/* The locks that were gathered go into a transaction, with all else. */
-bool large_locks_fit(const struct sched *sched);
+
+/* What rules ask of the transactions that bind some pods: of those that were added. */
+struct large_locks {
+	bool ruled;    /* they concern one: the flip has the locks of all */
+	uint32_t most; /* of one pod: go along when it is listed */
+};
+
+/* Gathers them. */
+void large_locks_add(struct sched *sched, struct large_locks *locks,
+                     struct pool_class *open);
+/* With all else that goes into the same transaction. */
+bool large_locks_fit(const struct sched *sched, const struct large_locks *locks);
 /* All members, one after the other, where they are meant to go: would they still? */
 enum large_ruling large_fits(struct sched *sched, const struct gang_work *work);
 /* The same in the moment of binding it. LARGE_NOW: the locks are gathered. */

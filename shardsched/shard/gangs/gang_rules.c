@@ -19,6 +19,8 @@ enum {
 	OPS_DEFAULT = 128,
 	/* The record, two registries, what nodes there are, and fences. */
 	OPS_BESIDE = 12,
+	/* A pod's state, its node's alloc; compares are always fewer. */
+	OPS_OF_POD = 2,
 	ARENA_CHUNK = 16 << 10,
 };
 
@@ -46,32 +48,63 @@ bool large_is_ruled(const struct sched *sched, const struct gang_work *work)
 	return false;
 }
 
-bool large_locks_fit(const struct sched *sched)
+void large_locks_add(struct sched *sched, struct large_locks *locks,
+                     struct pool_class *open)
+{
+	const struct bonds *bonds = bonds_of(open);
+
+	groups_gather(sched, open);
+	locks->ruled = locks->ruled || bonds->wide;
+	if (bond_rows_of(bonds)->count > locks->most)
+		locks->most = bond_rows_of(bonds)->count;
+}
+
+bool large_locks_fit(const struct sched *sched, const struct large_locks *locks)
 {
 	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
 
-	return groups_gathered(sched) + OPS_BESIDE <= ops;
+	return locks->ruled ? groups_gathered(sched) + OPS_BESIDE <= ops
+	                    : locks->most + OPS_OF_POD <= ops;
 }
 
-/* Their locks, once each. False: some are not to be decided now. */
-static bool gather(struct sched *sched, const struct gang_work *work)
+/* Those of one class come one after the other. */
+static struct pool_class *next_class(struct sched *sched, const struct gang_work *work,
+                                     uint32_t *turn, const struct pool_class *last)
 {
-	struct pool_class *last = NULL;
-	bool now = true;
-
-	groups_gather_begin(sched);
-	for (uint32_t i = 0; i < work->plan.pods; i++) {
+	while (*turn < work->plan.pods) {
 		const struct sched_pod *pod =
-			pod_of_turn(sched, work, &work->plan.turn[i]);
+			pod_of_turn(sched, work, &work->plan.turn[(*turn)++]);
 		struct pool_class *open = pool_class_of(pod->queue.class);
 
-		if (open == last)
-			continue;
-		last = open;
-		groups_gather(sched, open);
+		if (open != last)
+			return open;
+	}
+	return NULL;
+}
+
+/* Their locks, once each. */
+static struct large_locks gather(struct sched *sched, const struct gang_work *work)
+{
+	struct large_locks locks = {0};
+	struct pool_class *open = NULL;
+	uint32_t turn = 0;
+
+	groups_gather_begin(sched);
+	while ((open = next_class(sched, work, &turn, open)) != NULL)
+		large_locks_add(sched, &locks, open);
+	return locks;
+}
+
+/* All of them, now. What they wait for is asked for of all. */
+static bool may_decide(struct sched *sched, const struct gang_work *work)
+{
+	struct pool_class *open = NULL;
+	uint32_t turn = 0;
+	bool now = true;
+
+	while ((open = next_class(sched, work, &turn, open)) != NULL)
 		now = groups_may_decide(sched, open) && now &&
 		      bonds_of(open)->lane != LANE_HELD;
-	}
 	return now;
 }
 
@@ -236,17 +269,19 @@ enum large_ruling large_fits(struct sched *sched, const struct gang_work *work)
 
 enum large_ruling large_may_bind(struct sched *sched, struct gang_work *work)
 {
+	const struct large_locks locks = gather(sched, work);
 	enum large_ruling is;
 
 	work->waits = false;
-	groups_gather_begin(sched);
-	work->ruled = large_is_ruled(sched, work);
-	if (!work->ruled)
-		return LARGE_NOW;
-	if (groups_shut(sched) || !gather(sched, work))
+	work->ruled = locks.ruled;
+	if (locks.ruled && (groups_shut(sched) || !may_decide(sched, work)))
 		return LARGE_LATER;
-	if (!large_locks_fit(sched))
+	if (!large_locks_fit(sched, &locks))
 		return LARGE_NEVER;
+	if (!locks.ruled) {
+		groups_gather_begin(sched); /* they go along with the pods */
+		return LARGE_NOW;
+	}
 	/* What was decided and may not come true is none to go by. */
 	work->waits = sched->bundle.state != BUNDLE_NONE;
 	if (work->waits)
