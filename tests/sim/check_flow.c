@@ -47,6 +47,54 @@ static bool is_out_of_reach(const struct world *world, uint32_t i)
 	return true;
 }
 
+/* For how many as large as the largest of them there is room in one zone. */
+static uint64_t room_in_zone(const struct stock *stock, const uint32_t *pods,
+                             uint32_t count, unsigned zone)
+{
+	struct scene_pod largest = {.cpu_milli = 0};
+	uint64_t room = 0;
+
+	for (uint32_t k = 0; k < count; k++) {
+		const struct scene_pod *what = &stock->pod[pods[k]].what;
+
+		if (what->cpu_milli > largest.cpu_milli)
+			largest.cpu_milli = what->cpu_milli;
+		if (what->memory_mib > largest.memory_mib)
+			largest.memory_mib = what->memory_mib;
+	}
+	for (uint32_t n = 0; n < stock->nodes; n++)
+		if (stock->node[n].what.zone == zone &&
+		    naive_refuses(stock, n, pods[0]) == NULL)
+			room += naive_room(stock, n, &largest);
+	return room;
+}
+
+/* Of a gang that is to be in one zone: a zone in which others of it are has no room for
+ * it, or none has for as many as have to come together. */
+static bool is_out_of_domain(const struct world *world, uint32_t i)
+{
+	const struct stock *stock = world->stock;
+	uint32_t gang = scene_gang(i), pods[SCENE_GANG_PODS];
+	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
+	bool full = false, some = false;
+
+	if (!scene_is_gang(i) || !scene_gang_has_domain(gang))
+		return false;
+	for (uint32_t k = 0; k < members; k++) {
+		const struct stock_pod *pod = &stock->pod[pods[k]];
+
+		if (pod->phase != STOCK_BOUND || pod->node == STOCK_NONE)
+			continue;
+		some = true;
+		full = full ||
+		       room_in_zone(stock, &i, 1, stock->node[pod->node].what.zone) == 0;
+	}
+	for (unsigned z = 0; z < SCENE_ZONES_ALL && !some; z++)
+		if (room_in_zone(stock, pods, members, z) >= scene_gang_min(gang))
+			return false;
+	return full || !some;
+}
+
 /* It is where it may not be any more. */
 static bool overstays(const struct world *world, uint32_t i)
 {
@@ -91,7 +139,7 @@ static bool is_served(const struct world *world, uint32_t i)
 		return pod->reason[0] != 0;
 	if (scene_is_gang(i) && is_small_gang(world->stock, i))
 		return true;
-	return is_out_of_reach(world, i);
+	return is_out_of_reach(world, i) || is_out_of_domain(world, i);
 }
 
 static const char *phase_text(enum stock_phase phase)

@@ -280,6 +280,45 @@ static void check_whole(struct world *world, const struct obs *obs, uint32_t i)
 		           i, obs->revision, count, scene_gang_min(gang));
 }
 
+/* Where it is, or once was: of what was moved nobody knows what had been heard of. */
+static bool was_in(const struct stock *stock, uint32_t node, unsigned zone)
+{
+	return (stock->node[node].zones >> zone & 1) != 0;
+}
+
+/* With one of those who are there; who comes at once with it comes to the same zone. */
+static void check_domain(struct world *world, const struct obs *obs, uint32_t i)
+{
+	const struct stock *stock = world->stock;
+	uint32_t gang = scene_gang(i), there = 0, pods[SCENE_GANG_PODS];
+	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
+	unsigned zone = zone_of(stock, stock->pod[i].node);
+
+	for (uint32_t k = 0; k < members; k++) {
+		const struct stock_pod *pod = &stock->pod[pods[k]];
+
+		if (is_hidden(stock, pods[k]))
+			return;
+		if (pods[k] == i || pod->phase != STOCK_BOUND || pod->node == STOCK_NONE)
+			continue;
+		if (is_new(stock, pods[k]) && !was_in(stock, pod->node, zone))
+			check_fail(world, "rules",
+			           "p-%u (gang), @%" PRId64
+			           ": in zone %u, and p-%u with it elsewhere",
+			           i, obs->revision, zone, pods[k]);
+		if (!is_new(stock, pods[k]) && was_in(stock, pod->node, zone)) {
+			world_hit(world, COVER_DOMAIN_JOINED);
+			return;
+		}
+		there += !is_new(stock, pods[k]);
+	}
+	if (there > 0)
+		check_fail(world, "rules",
+		           "p-%u (gang), @%" PRId64
+		           ": in zone %u, where none of its gang is, of %u",
+		           i, obs->revision, zone, there);
+}
+
 /* Whether one of its group is hidden: then nobody knows how many there are. */
 static bool is_blurred(const struct stock *stock, uint32_t i)
 {
@@ -342,6 +381,8 @@ static void check_pod(struct world *world, const struct obs *obs, uint32_t i)
 		return;
 	}
 	check_whole(world, obs, i);
+	if (scene_gang_has_domain(scene_gang(i)) && !stock->gang_spoilt[scene_gang(i)])
+		check_domain(world, obs, i);
 	if (stock->gang[scene_gang(i)].phase == STOCK_GANG_NONE &&
 	    !stock->gang_spoilt[scene_gang(i)])
 		check_rule(world, obs, i, scene_gang_rule(scene_gang(i)));

@@ -103,6 +103,7 @@
 	X(BOUND_LARGE, "pods bound: large gangs", 1)                              \
 	X(LARGE_RESERVING, "large gangs for which room is held", 1)               \
 	X(LARGE_BOUND, "large gangs bound", 1)                                    \
+	X(DOMAIN_JOINED, "members of gangs that came to the others' zone", 1)     \
 	X(LARGE_RULED, "of these, with rules about pods on other nodes", 1)       \
 	X(LARGE_PLACED, "of large gangs, all their pods", 1)                      \
 	X(LARGE_ABORTED, "large gangs given up", 1)                               \

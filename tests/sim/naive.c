@@ -54,13 +54,28 @@ const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i)
 	return NULL;
 }
 
-bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i)
+static int64_t times(int64_t room, int64_t size, int64_t before)
+{
+	int64_t count = size == 0 ? before : room / size;
+
+	if (room < 0 || count < 0)
+		return 0;
+	return count < before ? count : before;
+}
+
+uint64_t naive_room(const struct stock *stock, uint32_t n, const struct scene_pod *size)
 {
 	const struct stock_node *node = &stock->node[n];
-	const struct scene_pod *pod = &stock->pod[i].what;
-	int64_t memory = node->what.memory_mib << 20;
+	int64_t memory = (node->what.memory_mib << 20) - node->used.memory_bytes;
+	int64_t count = node->what.pods - (int64_t)node->used.pods;
 
-	return node->used.cpu_milli + pod->cpu_milli <= node->what.cpu_milli &&
-	       node->used.memory_bytes + (pod->memory_mib << 20) <= memory &&
-	       node->used.pods + 1 <= node->what.pods;
+	count = times(node->what.cpu_milli - node->used.cpu_milli, size->cpu_milli,
+	              count);
+	count = times(memory, size->memory_mib << 20, count);
+	return count > 0 ? (uint64_t)count : 0;
+}
+
+bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i)
+{
+	return naive_room(stock, n, &stock->pod[i].what) > 0;
 }

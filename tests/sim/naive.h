@@ -8,5 +8,7 @@
  * pod itself, if it is there, does not count. */
 const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i);
 bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i);
+/* For how many of that size. */
+uint64_t naive_room(const struct stock *stock, uint32_t n, const struct scene_pod *size);
 
 #endif

@@ -86,6 +86,12 @@ enum scene_kind scene_gang_rule(uint32_t gang)
 	return rules[(turn + 1) % 3];
 }
 
+bool scene_gang_has_domain(uint32_t gang)
+{
+	return scene_kind(gang * SCENE_GROUP) == SCENE_GANG &&
+	       scene_gang_rule(gang) == SCENE_BASIC;
+}
+
 /* Those without a rule of the first row, the second, the third. */
 uint32_t scene_found_by(uint32_t pod)
 {
@@ -492,7 +498,7 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 	enum scene_kind kind = scene_kind(pod);
 	uint32_t group = scene_group(pod), owner = is_apart(kind) ? pod : group;
 	char more[MORE_SIZE] = "", space[SCENE_NAME_SIZE];
-	char gang[96] = "", port[96] = "", found[32] = "";
+	char gang[160] = "", port[96] = "", found[32] = "";
 
 	scene_pod_space(pod, space);
 	if (scene_is_carrier(pod, what->life))
@@ -502,8 +508,11 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 	if (scene_is_gang(pod))
 		(void)snprintf(
 			gang, sizeof gang,
-			",\"placet.io/gang\":\"g-%u\",\"placet.io/gang-min\":\"%u\"",
-			scene_gang(pod), scene_gang_min(scene_gang(pod)));
+			",\"placet.io/gang\":\"g-%u\",\"placet.io/gang-min\":\"%u\"%s",
+			scene_gang(pod), scene_gang_min(scene_gang(pod)),
+			scene_gang_has_domain(scene_gang(pod))
+				? ",\"placet.io/gang-domain\":" ZONE
+				: "");
 	if (scene_is_found(pod, what->life))
 		(void)snprintf(found, sizeof found, ",\"found\":\"g%u\"", label_of(pod));
 	if (kind == SCENE_PORT)

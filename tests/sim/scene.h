@@ -8,7 +8,8 @@
  *
  * Those of a group have one controller, so that one shard decides about all of them; but
  * where each has its own: these meet only in what the store holds about their rule. A
- * large gang is several such rows. Some gangs have a rule of another kind, too.
+ * large gang is several such rows. Some gangs have a rule of another kind, too; of the
+ * others the small ones are to be in one zone.
  *
  * A pod that comes back by its name may look otherwise, as one of another revision does:
  * the rule of its group finds it in one life and not in the next, and it carries that
@@ -110,6 +111,8 @@ uint32_t scene_gang_pods(uint32_t gang, uint32_t pods, uint32_t out[SCENE_GANG_P
 uint32_t scene_gang_min(uint32_t gang);
 /* What its members require of each other, over zones; BASIC: nothing. */
 enum scene_kind scene_gang_rule(uint32_t gang);
+/* All of it in one zone: of small gangs, those without a rule. */
+bool scene_gang_has_domain(uint32_t gang);
 /* The gang whose rule finds it, too, though it is no member; UINT32_MAX: none. */
 uint32_t scene_found_by(uint32_t pod);
 /* UINT32_MAX: none of ours. */

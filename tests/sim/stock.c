@@ -149,6 +149,7 @@ static void see_node(struct stock *stock, const struct keys_id *id,
 		node->node_rev = event->is_delete ? 0 : event->record.mod_revision;
 		node->bad_node = node->has_node &&
 		                 !scene_node_read(event->record.value, &node->what);
+		node->zones |= 1u << node->what.zone;
 		see_closed(stock, node, was_closed);
 		return;
 	}

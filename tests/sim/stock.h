@@ -47,6 +47,7 @@ struct stock_node {
 	bool bad_node, bad_alloc; /* makes no sense */
 	uint32_t partition;
 	struct scene_node what;
+	unsigned zones; /* in which it has been, a bit each */
 	int64_t node_rev, alloc_rev;
 	uint64_t generation;
 	struct stock_sum used, held; /* as the alloc says; by holds */
