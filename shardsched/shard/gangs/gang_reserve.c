@@ -120,20 +120,40 @@ static bool fits_alone(struct sched *sched, const struct gang_work *work,
 	return fits;
 }
 
+/* What is asked about all of the gang, when it first matters: once for all nodes, since
+ * many may have been written. What is planned from there on is its own, and in nobody's
+ * way; and it is asked again when it is to be bound. */
+struct asked {
+	bool done, ruled;
+	enum large_ruling fits; /* ruled */
+};
+
+static void ask(struct sched *sched, const struct gang_work *work, struct asked *all)
+{
+	if (all->done)
+		return;
+	all->done = true;
+	all->ruled = large_is_ruled(sched, work);
+	if (all->ruled)
+		all->fits = large_fits(sched, work);
+}
+
 /* Somebody else was there: does it still do? Rules about pods on other nodes are asked
  * about all of the gang. */
 static enum large_ruling still_fits(struct sched *sched, const struct gang_work *work,
                                     const struct gang_plan_node *is,
-                                    const struct sched_node *node)
+                                    const struct sched_node *node, struct asked *all)
 {
-	if (large_is_ruled(sched, work))
-		return large_fits(sched, work);
+	ask(sched, work, all);
+	if (all->ruled)
+		return all->fits;
 	return fits_alone(sched, work, is, node) ? LARGE_NOW : LARGE_NEVER;
 }
 
 /* There is no hold there (any more). */
 static void plan_again(struct sched *sched, struct gang_work *work,
-                       const struct gang_plan_node *is, struct sched_node *node)
+                       const struct gang_plan_node *is, struct sched_node *node,
+                       struct asked *all)
 {
 	enum large_ruling fits;
 	struct pl_err err = {0};
@@ -144,7 +164,7 @@ static void plan_again(struct sched *sched, struct gang_work *work,
 		work->failed = gives_way(sched, node, work->known->key);
 		return;
 	}
-	fits = still_fits(sched, work, is, node);
+	fits = still_fits(sched, work, is, node, all);
 	if (fits == LARGE_LATER)
 		return;
 	if (fits == LARGE_NEVER || large_plan_hold(sched, work, is, node, &err) != PL_OK)
@@ -155,6 +175,7 @@ static void plan_again(struct sched *sched, struct gang_work *work,
 bool large_reserve(struct sched *sched, struct gang_work *work)
 {
 	struct gang_step step = {.known = work->known};
+	struct asked all = {0};
 
 	work->standing = 0;
 	for (uint32_t i = 0; i < work->plan.nodes && !work->failed; i++) {
@@ -169,7 +190,7 @@ bool large_reserve(struct sched *sched, struct gang_work *work)
 		}
 		hold = hold_of_gang(node, work->known->key);
 		if (hold == NULL) {
-			plan_again(sched, work, is, node);
+			plan_again(sched, work, is, node, &all);
 			hold = hold_of_gang(node, work->known->key);
 		}
 		work->standing += hold != NULL && !hold->planned;

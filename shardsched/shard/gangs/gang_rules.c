@@ -119,14 +119,17 @@ static bool has_other_gang(const struct sched_node *node, const uint32_t key[2])
 	return false;
 }
 
-/* It is aside for no other reason, so it can be judged. */
+/* It is aside for no other reason, so it can be judged: what is not kept for the gang any
+ * more may be so because it has refused too often. */
 static bool is_judged(const struct sched *sched, const struct gang_work *work,
                       const struct gang_plan_node *is)
 {
 	const struct sched_node *node = plan_node(sched, is);
 
 	return node != NULL && node->slot != SNAPSHOT_NONE &&
-	       node_may_write(sched, node) && !has_other_gang(node, work->known->key);
+	       node_may_write(sched, node) && !has_other_gang(node, work->known->key) &&
+	       (node->scope != NODE_ASIDE ||
+	        hold_of_gang(node, work->known->key) != NULL);
 }
 
 static void lift(struct sched *sched, const struct gang_work *work,

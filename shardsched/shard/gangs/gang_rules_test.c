@@ -7,6 +7,8 @@
 #include <stddef.h>
 
 #include "shardsched/shard/gangs/gang_kit.h"
+#include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/tables/tables.h"
 #include "tests/harness/torture.h"
 
 enum { ZONES = 3, GANGS_SHARD = 0, OTHER_SHARD = 1, NOWHERE = NODES };
@@ -50,8 +52,8 @@ static const char *apart(const char *app)
 
 /* -- the world ------------------------------------------------------------------- */
 
-/* The Node is written, with its alloc, as whoever does that writes it. */
-static void put_node(uint32_t n, uint32_t zone, const char *cpu, const char *spec)
+/* With all that it has, as when something came there, and has gone. */
+static void put_alloc(uint32_t n)
 {
 	const char *alloc = text("/alloc/%04u/east/n-%u", n % RIG_PARTITIONS, n);
 	const char *value = rig_value(&rig, alloc);
@@ -64,6 +66,12 @@ static void put_node(uint32_t n, uint32_t zone, const char *cpu, const char *spe
 	rig_put(&rig, alloc,
 	        text("%.*s\"generation\":%lu%s", (int)(at - value), value, generation + 1,
 	             rest));
+}
+
+/* The Node is written, with its alloc, as whoever does that writes it. */
+static void put_node(uint32_t n, uint32_t zone, const char *cpu, const char *spec)
+{
+	put_alloc(n);
 	rig_set(&rig.store,
 	        pl_span_str(text("/nodes/%04u/east/n-%u", n % RIG_PARTITIONS, n)),
 	        pl_span_str(text("{\"metadata\":{\"name\":\"n-%u\",\"labels\":{\"zone\":"
@@ -345,6 +353,72 @@ T_CASE(a_node_that_is_relabelled_meanwhile_is_seen)
 	T_EQ(held(), 0);
 	put_zone(100, 0, "4");
 	both_for(60000);
+	all_is_well();
+	close_both();
+}
+
+/* -- nodes that somebody has written ------------------------------------------ */
+
+static uint64_t cycles(void)
+{
+	struct plugin_figures figures;
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < PLUGINS_MAX; i++) {
+		cycle_figures(rig.sched->cycle, i, &figures);
+		most = figures.runs > most ? figures.runs : most;
+	}
+	return most;
+}
+
+/* What was planned there is planned again, when all members have been asked once. */
+T_CASE(all_nodes_that_were_written_are_judged_at_once)
+{
+	uint64_t before;
+
+	two_shards();
+	members(spread);
+	until("reserving");
+	for (uint32_t n = 0; n < NODES; n++)
+		put_alloc(n);
+	rig_deliver_all(&rig);
+	before = cycles();
+	rig_run(&rig);
+	T_TRUE(cycles() > before);
+	T_TRUE(cycles() - before <= MEMBERS);
+	until("bound");
+	both_for(1000);
+	all_is_well();
+	close_both();
+}
+
+/* Nothing more goes to one of them for a while, since it has refused too often: that does
+ * not say that it never will do. */
+T_CASE(a_node_that_is_aside_is_waited_for)
+{
+	const uint32_t other = others();
+	struct sched_node *node;
+
+	two_shards();
+	for (uint32_t n = 0; n < NODES; n++)
+		put_zone(n, n % ZONES, "2"); /* so all of them are wanted */
+	rig_deliver_all(&rig);
+	members(spread);
+	until("reserving");
+	node = node_find(rig.sched, PL_SPAN_LIT("east"),
+	                 pl_span_str(text("n-%u", other)));
+	T_TRUE(node != NULL && !node_is_home(rig.sched, node) && holds_close(node));
+	for (unsigned i = 0; i < 5; i++)
+		abroad_refused(rig.sched, node, CONFLICT_ALLOC);
+	put_alloc(other);
+	put_alloc((other + 1) % RIG_PARTITIONS);
+	rig_deliver_all(&rig);
+	T_TRUE(node->scope == NODE_ASIDE && !holds_close(node));
+	rig_run(&rig);
+	(void)answer_all();
+	T_STR(phase(), "reserving");
+	both_for(8000);
+	T_EQ(bound(), MEMBERS);
 	all_is_well();
 	close_both();
 }
