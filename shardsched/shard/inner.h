@@ -54,7 +54,8 @@ enum {
 	LANE_GROUPED, /* looked at by rules of others: in bundles only */
 	LANE_WIDE, /* decided under rules about other pods: likewise, by the whole view */
 	LANE_HELD, /* its rules are not registered yet */
-	LANE_GANG = 5, /* a gang, by its one entry: a bundle of its own */
+	LANE_LARGE, /* a gang that has turned out to be large: shut while too many are */
+	LANE_GANG,  /* a gang, by its one entry: a bundle of its own */
 };
 
 /* Which list or part of the store a fact belongs to. */

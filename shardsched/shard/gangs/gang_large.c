@@ -8,6 +8,7 @@
 #include "store/base/alloc.h"
 
 enum {
+	OURS_MAX = 32,      /* at once: what few calls bring to an end in time */
 	RESERVE_MS = 10000, /* on the wall's clock */
 	TICK_MS = 20,
 	IDLE_TICK_MS = 500,
@@ -95,6 +96,7 @@ void large_drop(struct sched *sched, struct gang_work *work)
 {
 	if (work->ours)
 		unplan(sched, work);
+	sched->gangs.ours -= work->ours;
 	plan_done(sched, &work->plan);
 	pl_list_del(&work->link);
 	work->gang->work = NULL;
@@ -122,6 +124,11 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 }
 
 /* -- decided here ------------------------------------------------ */
+
+bool large_is_full(const struct sched *sched)
+{
+	return sched->gangs.ours >= OURS_MAX;
+}
 
 /* Who is bound by one record compares all that its members were decided by; and nobody is
  * bound who could not be listed afterwards. */
@@ -170,6 +177,7 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
 	work->plan.epoch = sched->partition[work->gang->key[0]].epoch;
 	work->until_ms = sched->wall_ms + RESERVE_MS;
 	work->ours = work->planned = true;
+	sched->gangs.ours++;
 	code = plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,
 	                  &work->plan.arena, &work->value, err);
 	return code == PL_OK ? plan_holds(sched, work, err) : code;
@@ -219,14 +227,12 @@ static bool is_here(const struct sched *sched, uint32_t partition)
 
 static void adopt(struct sched *sched)
 {
-	PL_MAP_EACH (at, &sched->records.by_name) {
-		struct gang_known *known =
-			PL_CONTAINER_OF(at, struct gang_known, by_name);
+	PL_LIST_EACH (link, &sched->records.standing) {
+		struct gang_known *known = PL_LIST_ITEM(link, struct gang_known, link);
 		const uint32_t key[3] = {known->partition, known->key[0], known->key[1]};
 		struct sched_gang *gang;
 
-		if (known->rev == 0 || known->work != NULL ||
-		    !is_here(sched, known->partition))
+		if (known->work != NULL || !is_here(sched, known->partition))
 			continue;
 		if (gang_get(sched, key, &gang) == PL_OK)
 			(void)!work_make(sched, gang, known);
@@ -377,6 +383,7 @@ static void disown(struct sched *sched, struct gang_work *work)
 		return;
 	unplan(sched, work);
 	work->ours = false;
+	sched->gangs.ours--;
 }
 
 static void go_on(struct sched *sched, struct gang_work *work)
@@ -521,6 +528,8 @@ void large_failed(struct sched *sched, const struct call_item *item,
 
 void large_check(const struct sched *sched)
 {
+	uint32_t ours = 0;
+
 	PL_LIST_EACH (link, &sched->gangs.works) {
 		const struct gang_work *work = PL_LIST_ITEM(link, struct gang_work, link);
 
@@ -528,5 +537,7 @@ void large_check(const struct sched *sched)
 		PL_ASSERT(work->known->partition == work->gang->key[0]);
 		PL_ASSERT(work->known->key[0] == work->gang->key[1] &&
 		          work->known->key[1] == work->gang->key[2]);
+		ours += work->ours;
 	}
+	PL_ASSERT(ours == sched->gangs.ours && ours <= OURS_MAX);
 }

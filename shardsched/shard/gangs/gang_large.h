@@ -80,6 +80,8 @@ void large_done(struct sched *sched);
 /* That many members, as gangs.pod, were placed so. False: it can not be; why says so. */
 bool large_begin(struct sched *sched, struct sched_gang *gang,
                  const struct gang_outcome *out, uint32_t count, const char **why);
+/* As many are under way as may be: who turns out to be large waits for its turn. */
+bool large_is_full(const struct sched *sched);
 void large_run(struct sched *sched);
 uint64_t large_deadline_ms(const struct sched *sched);
 /* Something has changed that may matter. */

@@ -1,5 +1,6 @@
 /* Gangs that are too large for one transaction: a record, holds, then pods. */
 #include "shardsched/shard/gangs/gang_kit.h"
+#include "shardsched/shard/gangs/gang_large.h"
 #include "tests/harness/torture.h"
 
 T_CASE(room_is_held_first_and_then_bound)
@@ -399,6 +400,175 @@ T_CASE(a_small_gang_does_not_pass_a_record)
 			T_TRUE(!rig_answer(&rig, i));
 	T_EQ(bound(), 0);
 	close_well();
+}
+
+/* -- many of them --------------------------------------------------------------- */
+
+/* Somebody else's record, as the view tells of it; or its end. */
+static void tell_record(uint32_t number, bool gone)
+{
+	char key[32];
+	struct kv_event event = {.is_delete = gone};
+
+	(void)snprintf(key, sizeof key, "/gangs/web/x-%u", number);
+	event.record.key = pl_span_str(key);
+	event.record.mod_revision = ++rig.store.revision;
+	if (!gone)
+		event.record.value = PL_SPAN_LIT(
+			"{\"v\":1,\"phase\":\"aborting\",\"shard\":\"east-7\","
+			"\"epoch\":\"1\",\"until\":\"2026-11-21T09:00:00.000Z\","
+			"\"nodes\":[{\"at\":0,\"cluster\":\"east\",\"node\":"
+			"\"n-0\",\"pods\":{\"x\":\"7\"}}]}");
+	sched_view_events(rig.sched, SCHED_GANGS, &event, 1, 0);
+}
+
+/* What is kept of those that are no more takes nobody's room, however many there were. */
+T_CASE(thousands_that_are_gone_are_in_nobodys_way)
+{
+	begin();
+	rig_node(&rig, 0, "n-100", "1");
+	rig_settle(&rig);
+	T_TRUE(rig.viewed[SCHED_GANGS]);
+	for (uint32_t i = 0; i < 70000; i++) {
+		tell_record(i, false);
+		tell_record(i, true);
+		if (i % 2000 == 0)
+			settle_for(100);
+	}
+	rig_pod(&rig, 1, "w", "1",
+	        ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringScheduling"
+	        "IgnoredDuringExecution\":[{\"topologyKey\":\"host\","
+	        "\"labelSelector\":{\"matchLabels\":{\"app\":\"w\"}}}]}}");
+	members("");
+	settle_for(5000);
+	T_TRUE(strncmp(rig_where(&rig, 1, "w"), "n-", 2) == 0);
+	T_TRUE(rig.sched->records.by_name.count < 70000);
+	T_EQ(rig.troubles, 0);
+	close_well();
+}
+
+static int64_t rev_of(uint32_t number)
+{
+	char name[16];
+	uint32_t key[2];
+	const struct gang_known *known;
+
+	(void)snprintf(name, sizeof name, "x-%u", number);
+	key[0] = strings_find(&rig.sched->model.strings, PL_SPAN_LIT("web"));
+	key[1] = strings_find(&rig.sched->model.strings, pl_span_str(name));
+	known = records_find(rig.sched, key);
+	return known == NULL ? 0 : known->rev;
+}
+
+/* More than are kept: what is known goes on, and so does what is under way here. */
+T_CASE(what_is_known_goes_on_when_there_are_too_many)
+{
+	begin();
+	members("");
+	rig_run(&rig);
+	for (uint32_t i = 0; i < 65536; i++)
+		tell_record(i, false);
+	T_TRUE(!rig.sched->records.missed);
+	tell_record(65536, false);
+	T_TRUE(rig.sched->records.missed && rev_of(65536) == 0);
+	tell_record(5, false);
+	T_EQ(rev_of(5), rig.store.revision);
+	until("bound");
+	until("none");
+	T_EQ(bound(), MEMBERS);
+	settle_for(11000); /* they are listed again, and are not there */
+	T_TRUE(!rig.sched->records.missed);
+	T_EQ(rig.sched->records.count, 0);
+	close_well();
+}
+
+enum { MANY = 48, OF_MANY = 6 };
+
+static uint32_t home_of(uint32_t gang)
+{
+	char name[16];
+	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
+	uint32_t out = 0;
+
+	(void)snprintf(name, sizeof name, "b-%u", gang);
+	group.gang = pl_span_str(name);
+	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
+	return out;
+}
+
+/* Each of its members takes a whole node. */
+static void one_of_many(uint32_t gang)
+{
+	char key[64], json[512];
+
+	for (uint32_t i = 0; i < OF_MANY; i++) {
+		(void)snprintf(key, sizeof key, "/schedules/%04u/web/b-%u-%u/spec",
+		               home_of(gang), gang, i);
+		(void)snprintf(
+			json, sizeof json,
+			"{\"metadata\":{\"namespace\":\"web\",\"name\":\"b-%u-%u\","
+			"\"annotations\":{\"placet.io/gang\":\"b-%u\","
+			"\"placet.io/gang-min\":\"%d\"}},\"spec\":{\"containers\":[{"
+			"\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}"
+			"}}]}}",
+			gang, i, gang, OF_MANY);
+		rig_put(&rig, key, json);
+	}
+}
+
+/* Decided, and not bound. */
+static uint32_t under_way(void)
+{
+	uint32_t count = 0;
+
+	PL_LIST_EACH (link, &rig.sched->gangs.works)
+		count += PL_LIST_ITEM(link, struct gang_work, link)->ours;
+	return count;
+}
+
+static uint32_t bound_of_many(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t gang = 0; gang < MANY; gang++)
+		for (uint32_t i = 0; i < OF_MANY; i++) {
+			char name[32];
+			int phase_is;
+
+			(void)snprintf(name, sizeof name, "b-%u-%u", gang, i);
+			(void)rig_state(&rig, home_of(gang), name, &phase_is);
+			count += phase_is == STATE_BOUND;
+		}
+	return count;
+}
+
+/* Who comes when many are under way waits for its turn in the queue. */
+T_CASE(many_at_once_go_one_after_the_other)
+{
+	uint32_t most = 0;
+
+	begin();
+	for (uint32_t i = NODES; i < MANY * OF_MANY; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "n-%u", i);
+		rig_node(&rig, i % RIG_PARTITIONS, name, "2");
+	}
+	for (uint32_t gang = 0; gang < MANY; gang++)
+		one_of_many(gang);
+	rig_deliver_all(&rig);
+	for (unsigned i = 0; i < 3000 && bound_of_many() < MANY * OF_MANY; i++) {
+		rig_run(&rig);
+		most = under_way() > most ? under_way() : most;
+		(void)answer_all();
+		rig.now_ms += 5;
+	}
+	T_EQ(bound_of_many(), MANY * OF_MANY);
+	T_TRUE(rig.now_ms < 6000);
+	T_EQ(most, 32);
+	settle_for(1000);
+	T_EQ(rig.sched->records.count, 0);
+	rig_close(&rig);
 }
 
 /* -- whatever allocation fails ------------------------------------------------- */

@@ -63,10 +63,9 @@ void large_release(struct sched *sched)
 {
 	struct gang_known *known;
 
-	PL_MAP_EACH (at, &sched->records.by_name) {
-		known = PL_CONTAINER_OF(at, struct gang_known, by_name);
-		if (known->rev != 0 &&
-		    (known->garbled || known->phase == GANG_PHASE_ABORTING))
+	PL_LIST_EACH (link, &sched->records.standing) {
+		known = PL_LIST_ITEM(link, struct gang_known, link);
+		if (known->garbled || known->phase == GANG_PHASE_ABORTING)
 			release_of(sched, known);
 	}
 	known = sched->records.listed ? lone_one(sched) : NULL;

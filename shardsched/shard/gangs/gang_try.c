@@ -247,6 +247,17 @@ static uint32_t nodes_of(const uint32_t *slot, uint32_t count)
 	return nodes;
 }
 
+/* What is active in its lane comes when fewer are under way. */
+static void wait_for_turn(struct sched *sched, struct sched_gang *gang)
+{
+	struct pl_err err = {0};
+
+	if (queue_class_move(sched->queue, &gang->class, LANE_LARGE, &err) == PL_OK)
+		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
+	else
+		fault(sched, gang, &err);
+}
+
 static void placed(struct sched *sched, struct sched_gang *gang,
                    const struct gang_outcome *out, uint32_t count)
 {
@@ -261,6 +272,10 @@ static void placed(struct sched *sched, struct sched_gang *gang,
 	    BUNDLE_GATHERS) { /* others are in it: in the next one */
 		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
 		bundle_close(sched);
+		return;
+	}
+	if (large_is_full(sched)) {
+		wait_for_turn(sched, gang);
 		return;
 	}
 	if (large_begin(sched, gang, out, count, &why))

@@ -356,7 +356,7 @@ uint64_t gangs_deadline_ms(const struct sched *sched)
 
 bool gang_is_class(const struct queue_class *class)
 {
-	return class->lane == LANE_GANG;
+	return class->lane == LANE_GANG || class->lane == LANE_LARGE;
 }
 
 struct sched_gang *gang_of_queue(struct queue_pod *pod)

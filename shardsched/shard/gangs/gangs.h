@@ -59,6 +59,7 @@ struct gangs {
 	struct sched_pod **pod;
 	uint32_t cap;
 	struct pl_list works; /* of those that are large */
+	uint32_t ours;        /* of these, decided here and not past reserving */
 	struct pl_arena arena;
 	uint32_t holds; /* of gangs, on all nodes */
 	bool due;       /* works are to be looked at */

@@ -7,13 +7,16 @@
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
 
-enum { KEPT_MAX = 4096, GONE_MS = 60000 };
+/* A few of each shard's at a time; and of those that are gone a thousand a second. */
+enum { KEPT_MAX = 65536, GONE_MAX = 65536, GONE_MS = 60000 };
 
 #define BYTES_MAX ((size_t)256 << 20)
 
 void records_init(struct sched *sched)
 {
 	pl_map_init(&sched->records.by_name);
+	pl_list_init(&sched->records.standing);
+	pl_list_init(&sched->records.gone);
 }
 
 /* -- the table ------------------------------------------------------------ */
@@ -61,6 +64,7 @@ struct gang_known *records_get(struct sched *sched, const uint32_t key[2])
 	known->key[1] = strings_ref(strings, key[1]);
 	known->partition = partition;
 	known->gone_ms = sched->now_ms;
+	pl_list_add_tail(&sched->records.gone, &known->link);
 	(void)!pl_map_add(&sched->records.by_name, &known->by_name, name_of(known->key));
 	return known;
 }
@@ -72,12 +76,14 @@ static void count(struct sched *sched, const struct gang_known *known, bool more
 
 	sched->records.bound += more ? bound : -(uint32_t)bound;
 	sched->records.bytes += more ? known->len : -known->len;
+	sched->records.count += more ? known->rev != 0 : -(uint32_t)(known->rev != 0);
 }
 
 static void known_free(struct sched *sched, struct gang_known *known)
 {
 	count(sched, known, false);
 	pl_map_del(&sched->records.by_name, &known->by_name);
+	pl_list_del(&known->link);
 	strings_unref(&sched->model.strings, known->key[0]);
 	strings_unref(&sched->model.strings, known->key[1]);
 	free(known->value);
@@ -100,12 +106,15 @@ bool records_has(const struct sched *sched, const uint32_t key[2])
 
 void records_tidy(struct sched *sched)
 {
-	PL_MAP_EACH (at, &sched->records.by_name) {
-		struct gang_known *known =
-			PL_CONTAINER_OF(at, struct gang_known, by_name);
+	struct records *records = &sched->records;
 
-		if (known->rev == 0 && sched->now_ms >= known->gone_ms + GONE_MS &&
-		    !large_uses(sched, known))
+	PL_LIST_EACH (link, &records->gone) {
+		struct gang_known *known = PL_LIST_ITEM(link, struct gang_known, link);
+
+		if (records->by_name.count - records->count <= GONE_MAX &&
+		    sched->now_ms < known->gone_ms + GONE_MS)
+			return;
+		if (!large_uses(sched, known))
 			known_free(sched, known);
 	}
 }
@@ -127,14 +136,21 @@ static void set(struct sched *sched, struct gang_known *known, int64_t revision,
 	known->len = len;
 	known->rev = value == NULL ? 0 : revision;
 	known->heard = revision;
-	if (value == NULL)
-		known->gone_ms = sched->now_ms;
+	pl_list_del(&known->link);
+	if (value != NULL) {
+		pl_list_add_tail(&sched->records.standing, &known->link);
+		return;
+	}
+	known->gone_ms = sched->now_ms;
+	pl_list_add_tail(&sched->records.gone, &known->link);
 }
 
+/* What stood there already, and what is under way here, goes on. */
 static bool is_room(const struct sched *sched, const struct gang_known *known, size_t len)
 {
 	return sched->records.bytes - known->len + len <= BYTES_MAX &&
-	       sched->records.by_name.count <= KEPT_MAX;
+	       (known->rev != 0 || large_uses(sched, known) ||
+	        sched->records.count < KEPT_MAX);
 }
 
 static bool take_value(struct sched *sched, struct gang_known *known,

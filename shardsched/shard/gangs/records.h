@@ -17,11 +17,12 @@ struct sched;
 
 struct gang_known {
 	struct pl_map_node by_name;
-	uint32_t key[2];    /* namespace, gang; held */
-	uint32_t partition; /* of the gang */
-	int64_t rev;        /* mod_revision; 0: there is none */
-	int64_t heard;      /* what is older is no news */
-	uint8_t generation; /* of the list that has shown it */
+	struct pl_list link; /* of those that stand, or of those that are gone */
+	uint32_t key[2];     /* namespace, gang; held */
+	uint32_t partition;  /* of the gang */
+	int64_t rev;         /* mod_revision; 0: there is none */
+	int64_t heard;       /* what is older is no news */
+	uint8_t generation;  /* of the list that has shown it */
 	bool garbled;
 	enum gang_phase phase;
 	int64_t epoch; /* under which it was written */
@@ -33,6 +34,9 @@ struct gang_known {
 
 struct records {
 	struct pl_map by_name;
+	struct pl_list standing;
+	struct pl_list gone; /* or never there: the oldest first */
+	uint32_t count;      /* that stand */
 	uint8_t generation;
 	bool listed;    /* all that there are have come in once */
 	uint32_t bound; /* of these, gangs whose holds become pods */

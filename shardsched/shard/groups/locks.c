@@ -167,10 +167,12 @@ unsigned groups_lanes_shut(const struct sched *sched)
 {
 	unsigned shut = 1u << LANE_HELD;
 
+	if (large_is_full(sched))
+		shut |= 1u << LANE_LARGE;
+	if (large_wants_turn(sched) || !bundle_takes_gang(sched))
+		shut |= 1u << LANE_GANG | 1u << LANE_LARGE;
 	if (large_wants_turn(sched))
-		return shut | 1u << LANE_GANG | 1u << LANE_GROUPED | 1u << LANE_WIDE;
-	if (!bundle_takes_gang(sched))
-		shut |= 1u << LANE_GANG;
+		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
 	if (!bundle_takes(sched) || !steady(sched))
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
 	if (is_wide_shut(sched))
