@@ -483,7 +483,7 @@ static bool is_wanted(const struct sched *sched, const struct call *call)
 	for (uint32_t i = 0; i < call->items; i++) {
 		const struct keys_id *id = &call->item[i].id;
 
-		if (call_has_partition(id->kind) && sched->partition[id->partition].owned)
+		if (call_has_epoch(id->kind) && sched->partition[id->partition].owned)
 			return true;
 	}
 	return call->kind == CALL_REGISTER;
@@ -496,7 +496,7 @@ static bool is_stale(const struct sched *sched, const struct call *call)
 	for (uint32_t i = 0; i < call->items; i++) {
 		const struct keys_id *id = &call->item[i].id;
 
-		if (call_has_partition(id->kind) &&
+		if (call_has_epoch(id->kind) &&
 		    call->item[i].epoch != call_epoch(sched, id->partition))
 			return true;
 	}

@@ -5,6 +5,7 @@
 #include "shardsched/shard/commit/calls.h"
 
 #include "shardsched/shard/inner.h"
+#include "store/keys/partition.h"
 
 enum {
 	EXTRAS = 16, /* at once */
@@ -171,13 +172,25 @@ static void make_lean(const struct sched *sched, struct call *call)
 	call->req.txn.otherwise_count = 0;
 }
 
+/* As things are when it is made. */
+static void set_epoch(const struct sched *sched, struct call_item *item)
+{
+	struct keys_id *id = &item->id;
+	const struct partition_group group = {.namespace = id->scope, .gang = id->name};
+
+	if (id->kind == KEYS_GANG && partition_of_group(&group, sched->opts.partitions,
+	                                                &id->partition, NULL) != PL_OK)
+		PL_UNREACHABLE("a record of no gang");
+	item->epoch = call_epoch(sched, id->partition);
+}
+
 void call_post(struct sched *sched, struct call *call)
 {
 	if (call->kind != CALL_READ)
 		book_req(&call->book, &call->req);
 	make_lean(sched, call);
 	for (uint32_t i = 0; i < call->items; i++)
-		call->item[i].epoch = call_epoch(sched, call->item[i].id.partition);
+		set_epoch(sched, &call->item[i]);
 	call->groups_epoch = sched->groups.epoch;
 	call->view_epoch = sched->groups.view_epoch;
 	call->state = CALL_NEW;

@@ -17,6 +17,13 @@ static inline bool call_has_partition(enum keys_kind kind)
 	return kind == KEYS_NODE || kind == KEYS_ALLOC || kind == KEYS_STATE;
 }
 
+/* It is written under the epoch of its partition; a gang's record has one, too, though
+ * its key does not say which. */
+static inline bool call_has_epoch(enum keys_kind kind)
+{
+	return call_has_partition(kind) || kind == KEYS_GANG;
+}
+
 /* 0: not ours. */
 static inline int64_t call_epoch(const struct sched *sched, uint32_t partition)
 {

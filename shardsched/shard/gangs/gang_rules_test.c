@@ -655,6 +655,38 @@ T_CASE(whoever_takes_over_keeps_the_rules)
 	T_TRUE(in[0] > 2 && in[1] > 2);
 }
 
+/* The one that was sent may be applied no more, since its epoch is over; sent anew under
+ * the next one it would be, though most members have gone. */
+T_CASE(a_flip_of_an_old_epoch_is_only_asked_for)
+{
+	for (unsigned waits = 0; waits < 2; waits++) {
+		unsigned flip;
+
+		two_shards();
+		members("");
+		flip = until_flip();
+		if (waits)
+			rig_fail(&rig, flip, PL_UNKNOWN);
+		rig_lost(&rig, home());
+		for (uint32_t i = 4; i < MEMBERS; i++)
+			rig_del(&rig, text("/schedules/%04u/web/a-%u/spec", home(), i));
+		rig_own(&rig, home());
+		if (!waits)
+			rig_fail(&rig, flip, PL_UNKNOWN);
+		rig.now_ms += 20;
+		rig_run(&rig);
+		T_EQ(flip_out(), RIG_OUT_MAX);
+		both_for(5000);
+		T_EQ(bound(), 0);
+		T_EQ(held(), 0);
+		T_STR(phase(), "none");
+		members("");
+		both_for(5000);
+		all_is_well();
+		close_both();
+	}
+}
+
 /* -- what can not be
  * --------------------------------------------------------------------- */
 
