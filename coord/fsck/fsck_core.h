@@ -60,7 +60,7 @@
 	X(GANG_HOLD, "gang.hold",                                                        \
 	  "room is held for a gang that is not being placed there")                      \
 	X(GANG_OVERDUE, "gang.overdue",                                                  \
-	  "a gang's record that holds nothing and is past its deadline")                 \
+	  "a gang's record past its deadline that is bound or holds nothing")            \
 	X(GANG_PARTLY, "gang.partly", "fewer pods of a gang are bound than its minimum") \
 	X(HOLD_NOBODY, "hold.nobody",                                                    \
 	  "room is held for a pod that does not wait for it")                            \

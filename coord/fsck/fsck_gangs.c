@@ -183,6 +183,8 @@ void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,
 		          "it makes no sense: %s", err.msg);
 	} else {
 		gang->until_ms = parsed.until_ms;
+		if (parsed.phase == GANG_PHASE_BOUND)
+			gang->flags |= GANG_IS_BOUND;
 	}
 	/* Of a record that can not be read nobody knows what it holds. */
 	for (uint32_t i = gang->first_hold; i != FSCK_NONE; i = core->hold[i].next)
@@ -211,6 +213,23 @@ void fsck_gang_pod(struct fsck_core *core, bool placed)
 		core->gang[number].least = least;
 }
 
+/* One that holds room is reserving, or that room is being released; when it is bound its
+ * pods are listed instead, at once. */
+static void end_record(struct fsck_core *core, const struct fsck_gang *gang,
+                       struct pl_span key)
+{
+	bool bound = (gang->flags & GANG_IS_BOUND) != 0;
+
+	if ((gang->flags & (GANG_HAS_RECORD | GANG_BAD_RECORD)) != GANG_HAS_RECORD ||
+	    (gang->first_hold != FSCK_NONE && !bound) || core->wall_ms == 0 ||
+	    gang->until_ms + GRACE_MS >= core->wall_ms)
+		return;
+	fsck_tell(core, FSCK_GANG_OVERDUE, key, no_key,
+	          "it %s, and its owner was to end it by now",
+	          gang->first_hold == FSCK_NONE ? "holds no room"
+	                                        : "is bound, and still holds room");
+}
+
 static void end_gang(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_gang *gang = &core->gang[number];
@@ -218,10 +237,7 @@ static void end_gang(struct fsck_core *core, uint32_t number)
 	struct pl_span key =
 		fsck_key(&text, KEYS_GANG, 0, name_table_get(&core->gangs, number));
 
-	if (gang->flags == GANG_HAS_RECORD && gang->first_hold == FSCK_NONE &&
-	    core->wall_ms != 0 && gang->until_ms + GRACE_MS < core->wall_ms)
-		fsck_tell(core, FSCK_GANG_OVERDUE, key, no_key,
-		          "it holds no room, and its owner was to end it by now");
+	end_record(core, gang, key);
 	if (gang->flags == 0 && gang->bound > 0 && gang->bound < gang->least)
 		fsck_tell(core, FSCK_GANG_PARTLY, key, no_key,
 		          "%" PRIu32 " of its pods are bound, of %" PRIu32

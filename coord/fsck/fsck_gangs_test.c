@@ -93,6 +93,19 @@ T_CASE(a_record_that_holds_nothing_past_its_deadline)
 	wall_ms = 1000;
 }
 
+T_CASE(a_gang_that_is_bound_and_not_listed_past_its_deadline)
+{
+	up();
+	put_gang_as("bound", "ml", "t", "n-2");
+	put_held("\"gang\"", "ml", "t");
+	clean();
+	wall_ms = INT64_C(4102444800000);
+	finds(FSCK_GANG_OVERDUE, 1);
+	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
+	mends_not();
+	wall_ms = 1000;
+}
+
 T_CASE(fewer_than_the_minimum_are_bound)
 {
 	static const char more[] = ",\"annotations\":{\"placet.io/gang\":\"t\","

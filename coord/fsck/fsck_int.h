@@ -97,7 +97,7 @@ struct fsck_lost {
 	int64_t spec_rev, state_rev;
 };
 
-enum { GANG_HAS_RECORD = 1, GANG_BAD_RECORD = 2 };
+enum { GANG_HAS_RECORD = 1, GANG_BAD_RECORD = 2, GANG_IS_BOUND = 4 };
 
 struct fsck_gang {
 	uint32_t bound, least; /* pods that have a place; the minimum that they say */

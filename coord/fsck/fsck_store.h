@@ -198,17 +198,23 @@ static inline void put_alloc_two(void)
 }
 
 /* The record of a gang that is being placed on that node. */
-static inline void put_gang(const char *space, const char *name, const char *node)
+static inline void put_gang_as(const char *phase, const char *space, const char *name,
+                               const char *node)
 {
 	char key[100], json[300];
 
 	(void)snprintf(key, sizeof key, "/gangs/%s/%s", space, name);
 	(void)snprintf(json, sizeof json,
-	               "{\"v\":1,\"phase\":\"reserving\",\"shard\":\"s\",\"epoch\":\"1\","
+	               "{\"v\":1,\"phase\":\"%s\",\"shard\":\"s\",\"epoch\":\"1\","
 	               "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":1,"
 	               "\"cluster\":\"east\",\"node\":\"%s\",\"pods\":{\"w\":\"4\"}}]}",
-	               node);
+	               phase, node);
 	(void)kit_put(&kit, key, json);
+}
+
+static inline void put_gang(const char *space, const char *name, const char *node)
+{
+	put_gang_as("reserving", space, name, node);
 }
 
 static inline void put_pointer(void)

@@ -23,6 +23,15 @@ static bool is_over(const struct sched *sched, const struct sched_pod *pod,
 	return (pod->flags & not_meant) != 0 || ends_pod(sched, pod);
 }
 
+/* It was decided before its gang was bound: that it could not be now, for want of its
+ * scheduler's profile or of memory, and so is in no queue, does not matter. */
+static bool may_go(const struct sched_pod *pod)
+{
+	return pod->place == POD_QUEUED ||
+	       (pod->place == POD_IDLE && (pod->flags & POD_REFUSED) != 0 &&
+	        pod->spec != NULL);
+}
+
 /* Those that are to be bound now. False: for some it is too early. While one is in a
  * call, news of it is kept until that is answered: it may be one whose partition was lost
  * and came back since, and of whom nothing is known yet. */
@@ -38,7 +47,7 @@ static bool gather(struct sched *sched, const struct gang_work *work,
 			return false;
 		if (is_over(sched, it, &is->pod[i]))
 			continue;
-		if (it->place != POD_QUEUED)
+		if (!may_go(it))
 			return false;
 		pod[(*count)++] = it;
 	}

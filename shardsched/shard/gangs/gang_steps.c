@@ -236,6 +236,9 @@ static enum pl_code bind_first(struct sched *sched, struct gang_step *step,
 			code = PL_NOMEM;
 	if (code == PL_OK)
 		code = put(sched, step->call, node, pod, first);
+	/* Should it fail, whoever has no class may have one by then. */
+	for (uint32_t i = 0; i < first && code == PL_OK; i++)
+		pod[i]->flags &= (uint16_t)~POD_REFUSED;
 	if (code == PL_OK)
 		return PL_OK;
 	for (uint32_t i = 0; i < first; i++)

@@ -295,7 +295,8 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 	}
 	pod->placed = SNAPSHOT_NONE;
 	listed_set_node(sched, pod, NULL);
-	pod->place = POD_QUEUED;
+	/* Of a gang that is bound some may never have been in the queue. */
+	pod->place = pod->queue.class == NULL ? POD_IDLE : POD_QUEUED;
 	holds_settle_pod(sched, pod);
 	unsched_owe(sched, pod); /* while it was to be bound, nobody was */
 }

@@ -1,0 +1,85 @@
+/* A gang that is bound is listed, by whatever settings. */
+#include "shardsched/shard/gangs/gang_kit.h"
+
+/* The members are of the default one, which is there again with "". */
+static const char other[] = "{\"profiles\":[{\"schedulerName\":\"night\"}]}";
+
+static void profiles_are(const char *text)
+{
+	const struct sched_settings settings = {.profiles = pl_span_str(text)};
+
+	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
+}
+
+T_CASE(it_is_listed_without_its_profile)
+{
+	begin();
+	members("");
+	until("bound");
+	profiles_are(other);
+	settle_for(60000);
+	close_well();
+}
+
+/* Before that it is let go. */
+T_CASE(it_is_not_bound_without_its_profile)
+{
+	begin();
+	members("");
+	until("reserving");
+	rig_run(&rig);
+	(void)answer_all();
+	profiles_are(other);
+	settle_for(60000);
+	T_EQ(bound(), 0);
+	T_EQ(held(), 0);
+	T_STR(phase(), "none");
+	profiles_are("");
+	settle_for(20000);
+	close_well();
+}
+
+static void touch(uint32_t n)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-%u", n % RIG_PARTITIONS, n);
+	rig_put(&rig, key, rig_value(&rig, key));
+}
+
+/* What was sent without it fails, when it is there again or not. */
+T_CASE(what_was_sent_fails)
+{
+	for (unsigned again = 0; again < 2; again++) {
+		begin();
+		members("");
+		until("bound");
+		profiles_are(other);
+		for (unsigned i = 0; i < 10 && !rig.out[0].used; i++) {
+			rig.now_ms += 100;
+			rig_run(&rig);
+		}
+		T_TRUE(rig.out[0].used);
+		for (uint32_t n = 0; n < NODES; n++)
+			touch(n);
+		if (again)
+			profiles_are("");
+		rig_run(&rig);
+		T_TRUE(!rig_answer(&rig, 0));
+		settle_for(60000);
+		close_well();
+	}
+}
+
+/* Whoever takes over never had it. */
+T_CASE(whoever_takes_over_does_not_need_it)
+{
+	begin();
+	members("");
+	until("bound");
+	another_shard();
+	profiles_are(other);
+	own_all();
+	settle_for(60000);
+	close_well();
+}
