@@ -24,6 +24,7 @@
 	X(SELECTORS, selector)           \
 	X(NODE_SELECTORS, node_selector) \
 	X(TAINTS, taints)                \
+	X(TAINT_TIMES, taint_times)      \
 	X(TOLERATIONS, tolerations)      \
 	X(POD_TERMS, pod_term)           \
 	X(RESOURCES, resources)          \

@@ -132,27 +132,12 @@ static enum pl_code sums_of(struct draft_amounts amounts, struct resource_sums *
 	return PL_OK;
 }
 
-static int64_t tainted_since(struct draft_taints taints)
-{
-	int64_t first_ms = 0;
-
-	for (uint32_t i = 0; i < taints.count; i++) {
-		const struct draft_taint *taint = &taints.at[i];
-
-		if (pl_span_eq(taint->effect, PL_SPAN_LIT("NoExecute")) &&
-		    taint->added_ms > 0 && (first_ms == 0 || taint->added_ms < first_ms))
-			first_ms = taint->added_ms;
-	}
-	return first_ms;
-}
-
 enum pl_code node_make(struct model *model, struct pl_arena *arena,
                        const struct node_draft *draft, struct node *out,
                        struct pl_err *err)
 {
 	struct resource_sums sums = {0};
-	struct node made = {.unschedulable = draft->unschedulable,
-	                    .tainted_ms = tainted_since(draft->taints)};
+	struct node made = {.unschedulable = draft->unschedulable};
 	struct maker maker;
 	enum pl_code code;
 
@@ -167,6 +152,7 @@ enum pl_code node_make(struct model *model, struct pl_arena *arena,
 	made.uid = maker_name(&maker, draft->meta.uid);
 	made.labels = labels_make(&maker, draft->meta.labels);
 	made.taints = taints_make(&maker, draft->taints);
+	made.tainted = taint_times_make(&maker, draft->taints);
 	made.allocatable = resources_make(&maker, &sums, true);
 	made.images = images_make(&maker, draft->images);
 	if (maker.code != PL_OK) {
@@ -183,6 +169,7 @@ void node_drop(struct model *model, struct node *node)
 	strings_unref(&model->strings, node->uid);
 	model_unref(model, MODEL_LABELS, node->labels);
 	model_unref(model, MODEL_TAINTS, node->taints);
+	model_unref(model, MODEL_TAINT_TIMES, node->tainted);
 	model_unref(model, MODEL_RESOURCES, node->allocatable);
 	model_unref(model, MODEL_IMAGES, node->images);
 	*node = (struct node){0};

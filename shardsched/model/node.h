@@ -20,12 +20,12 @@ struct node_draft {
 struct node {
 	const struct labels *labels;
 	const struct taints *taints;
+	const struct taint_times *tainted; /* NULL: not said */
 	const struct resources *allocatable;
 	const struct images *images;
 	uint32_t name;
 	uint32_t uid; /* 0: not said */
 	bool unschedulable;
-	int64_t tainted_ms; /* the first of its NoExecute taints was added; 0: not said */
 };
 
 /* As pod_draft_read. */

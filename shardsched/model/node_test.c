@@ -85,6 +85,42 @@ T_CASE(a_node_is_read)
 	end();
 }
 
+static struct node tainted_by(const char *taints)
+{
+	char json[512];
+	struct node node;
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[%s]}}",
+	               taints);
+	T_OK(try_node(json, &node), &err);
+	return node;
+}
+
+/* Beside the taints: who asks what is tolerated has the same set, whenever. */
+T_CASE(when_taints_were_added_is_read)
+{
+	struct node some, none;
+
+	begin();
+	some = tainted_by(
+		"{\"key\":\"a\",\"effect\":\"NoExecute\"},"
+		"{\"key\":\"b\",\"effect\":\"NoExecute\",\"timeAdded\":"
+		"\"1970-01-01T00:00:02Z\"},{\"key\":\"c\",\"effect\":\"NoSchedule\","
+		"\"timeAdded\":\"1970-01-01T00:00:03Z\"}");
+	none = tainted_by("{\"key\":\"a\",\"effect\":\"NoExecute\"},"
+	                  "{\"key\":\"b\",\"effect\":\"NoExecute\"},"
+	                  "{\"key\":\"c\",\"effect\":\"NoSchedule\"}");
+	T_TRUE(some.taints == none.taints && none.tainted == NULL);
+	T_EQ(some.tainted->count, 3);
+	T_EQ(some.tainted->added_ms[0], 0);
+	T_EQ(some.tainted->added_ms[1], 2000);
+	T_EQ(some.tainted->added_ms[2], 0);
+	node_drop(&model, &some);
+	node_drop(&model, &none);
+	end();
+}
+
 static bool covers(const char *toleration, const char *taint)
 {
 	char json[1024];

@@ -1,6 +1,6 @@
 #include "shardsched/model/taints.h"
 
-intern_release_fn taints_release, tolerations_release;
+intern_release_fn taints_release, taint_times_release, tolerations_release;
 
 #define EFFECT_WORD(name, word) [TAINT_##name] = (word),
 static const char *const words[] = {[TAINT_ANY] = "",
@@ -54,6 +54,33 @@ void taints_release(struct model *model, const struct intern_item *value)
 		strings_unref(&model->strings, taints->row[i].key);
 		strings_unref(&model->strings, taints->row[i].value);
 	}
+}
+
+static bool says_when(const struct draft_taint *taint)
+{
+	return taint->added_ms > 0 && effect_of(taint->effect) == TAINT_NO_EXECUTE;
+}
+
+const struct taint_times *taint_times_make(struct maker *maker, struct draft_taints draft)
+{
+	struct taint_times *made;
+	size_t size = sizeof *made + draft.count * sizeof made->added_ms[0];
+	uint32_t said = 0;
+
+	for (uint32_t i = 0; i < draft.count; i++)
+		said += says_when(&draft.at[i]);
+	if (said == 0)
+		return NULL;
+	made = maker_room(maker, size);
+	for (uint32_t i = 0; made != NULL && i < draft.count; i++, made->count++)
+		if (says_when(&draft.at[i]))
+			made->added_ms[i] = draft.at[i].added_ms;
+	return maker_take(maker, MODEL_TAINT_TIMES, made, size);
+}
+
+void taint_times_release(struct model *model, const struct intern_item *value)
+{
+	(void)model, (void)value; /* nothing but numbers */
 }
 
 static int32_t seconds_of(const struct draft_toleration *from)
@@ -128,23 +155,13 @@ const struct taint *taints_first_untolerated(const struct taints *taints,
 	return NULL;
 }
 
-int32_t taints_bear_s(const struct taints *taints, const struct tolerations *tolerations)
+int32_t tolerations_bear_s(const struct tolerations *tolerations,
+                           const struct taint *taint)
 {
-	int32_t least = TOLERATION_EVER;
-
-	for (uint32_t i = 0; i < taints->count; i++) {
-		const struct toleration *by = NULL;
-
-		if (taints->row[i].effect != TAINT_NO_EXECUTE)
-			continue;
-		for (uint32_t n = 0; n < tolerations->count && by == NULL; n++)
-			if (toleration_covers(&tolerations->row[n], &taints->row[i]))
-				by = &tolerations->row[n];
-		if (by == NULL)
-			return 0;
-		if (by->seconds != TOLERATION_EVER &&
-		    (least == TOLERATION_EVER || by->seconds < least))
-			least = by->seconds;
-	}
-	return least;
+	if (taint->effect != TAINT_NO_EXECUTE)
+		return TOLERATION_EVER;
+	for (uint32_t i = 0; i < tolerations->count; i++)
+		if (toleration_covers(&tolerations->row[i], taint))
+			return tolerations->row[i].seconds;
+	return 0;
 }

@@ -29,6 +29,14 @@ struct taints {
 	struct taint row[];
 };
 
+/* When the taints of a node were added, in their order, by the clock of who wrote it;
+ * 0: not said, or of no concern, since it is not NoExecute. Shared, too. */
+struct taint_times {
+	struct intern_item item;
+	uint32_t count;
+	int64_t added_ms[];
+};
+
 struct toleration {
 	uint32_t key;   /* 0: all keys */
 	uint32_t value; /* never 0 */
@@ -47,6 +55,9 @@ struct tolerations {
 
 /* With a reference. The empty sets are sets too. */
 const struct taints *taints_make(struct maker *maker, struct draft_taints draft);
+/* NULL: it says none. */
+const struct taint_times *taint_times_make(struct maker *maker,
+                                           struct draft_taints draft);
 const struct tolerations *tolerations_make(struct maker *maker,
                                            struct draft_tolerations draft);
 
@@ -58,10 +69,11 @@ const struct taint *taints_first_untolerated(const struct taints *taints,
                                              const struct tolerations *tolerations,
                                              uint32_t effects);
 
-/* How long a pod may stay on a node with these taints, in seconds, as kube's taint
- * eviction has it: 0 if some NoExecute is not tolerated, TOLERATION_EVER if all are
- * without end, else the least of those that tolerate, the first for each taint. */
-int32_t taints_bear_s(const struct taints *taints, const struct tolerations *tolerations);
+/* How long a pod may stay on a node with that taint, in seconds, as kube's taint eviction
+ * has it: what the first says that tolerates it, TOLERATION_EVER: without end; 0: none
+ * does. Without end with taints of other effects, too. */
+int32_t tolerations_bear_s(const struct tolerations *tolerations,
+                           const struct taint *taint);
 
 #define TAINT_BIT(effect) (UINT32_C(1) << (effect))
 /* What keeps a pod away. */

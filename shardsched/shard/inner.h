@@ -117,9 +117,9 @@ struct sched_node {
 	uint64_t turn_ms;       /* until then; 0: to be worked out */
 	int64_t turn_rev;       /* by that alloc */
 	struct pl_list tainted; /* it has NoExecute among its taints */
-	int64_t tainted_ms;     /* since when, on the wall's clock; 0: to be looked at */
-	int64_t tainted_said;   /* what its taints said of that */
-	int64_t tainted_from;   /* the same moment, on the clock of now_ms */
+	/* Since when it has each of its taints, by steady_ms of ends_taint.c; 0: to be
+	 * looked at; NULL: so are all. */
+	int64_t *tainted_ms;
 	uint32_t waiting_count;
 	uint32_t bundled; /* of these */
 	uint8_t call;     /* its number and one; 0: in none */
@@ -458,6 +458,7 @@ struct sched {
 	bool astray_due;  /* the nodes of those astray may be known to be gone now */
 	uint64_t now_ms;
 	int64_t wall_ms;
+	int64_t wall_least; /* that it was ahead of now_ms */
 	struct sched_figures figures;
 	struct conflicts conflicts;
 };

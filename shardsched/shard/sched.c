@@ -127,6 +127,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->ends_later);
 	pl_list_init(&sched->astray);
 	pl_list_init(&sched->tainted);
+	sched->wall_least = INT64_MAX;
 	pl_list_init(&sched->holding);
 	pl_list_init(&sched->turns);
 	for (unsigned i = 0; i < 2; i++) {
@@ -438,6 +439,8 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
 	sched->wall_ms = wall_ms;
+	if (wall_ms - (int64_t)now_ms < sched->wall_least)
+		sched->wall_least = wall_ms - (int64_t)now_ms;
 	repair(sched);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)

@@ -97,6 +97,7 @@ static void hold(struct model *model, const struct node *node)
 	strings_ref(&model->strings, node->uid);
 	model_ref(model, MODEL_LABELS, node->labels);
 	model_ref(model, MODEL_TAINTS, node->taints);
+	model_ref(model, MODEL_TAINT_TIMES, node->tainted);
 	model_ref(model, MODEL_RESOURCES, node->allocatable);
 	model_ref(model, MODEL_IMAGES, node->images);
 }

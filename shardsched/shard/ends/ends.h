@@ -17,8 +17,8 @@ bool ends_alone(const struct sched *sched, const struct sched_pod *pod);
 void ends_settle(struct sched *sched, struct sched_pod *pod);
 /* Its Node is known, or is another one. */
 void taints_settle(struct sched *sched, struct sched_node *node);
-/* Its taints are others, or others say since when. */
-void taints_anew(struct sched *sched, struct sched_node *node);
+/* Its taints are others than it had, or others say since when. */
+void taints_anew(struct sched *sched, struct sched_node *node, const struct node *was);
 /* Who may not stay on a tainted node any more is to leave it. */
 void taints_run(struct sched *sched);
 uint64_t taints_deadline_ms(const struct sched *sched);

@@ -1,23 +1,27 @@
 /*
  * NoExecute: who does not tolerate a taint of its node leaves it, at once, or when the
- * time is over for which it does. The time runs from when the node was tainted
- * (timeAdded, or when we first looked at it so), or from when the pod came, if that was
- * later; as in Kubernetes it is the least of those that the tolerations say.
+ * time is over for which it does. Each taint has a time of its own: it runs from when
+ * that one was added (timeAdded, or when we first looked at it), or from when the pod
+ * came, if that was later. So one that is borne without end, however old, makes none of
+ * the others' times shorter.
  *
- * Others have written these times, by clocks of theirs. What lies ahead of our wall clock
- * counts as the present, so a pod stays at most as long again; and the time has to be
- * over on the clock that nobody sets, too, so none leaves early because ours was set
- * forward.
+ * Others have written these times, by clocks of theirs, and ours may be set. All is
+ * counted by the wall clock without what it was set forward while we watched
+ * (steady_ms): so none leaves early because of that. What lies ahead of it counts as the
+ * present, so a pod stays at most as long again.
  *
  * Tainted nodes are few, and a second is soon enough: so they are gone through, and
  * nothing is kept but which pods have been found. Who owns the node does that, whoever
  * owns the pods: states of others' are read for it, and the compare tells when they are
  * old.
  */
+#include <stdlib.h>
+
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "store/base/alloc.h"
 
 enum { TAINTS_EACH_MS = 1000 };
 
@@ -34,11 +38,49 @@ static void forgive(struct sched *sched, struct sched_node *node)
 	}
 }
 
+static int64_t added_ms(const struct node *node, uint32_t i)
+{
+	return node->tainted == NULL ? 0 : node->tainted->added_ms[i];
+}
+
+static bool is_same(const struct taint *a, const struct taint *b)
+{
+	return a->key == b->key && a->value == b->value && a->effect == b->effect;
+}
+
+/* When we first saw it, if it was there before and says nothing else now. */
+static int64_t seen_ms(const struct sched_node *node, uint32_t i, const struct node *was)
+{
+	int64_t added = added_ms(&node->node, i);
+
+	for (uint32_t k = 0; k < was->taints->count; k++)
+		if (is_same(&was->taints->row[k], &node->node.taints->row[i]))
+			return added == 0 || added == added_ms(was, k)
+			               ? node->tainted_ms[k]
+			               : 0;
+	return 0;
+}
+
+/* Without memory they are looked at as if all were new. */
+static void carry(struct sched_node *node, const struct node *was)
+{
+	uint32_t count = node->node.name == 0 ? 0 : node->node.taints->count;
+	int64_t *tainted_ms = NULL;
+
+	if (node->tainted_ms != NULL && count > 0)
+		tainted_ms = pl_calloc(count, sizeof *tainted_ms);
+	for (uint32_t i = 0; tainted_ms != NULL && i < count; i++)
+		tainted_ms[i] = seen_ms(node, i, was);
+	free(node->tainted_ms);
+	node->tainted_ms = tainted_ms;
+}
+
 /* Who has been found by the old ones may stay by the new. */
-void taints_anew(struct sched *sched, struct sched_node *node)
+void taints_anew(struct sched *sched, struct sched_node *node, const struct node *was)
 {
 	if (pl_list_empty(&node->tainted))
 		return;
+	carry(node, was);
 	forgive(sched, node);
 	sched->taints_ms = 0;
 }
@@ -52,7 +94,8 @@ void taints_settle(struct sched *sched, struct sched_node *node)
 		if (!pl_list_empty(&node->tainted))
 			forgive(sched, node);
 		pl_list_del(&node->tainted);
-		node->tainted_ms = node->tainted_said = 0;
+		free(node->tainted_ms);
+		node->tainted_ms = NULL;
 		return;
 	}
 	if (pl_list_empty(&node->tainted)) {
@@ -61,34 +104,66 @@ void taints_settle(struct sched *sched, struct sched_node *node)
 	}
 }
 
-/* The clocks are right only while something is run. */
-static void since(const struct sched *sched, struct sched_node *node)
+/* What it was set forward is left out for good: what comes later lies ahead, then. */
+static int64_t steady_ms(const struct sched *sched)
 {
-	int64_t said = node->node.tainted_ms, was = node->tainted_ms;
-
-	if (was == 0 || said != node->tainted_said) {
-		if (said != 0 || was == 0)
-			node->tainted_ms = said != 0 ? said : sched->wall_ms;
-		if (node->tainted_ms > sched->wall_ms)
-			node->tainted_ms = sched->wall_ms;
-		node->tainted_said = said;
-		node->tainted_from =
-			(int64_t)sched->now_ms - (sched->wall_ms - node->tainted_ms);
-	}
-	if (node->tainted_ms > sched->wall_ms)
-		node->tainted_ms = sched->wall_ms;
+	return (int64_t)sched->now_ms + sched->wall_least;
 }
 
-static bool is_over(const struct sched *sched, const struct sched_node *node,
-                    struct sched_pod *pod, int32_t bears_s)
+/* The clocks are right only while something is run. Without memory nothing is over yet.
+ */
+static void since(const struct sched *sched, struct sched_node *node)
 {
-	int64_t bears_ms = (int64_t)bears_s * 1000, from_ms;
+	const struct taints *taints = node->node.taints;
+	int64_t steady = steady_ms(sched);
 
-	if (pod->since_ms > sched->wall_ms)
-		pod->since_ms = sched->wall_ms;
-	from_ms = pod->since_ms > node->tainted_ms ? pod->since_ms : node->tainted_ms;
-	return sched->wall_ms - from_ms >= bears_ms &&
-	       (int64_t)sched->now_ms - node->tainted_from >= bears_ms;
+	if (node->tainted_ms == NULL)
+		node->tainted_ms = pl_calloc(taints->count, sizeof *node->tainted_ms);
+	for (uint32_t i = 0; node->tainted_ms != NULL && i < taints->count; i++) {
+		int64_t *at = &node->tainted_ms[i];
+
+		if (*at == 0)
+			*at = added_ms(&node->node, i);
+		if (*at == 0 || *at > steady)
+			*at = steady;
+	}
+}
+
+/* All of them, without end. */
+static bool bears_all(const struct sched_node *node, const struct sched_pod *pod)
+{
+	const struct taints *taints = node->node.taints;
+
+	for (uint32_t i = 0; i < taints->count; i++)
+		if (tolerations_bear_s(pod->spec->form->tolerations, &taints->row[i]) !=
+		    TOLERATION_EVER)
+			return false;
+	return true;
+}
+
+static bool is_over(const struct sched *sched, const struct sched_node *node, uint32_t i,
+                    const struct sched_pod *pod)
+{
+	int32_t bears_s = tolerations_bear_s(pod->spec->form->tolerations,
+	                                     &node->node.taints->row[i]);
+	int64_t from_ms;
+
+	if (bears_s == 0 || bears_s == TOLERATION_EVER || node->tainted_ms == NULL)
+		return bears_s == 0;
+	from_ms =
+		node->tainted_ms[i] > pod->since_ms ? node->tainted_ms[i] : pod->since_ms;
+	return steady_ms(sched) - from_ms >= (int64_t)bears_s * 1000;
+}
+
+static bool is_over_for(const struct sched *sched, const struct sched_node *node,
+                        struct sched_pod *pod)
+{
+	if (pod->since_ms > steady_ms(sched))
+		pod->since_ms = steady_ms(sched);
+	for (uint32_t i = 0; i < node->node.taints->count; i++)
+		if (is_over(sched, node, i, pod))
+			return true;
+	return false;
 }
 
 static bool is_settled_here(const struct sched_node *node, const struct sched_pod *pod)
@@ -119,17 +194,12 @@ static bool is_due(struct sched *sched, const struct sched_node *node,
                    const struct listed *listed)
 {
 	struct sched_pod *pod = listed->pod;
-	int32_t bears_s;
 
-	if (!listed_is_known(listed) || listed->leaving)
-		return false;
-	bears_s = taints_bear_s(node->node.taints, pod->spec->form->tolerations);
-	if (bears_s == TOLERATION_EVER)
+	if (!listed_is_known(listed) || listed->leaving || bears_all(node, pod))
 		return false;
 	if (!pod_is_owned(sched, pod) && !is_read(sched, node, pod))
 		return false;
-	return pod->phase == STATE_BOUND &&
-	       (bears_s == 0 || is_over(sched, node, pod, bears_s));
+	return pod->phase == STATE_BOUND && is_over_for(sched, node, pod);
 }
 
 static void look_at(struct sched *sched, struct sched_node *node)

@@ -119,6 +119,81 @@ T_CASE(a_clock_that_is_set_moves_nobody_early)
 	down();
 }
 
+/* It came when the taint had been there for long. */
+T_CASE(a_clock_that_is_set_moves_nobody_early_who_came_late)
+{
+	up_tainted();
+	tainted_node(GONE "}");
+	seconds(200);
+	rig_pod(&rig, 1, "d", "1",
+	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":100"));
+	rig_settle(&rig);
+	T_STR(phase_of("d"), "Bound");
+	rig.wall_off_ms = INT64_C(3600) * 1000;
+	seconds(99);
+	T_STR(phase_of("d"), "Bound");
+	seconds(2);
+	T_STR(phase_of("d"), "Terminating");
+	/* Another comes by that clock. */
+	rig_pod(&rig, 1, "e", "1",
+	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":100"));
+	rig_settle(&rig);
+	seconds(99);
+	T_STR(phase_of("e"), "Bound");
+	seconds(2);
+	T_STR(phase_of("e"), "Terminating");
+	down();
+}
+
+#define RENTED "{\"key\":\"rented\",\"effect\":\"NoExecute\""
+
+/* a tolerates one taint for ever and the other for two seconds. */
+static void up_rented(void)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	rig_pod(&rig, 1, "a", "1",
+	        ",\"tolerations\":[{\"key\":\"rented\",\"operator\":\"Exists\"},{\"key\":"
+	        "\"gone\",\"operator\":\"Exists\",\"tolerationSeconds\":2}]");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+}
+
+T_CASE(a_taint_that_is_borne_for_ever_makes_no_other_older)
+{
+	up_rented();
+	tainted_node(RENTED ",\"timeAdded\":\"2020-01-01T00:00:00Z\"}");
+	seconds(10);
+	T_STR(phase_of("a"), "Bound");
+	tainted_node(RENTED ",\"timeAdded\":\"2020-01-01T00:00:00Z\"}," GONE
+	                    ",\"timeAdded\":\"2025-11-21T09:00:11Z\"}");
+	seconds(1);
+	T_STR(phase_of("a"), "Bound");
+	seconds(2);
+	T_STR(phase_of("a"), "Terminating");
+	down();
+}
+
+/* Nobody has said when they were added. */
+T_CASE(taints_are_first_seen_each_for_itself)
+{
+	up_rented();
+	tainted_node(RENTED "}");
+	seconds(10);
+	tainted_node(RENTED "}," GONE "}");
+	seconds(1);
+	T_STR(phase_of("a"), "Bound");
+	/* The Node comes again with another, and in another order. */
+	tainted_node(GONE "}," RENTED "},{\"key\":\"dry\",\"effect\":\"NoSchedule\"}");
+	seconds(1);
+	T_STR(phase_of("a"), "Bound");
+	seconds(1);
+	T_STR(phase_of("a"), "Terminating");
+	down();
+}
+
 /* The shard has slept for long when the taint comes. */
 T_CASE(a_taint_is_first_seen_when_it_is_looked_at)
 {

@@ -54,8 +54,8 @@ static void node_is(struct sched *sched, struct sched_node *node, struct node *i
 	struct pl_err err = {0};
 
 	node->node = *is;
-	if (was.taints != is->taints || was.tainted_ms != is->tainted_ms)
-		taints_anew(sched, node);
+	if (was.taints != is->taints || was.tainted != is->tainted)
+		taints_anew(sched, node, &was);
 	if (!is_same_node(&was, is)) {
 		node_give_back(sched, node);
 		if (node->slot != SNAPSHOT_NONE && is->name != 0) {

@@ -105,6 +105,7 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	node_drop(&sched->model, &node->node);
 	strings_unref(&sched->model.strings, node->key[0]);
 	strings_unref(&sched->model.strings, node->key[1]);
+	free(node->tainted_ms);
 	free(node->listed);
 	free(node->hold);
 	free(node);
@@ -356,6 +357,7 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	pl_list_del(&node->of_partition);
 	node_drop(&sched->model, &node->node);
 	node->node = (struct node){0};
+	taints_settle(sched, node);
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
 	node->bad = node->told = node->sure = node->asked = false;
 	node->said = (struct sched_sums){0};
