@@ -161,3 +161,52 @@ T_CASE(what_waited_for_an_answer_is_not_kept)
 	}
 	T_TRUE(nth > 2);
 }
+
+static bool compares(const struct kv_txn *txn, const char *key)
+{
+	for (size_t i = 0; i < txn->compare_count; i++)
+		if (pl_span_eq(txn->compares[i].keys.from, pl_span_str(key)))
+			return true;
+	return false;
+}
+
+/* Whoever binds a pod does it by both registries. */
+static unsigned check_sent(void)
+{
+	unsigned sent = 0;
+
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+		if (!rig_out_puts(&rig.out[i], STATE) &&
+		    !rig_out_puts(&rig.out[i], "/schedules/0000/web/q/state"))
+			continue;
+		sent++;
+		T_TRUE(compares(&rig.out[i].req.txn, "/groups/registry"));
+		T_TRUE(compares(&rig.out[i].req.txn, "/groups/web/registry"));
+	}
+	return sent;
+}
+
+/* There is a lot of room in the call, and what comes besides is put by itself. */
+T_CASE(what_a_call_compares_is_not_kept)
+{
+	const struct sched_opts opts = {.batch = 512};
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		rig_open(&rig, &opts);
+		rig_node(&rig, 0, "n-1", "4");
+		rig_node(&rig, 0, "n-2", "4");
+		rig_own(&rig, 0);
+		rig_pod(&rig, 0, "a", "1", ",\"nodeSelector\":{\"host\":\"n-1\"}");
+		rig_pod(&rig, 0, "q", "1", ",\"nodeSelector\":{\"host\":\"n-2\"}");
+		rig_deliver_all(&rig);
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		rig_run(&rig);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		T_TRUE(check_sent() > 0 || fired);
+		rig_close(&rig);
+	}
+	T_TRUE(nth > 10);
+}

@@ -415,6 +415,7 @@ static enum pl_code expect(struct sched *sched, struct call *call,
 	                                                    : KEYS_REGISTRY,
 	                           .scope = sched_text(sched, space->name)};
 	struct keys_text text;
+	enum pl_code code;
 
 	if (space->stamp == call->serial)
 		return PL_OK;
@@ -422,9 +423,11 @@ static enum pl_code expect(struct sched *sched, struct call *call,
 		PL_UNREACHABLE("a namespace that no key can have");
 	if (!book_expect(&call->book, keys_span(&text), space->rev))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	space->stamp = call->serial;
-	return call_item_of(call, &(struct call_item){.compared = true},
+	code = call_item_of(call, &(struct call_item){.compared = true},
 	                    keys_span(&text));
+	if (code == PL_OK) /* else nothing takes it back: groups_undo goes by items */
+		space->stamp = call->serial;
+	return code;
 }
 
 enum pl_code groups_expect(struct sched *sched, struct call *call, uint32_t name)
@@ -460,6 +463,7 @@ static enum pl_code put(void *ctx, const struct bond *bond)
 	char value[GROUP_VALUE_SIZE];
 	struct keys_text text;
 	struct call_item item;
+	enum pl_code code;
 
 	if (!bond->puts || is_put_already(to, group))
 		return PL_OK;
@@ -470,8 +474,10 @@ static enum pl_code put(void *ctx, const struct bond *bond)
 		return PL_NOMEM;
 	if (!book_bump(&call->book, key_of(to->sched, group, &text), item.value))
 		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	group->stamp = call->serial;
-	return call_item_of(call, &item, keys_span(&text));
+	code = call_item_of(call, &item, keys_span(&text));
+	if (code == PL_OK)
+		group->stamp = call->serial;
+	return code;
 }
 
 enum pl_code groups_put(struct sched *sched, struct call *call, const struct spec *spec)
