@@ -133,6 +133,7 @@ struct sched_node {
 	bool bad;   /* its alloc makes no sense */
 	bool told;  /* that it does not add up */
 	bool asked; /* whether specs of others have changed since they were read */
+	bool full;  /* its alloc has no place for more */
 	int64_t rev[2];
 	uint64_t generation, left;
 	uint64_t apart_ms;     /* until then it travels alone */
@@ -303,6 +304,7 @@ struct call {
 	bool rewound; /* made for revisions that mean nothing any more */
 	bool bundle;  /* it is the bundle's */
 	bool stood;   /* it was applied, as the answer said */
+	bool full;    /* what was put last has no place in its node's alloc */
 	unsigned attempts;
 	uint64_t at_ms;
 	uint64_t serial;                   /* of all calls */

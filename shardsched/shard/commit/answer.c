@@ -52,6 +52,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 		return;
 	}
 	node->sure = true;
+	node->full = false;
 	node->rev[FACT_ALLOC] = revision;
 	node->seen[FACT_ALLOC] =
 		sched->partition[node->partition].generation[SCHED_ALLOCS];

@@ -293,9 +293,11 @@ static enum pl_code fill(struct sched *sched, struct call *call, bool passengers
 	PL_LIST_EACH (at, &bundle->nodes) {
 		struct sched_node *node = PL_LIST_ITEM(at, struct sched_node, bundle);
 
-		if (code == PL_OK)
-			code = commit_put(sched, call, node,
-			                  passengers ? COMMIT_ALL : COMMIT_BUNDLED, err);
+		if (code != PL_OK)
+			break;
+		code = commit_put(sched, call, node,
+		                  passengers ? COMMIT_ALL : COMMIT_BUNDLED, err);
+		node->full = call->full && !passengers;
 	}
 	if (code == PL_OK)
 		return PL_OK;
@@ -310,6 +312,21 @@ void bundle_limited(struct sched *sched)
 
 	if (!pl_list_empty(gangs) && gangs->next->next == gangs)
 		gang_too_large(PL_LIST_ITEM(gangs->next, struct sched_gang, bundled));
+}
+
+/* One of its nodes, of which the alloc can not say what was decided: they go elsewhere.
+ */
+static bool close_full(struct sched *sched)
+{
+	PL_LIST_EACH (at, &sched->bundle.nodes) {
+		struct sched_node *node = PL_LIST_ITEM(at, struct sched_node, bundle);
+
+		if (!node->full)
+			continue;
+		node_settle(sched, node);
+		return true;
+	}
+	return false;
 }
 
 static void give_up_gangs(struct sched *sched, const struct pl_err *err)
@@ -330,6 +347,8 @@ static void give_up(struct sched *sched, const struct pl_err *err)
 	struct sched_node *node;
 
 	bundle->broken = true;
+	if (close_full(sched))
+		return;
 	if (bundle->pods > 1)
 		bundle->most = bundle->pods / 2;
 	if (!pl_list_empty(&bundle->gangs)) {

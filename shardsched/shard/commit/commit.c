@@ -109,6 +109,7 @@ static enum pl_code write_alloc(struct sched *sched, struct call *call,
 
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	code = listed_print(sched, node, &sched->buf, err);
+	call->full = code == PL_LIMIT;
 	if (code != PL_OK)
 		return code;
 	value = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
@@ -147,6 +148,7 @@ enum pl_code commit_put(struct sched *sched, struct call *call, struct sched_nod
 	enum pl_code code = PL_OK;
 	uint32_t left = count;
 
+	call->full = false;
 	if (count < COMMIT_BUNDLED && node_may_write(sched, node)) /* no bundle */
 		code = ends_put(sched, call, node, &left, err);
 	if (code != PL_OK)
@@ -228,10 +230,15 @@ static uint32_t eligible(const struct sched *sched, const struct sched_node *nod
 	return count;
 }
 
-/* Not even alone: these are set aside until something failed is tried again. */
-static void give_up(struct sched *sched, struct sched_node *node,
+/* Not even alone: they go elsewhere if it is for the node's alloc, and are set aside
+ * until something failed is tried again if not. */
+static void give_up(struct sched *sched, struct sched_node *node, bool full,
                     const struct pl_err *err)
 {
+	if (full && !node->full) {
+		node_fill(sched, node);
+		return;
+	}
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 
@@ -287,7 +294,7 @@ enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_nod
 		return code;
 	if (err.code == PL_OK)
 		pl_err_set(&err, code, "a transaction for one placement");
-	give_up(sched, node, &err);
+	give_up(sched, node, call->full, &err);
 	return code;
 }
 

@@ -168,10 +168,14 @@ enum step_result step_hold(struct sched *sched, struct gang_step *step,
 		return STEP_LATER;
 	for (;;) {
 		hold_send_gang(sched, node, hold_of_gang(node, step->known->key));
-		code = put(sched, step->call, node, NULL, 0);
+		/* All of them are to be pods in the end. */
+		code = node->used.pods > ALLOC_PODS_MAX
+		               ? PL_LIMIT
+		               : put(sched, step->call, node, NULL, 0);
 		if (code == PL_OK)
 			return STEP_DONE;
 		holds_unsend(sched, node);
+		node->full = code == PL_LIMIT; /* closed by the hold, until that ends */
 		if (code != PL_BUSY || is_alone(step))
 			return failed(sched, code);
 		if (!another(sched, step))
@@ -265,7 +269,8 @@ enum step_result step_bind(struct sched *sched, struct gang_step *step,
 		code = bind_first(sched, step, node, pod, pods, first);
 		if (code == PL_OK)
 			return STEP_DONE;
-		if (code != PL_BUSY || (is_alone(step) && first <= 1))
+		if ((code != PL_BUSY && code != PL_LIMIT) ||
+		    (is_alone(step) && first <= 1))
 			return failed(sched, code);
 		if (is_alone(step))
 			first /= 2;

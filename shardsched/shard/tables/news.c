@@ -118,7 +118,7 @@ static bool take_alloc(struct sched *sched, struct sched_node *node,
 		unsched_learn(sched);
 	node->rev[FACT_ALLOC] = gone ? 0 : record->mod_revision;
 	node->bad = code != PL_OK;
-	node->sure = node->asked = node->told = false;
+	node->full = node->sure = node->asked = node->told = false;
 	if (code != PL_OK)
 		tell_garbled(sched, id, &err);
 	if (gone || code != PL_OK) {

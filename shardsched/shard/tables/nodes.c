@@ -5,8 +5,8 @@
  * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
  * every pod that the alloc lists is known, too, and what the alloc says is used is
  * what these and its holds use: nothing is put on a node of which something is not
- * understood, nor where a gang holds room. Else it is aside: what is known of its pods
- * counts all the same.
+ * understood, nor where a gang holds room, nor where the alloc can not say more. Else it
+ * is aside: what is known of its pods counts all the same.
  */
 #include <stdlib.h>
 
@@ -240,7 +240,8 @@ static bool adds_up(const struct sched_node *node)
 
 static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
 {
-	if (node->unknown > 0 || node->doubted > 0 || !adds_up(node) || holds_close(node))
+	if (node->unknown > 0 || node->doubted > 0 || !adds_up(node) ||
+	    holds_close(node) || node->full)
 		return NODE_ASIDE;
 	if (node_is_home(sched, node))
 		return NODE_HOME;
@@ -292,6 +293,12 @@ void node_settle(struct sched *sched, struct sched_node *node)
 	taints_settle(sched, node);
 	turn_take(sched, node);
 	node_ready(sched, node);
+}
+
+void node_fill(struct sched *sched, struct sched_node *node)
+{
+	node->full = true;
+	node_settle(sched, node);
 }
 
 /* -- pods that wait --------------------------------------------------- */
@@ -359,7 +366,7 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	node->node = (struct node){0};
 	taints_settle(sched, node);
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
-	node->bad = node->told = node->sure = node->asked = false;
+	node->bad = node->full = node->told = node->sure = node->asked = false;
 	node->said = (struct sched_sums){0};
 	node->reset = node->call != 0;
 	node_tidy(sched, node);

@@ -115,6 +115,8 @@ struct sched_node *node_at(const struct sched *sched, const uint32_t key[2]);
 bool node_may_write(const struct sched *sched, const struct sched_node *node);
 /* Into the snapshot or out of it. */
 void node_settle(struct sched *sched, struct sched_node *node);
+/* More does not go into its alloc: nobody is put there until that is another. */
+void node_fill(struct sched *sched, struct sched_node *node);
 /* Out of it, whatever is so. */
 void node_leave(struct sched *sched, struct sched_node *node);
 /* Likewise, since something of it could not be kept there: until the repair nothing is
