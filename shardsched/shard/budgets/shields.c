@@ -102,7 +102,17 @@ static enum pl_code copy_of(struct sched *sched, const struct budget *of,
 	return PL_OK;
 }
 
-void shield_publish(struct sched *sched, const struct shield *shield)
+/* It could not be kept: until it was listed again nobody knows whom it protects. */
+static void miss(struct sched *sched, struct shield *shield)
+{
+	if (shield != NULL)
+		shield->value.rev = 0; /* the list's is news, be it the same */
+	sched->shields.missed = true;
+	shields_lost(sched);
+	tell_anew(sched, SCHED_BUDGETS);
+}
+
+void shield_publish(struct sched *sched, struct shield *shield)
 {
 	struct budget copy;
 	struct pl_err err = {0};
@@ -116,7 +126,7 @@ void shield_publish(struct sched *sched, const struct shield *shield)
 		code = catalog_put_budget(&sched->snapshot.catalog, &copy, &err);
 	}
 	if (code != PL_OK)
-		tell_anew(sched, SCHED_BUDGETS);
+		miss(sched, shield);
 }
 
 static enum pl_code read(struct sched *sched, const struct shield *shield,
@@ -136,15 +146,14 @@ static enum pl_code read(struct sched *sched, const struct shield *shield,
 				       sched_text(sched, shield->key[1]), out, err);
 }
 
-static void tell_bad(struct sched *sched, const struct shield *shield,
-                     const struct pl_err *err)
+static void tell_bad(struct sched *sched, struct shield *shield, const struct pl_err *err)
 {
 	const struct keys_id id = {.kind = KEYS_BUDGET,
 	                           .scope = sched_text(sched, shield->key[0]),
 	                           .name = sched_text(sched, shield->key[1])};
 
 	if (err->code == PL_NOMEM)
-		tell_anew(sched, SCHED_BUDGETS);
+		miss(sched, shield);
 	else
 		tell_garbled(sched, &id, err);
 }
@@ -208,7 +217,7 @@ static void take(struct sched *sched, const struct keys_id *id,
 	if (shield == NULL || !keep(&value, record, gone)) {
 		if (shield != NULL)
 			tidy(sched, shield);
-		tell_anew(sched, SCHED_BUDGETS);
+		miss(sched, NULL);
 		return;
 	}
 	shield->seen = sched->shields.seen;
@@ -250,6 +259,7 @@ bool shields_wanted(const struct sched *sched)
 void shields_begin(struct sched *sched)
 {
 	sched->shields.seen++;
+	sched->shields.missed = false;
 	shields_lost(sched);
 }
 
@@ -297,7 +307,8 @@ void shields_end(struct sched *sched, int64_t revision)
 	sweep(sched, revision);
 	if (sched->shields.lock_seen != sched->shields.seen)
 		sched->shields.lock_rev = 0;
-	sched->shields.rev = revision;
+	if (!sched->shields.missed)
+		sched->shields.rev = revision;
 }
 
 void shields_events(struct sched *sched, const struct kv_event *events, size_t count,
@@ -404,7 +415,7 @@ bool shields_plan(struct sched *sched, struct sched_plan *plan)
 	for (uint32_t i = 0; i < plan->victims && whole; i++)
 		whole = plan_victim(sched, shields, plan->victim[i]);
 	for (uint32_t i = 0; i < shields->count; i++) {
-		const struct shield *shield = shields->at[i].shield;
+		struct shield *shield = shields->at[i].shield;
 
 		shield_publish(sched, shield);
 		shields->clean = shields->clean &&

@@ -60,6 +60,7 @@ struct shields {
 	uint32_t late_others; /* of these it is not known yet whom they cover */
 	uint16_t seen;
 	bool review; /* plans are to be looked at */
+	bool missed; /* something was not kept since the list began */
 };
 
 /* What a plan takes of a budget. */
@@ -111,7 +112,7 @@ struct shield *shield_find(const struct sched *sched, const struct keys_id *id);
 /* What was heard of it while it was in a call. */
 void shield_free_again(struct sched *sched, struct shield *shield);
 /* In the snapshot it is as it stands, less what is planned. */
-void shield_publish(struct sched *sched, const struct shield *shield);
+void shield_publish(struct sched *sched, struct shield *shield);
 
 /* -- shields_commit.c -----------------------------------------------------------------
  */

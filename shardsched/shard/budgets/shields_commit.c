@@ -8,7 +8,7 @@
 
 bool shields_go(const struct sched *sched, const struct sched_plan *plan)
 {
-	if (sched->shields.late_others > 0)
+	if (sched->shields.late_others > 0 || sched->shields.rev == 0)
 		return false;
 	for (uint32_t i = 0; i < plan->shields.count; i++)
 		if (plan->shields.at[i].shield->call != 0)

@@ -2,6 +2,7 @@
 #include "shardsched/ledger/budget.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
+#include "store/base/fault.h"
 
 static struct rig rig;
 static struct pl_arena arena;
@@ -392,4 +393,31 @@ T_CASE(budgets_are_followed_as_long_as_something_is_owned)
 	rig_views(&rig);
 	sched_check(rig.sched);
 	down();
+}
+
+/* It comes with its lock, so what goes without it is stopped by nobody. */
+T_CASE(one_that_is_not_kept_is_not_missed)
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth++) {
+		up();
+		budget("a", "a", 2, 1);
+		pod("high", "h", 10);
+		(void)rig_deliver(&rig, 1, SCHED_SCHEDULES, UINT32_MAX);
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		(void)rig_view_deliver(&rig, SCHED_BUDGETS, UINT32_MAX);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		sched_run(rig.sched, rig.now_ms, 1763715600000,
+		          64); /* nothing is listed yet */
+		rig_settle(&rig);
+		rig.now_ms += 20000;
+		rig_settle(&rig);
+		T_EQ(terminating("a"), 1);
+		says("a", 1, 0, 1);
+		down();
+	}
+	T_TRUE(nth > 2);
 }
