@@ -64,6 +64,7 @@ enum fact { FACT_NODE, FACT_ALLOC, FACT_SPEC = 0, FACT_STATE };
 struct sched_partition {
 	bool owned, quiet, open;
 	bool ended[SCHED_PARTS];
+	bool anew[SCHED_PARTS];          /* to be listed again, as is to be told */
 	uint8_t generation[SCHED_PARTS]; /* of the list */
 	int64_t epoch;
 	int64_t upto[SCHED_PARTS]; /* its list and its watch have come so far */
@@ -372,8 +373,6 @@ struct bundle {
 struct note {
 	enum sched_what what;
 	uint32_t partition;
-	enum sched_part part;
-	enum sched_view view;
 	struct keys_text key;
 	struct pl_err err;
 };
@@ -436,6 +435,8 @@ struct sched {
 	struct call call[SCHED_CALLS];
 	struct note note[SCHED_NOTES_MAX];
 	uint32_t notes, notes_told;
+	bool anew[SCHED_VIEWS];      /* as of partitions */
+	uint32_t relists;            /* parts of partitions that are to be told */
 	struct alloc_pod *alloc_pod; /* room to print from */
 	uint32_t alloc_pod_cap;
 	struct unsched *unsched;

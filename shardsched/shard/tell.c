@@ -1,4 +1,7 @@
-/* What the driver is told besides calls; what does not fit is only counted. */
+/*
+ * What the driver is told besides calls. What could not be kept and is to be listed anew
+ * has flags, as nothing else remembers it; of all else what does not fit is only counted.
+ */
 #include "shardsched/shard/inner.h"
 
 static struct note *note_add(struct sched *sched)
@@ -46,46 +49,61 @@ void tell_repair(struct sched *sched, const struct pl_err *err)
 
 void tell_relist(struct sched *sched, uint32_t partition, enum sched_part part)
 {
-	struct note *note;
+	bool *anew = &sched->partition[partition].anew[part];
 
-	for (uint32_t i = sched->notes_told; i != sched->notes; i++) {
-		note = &sched->note[i % SCHED_NOTES_MAX];
-		if (note->what == SCHED_RELIST && note->partition == partition &&
-		    note->part == part)
-			return;
-	}
-	note = note_add(sched);
-	if (note == NULL) /* this is the one that must be heard */
-		note = &sched->note[sched->notes_told % SCHED_NOTES_MAX];
-	*note = (struct note){.what = SCHED_RELIST, .partition = partition, .part = part};
+	sched->relists += !*anew;
+	*anew = true;
 }
 
 void tell_anew(struct sched *sched, enum sched_view view)
 {
-	struct note *note;
+	sched->anew[view] = true;
+}
 
-	for (uint32_t i = sched->notes_told; i != sched->notes; i++) {
-		note = &sched->note[i % SCHED_NOTES_MAX];
-		if (note->what == SCHED_ANEW && note->view == view)
-			return;
+static bool next_anew(struct sched *sched, struct sched_action *out)
+{
+	for (unsigned i = 0; i < SCHED_VIEWS; i++) {
+		if (!sched->anew[i])
+			continue;
+		sched->anew[i] = false;
+		*out = (struct sched_action){.what = SCHED_ANEW,
+		                             .view = (enum sched_view)i};
+		return true;
 	}
-	note = note_add(sched);
-	if (note == NULL) /* as above */
-		note = &sched->note[sched->notes_told % SCHED_NOTES_MAX];
-	*note = (struct note){.what = SCHED_ANEW, .view = view};
+	return false;
+}
+
+static bool next_relist(struct sched *sched, struct sched_action *out)
+{
+	for (uint32_t i = 0; sched->relists > 0; i++) {
+		bool *anew = sched->partition[i].anew;
+
+		PL_ASSERT(i < sched->opts.partitions);
+		for (unsigned part = 0; part < SCHED_PARTS; part++) {
+			if (!anew[part])
+				continue;
+			anew[part] = false;
+			sched->relists--;
+			*out = (struct sched_action){.what = SCHED_RELIST,
+			                             .partition = i,
+			                             .part = (enum sched_part)part};
+			return true;
+		}
+	}
+	return false;
 }
 
 bool tell_next(struct sched *sched, struct sched_action *out)
 {
 	const struct note *note;
 
+	if (next_anew(sched, out) || next_relist(sched, out))
+		return true;
 	if (sched->notes_told == sched->notes)
 		return false;
 	note = &sched->note[sched->notes_told++ % SCHED_NOTES_MAX];
 	*out = (struct sched_action){.what = note->what,
 	                             .partition = note->partition,
-	                             .part = note->part,
-	                             .view = note->view,
 	                             .key = keys_span(&note->key),
 	                             .err = &note->err};
 	return true;

@@ -1,5 +1,6 @@
 /* News: what is older, makes no sense, waits for an answer, or is of a store before. */
 #include "shardsched/shard/sched_rig.h"
+#include "store/base/fault.h"
 
 static struct rig rig;
 
@@ -294,5 +295,42 @@ T_CASE(a_node_that_a_list_has_not_got_goes_when_its_call_is_answered)
 		}
 		rig.now_ms += 100;
 	}
+	rig_close(&rig);
+}
+
+static void put_and_miss(uint32_t p)
+{
+	rig_pod(&rig, p, "a", "1", "");
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	(void)rig_deliver(&rig, p, SCHED_SCHEDULES, UINT32_MAX);
+	T_TRUE(pl_fault_fired(PL_FAULT_ALLOC));
+	pl_fault_reset();
+}
+
+/* Whatever else there is to be told: nobody asks for it again. */
+T_CASE(all_that_could_not_be_kept_is_listed_anew)
+{
+	char key[64];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	for (uint32_t p = 0; p < 3; p++)
+		rig_own(&rig, p);
+	rig_settle(&rig);
+	rig.relists = 0;
+	for (unsigned i = 0; i < 70; i++) {
+		(void)snprintf(key, sizeof key, "/schedules/0000/W%u", i);
+		rig_put(&rig, key, "{}");
+	}
+	rig_deliver_all(&rig);
+	put_and_miss(1);
+	put_and_miss(2);
+	put_and_miss(2); /* once */
+	rig_run(&rig);
+	T_EQ(rig.relists, 2);
+	rig_settle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	T_STR(rig_where(&rig, 2, "a"), "n-1");
 	rig_close(&rig);
 }
