@@ -205,7 +205,8 @@ static void take(struct sched *sched, const struct keys_id *id,
 {
 	const struct kv_record gone = {.mod_revision = revision};
 
-	if (!news_concern(sched, id))
+	if (!news_concern(sched, id) ||
+	    (record != NULL && news_has_gone(sched, id, record)))
 		return;
 	if (!news_take(sched, id, record == NULL ? &gone : record, record == NULL))
 		news_lost(sched, id);

@@ -145,6 +145,85 @@ T_CASE(whose_node_comes_back_without_it_is_left_alone)
 	rig_close(&rig);
 }
 
+static void del_keys_of(const char *node)
+{
+	rig.store.revision++;
+	for (uint32_t i = 0; i < rig.store.keys; i++)
+		if (memmem(rig.store.key[i].key.at, rig.store.key[i].key.len, node,
+		           strlen(node)))
+			rig_unset(&rig.store, rig.store.key[i].key);
+}
+
+/* The call that reads an alloc with the specs that it lists is not answered yet. */
+static struct rig_out read_alloc(struct kv_result *result)
+{
+	rig.now_ms += 5000;
+	rig_run(&rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+		struct rig_out out = rig.out[i];
+
+		if (!out.used || out.req.txn.then[0].op != KV_GET ||
+		    !pl_span_starts(out.req.txn.then[0].get.keys.from,
+		                    PL_SPAN_LIT("/alloc/")))
+			continue;
+		rig.out[i].used = false;
+		*result = rig_exec(&rig.store, &out.req.txn);
+		return out;
+	}
+	t_fail(__FILE__, __LINE__, "no alloc is read");
+	return (struct rig_out){0};
+}
+
+/* a is ours, q another shard's, and has no spec. */
+static void begin_with_stray(uint32_t of_q)
+{
+	char key[64], value[512];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, home("n-1"), "n-1", "8");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, "/schedules/0001/web/a/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-1", home("n-1"));
+	(void)snprintf(value, sizeof value,
+	               "{\"v\":1,\"generation\":9,\"used\":{\"cpu\":\"2000m\",\"pods\":"
+	               "\"2\"},\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{"
+	               "\"0001\":{\"web\":[\"a\"]},\"%04u\":{\"web\":[\"q\"]}}}",
+	               of_q);
+	rig_put(&rig, key, value);
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		if (p != of_q)
+			rig_own(&rig, p);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	T_EQ(rig.garbled, 1); /* that q has no spec */
+	rig.garbled = 0;
+}
+
+/* What was read of its alloc before it was gone is heard after that. */
+T_CASE(whose_node_was_read_before_it_was_gone_is_placed_again)
+{
+	struct kv_result result;
+	struct rig_out out;
+	uint32_t of_q = 2;
+
+	while (of_q == home("n-1") || of_q == home("n-2"))
+		of_q++;
+	T_TRUE(of_q < RIG_PARTITIONS);
+	begin_with_stray(of_q);
+	out = read_alloc(&result);
+	del_keys_of("n-1");
+	rig_deliver_all(&rig);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Pending");
+	sched_answer(rig.sched, out.call, &result, NULL);
+	rig_node(&rig, home("n-2"), "n-2", "8");
+	later();
+	T_STR(phase_of("a"), "Bound");
+	down();
+}
+
 /* -- nodes of others ---------------------------------------------------------- */
 
 /* Its node's partition is another shard's, and nothing there is known here. */

@@ -391,6 +391,22 @@ static enum sched_part part_of(enum keys_kind kind)
 	return kind == KEYS_NODE ? SCHED_NODES : SCHED_SCHEDULES;
 }
 
+bool news_has_gone(const struct sched *sched, const struct keys_id *id,
+                   const struct kv_record *record)
+{
+	const struct sched_partition *part = &sched->partition[id->partition];
+	enum sched_part of = part_of(id->kind);
+	const struct sched_node *node;
+
+	if (of == SCHED_SCHEDULES || !part->owned || !part->ended[of] ||
+	    record->mod_revision > part->upto[of])
+		return false;
+	node = node_find(sched, id->scope, id->name);
+	return node == NULL ||
+	       (node->call == 0 &&
+	        node->rev[of == SCHED_NODES ? FACT_NODE : FACT_ALLOC] == 0);
+}
+
 void news_lost(struct sched *sched, const struct keys_id *id)
 {
 	bool owned = sched->partition[id->partition].owned;

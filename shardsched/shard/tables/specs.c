@@ -248,15 +248,19 @@ static void is_read(struct sched_pod *pod)
 static void take_alloc(struct sched *sched, const struct keys_id *id,
                        const struct kv_get_result *get, int64_t revision)
 {
+	const struct kv_record none = {.mod_revision = revision};
+	const struct kv_record *record = get->count == 0 ? &none : &get->records[0];
 	struct sched_node *node;
 
 	sched->seen.node = NULL;
-	if (get->count == 0 || !news_concern(sched, id))
+	if (!news_concern(sched, id) ||
+	    (get->count > 0 && news_has_gone(sched, id, record)))
 		return;
-	if (!news_take(sched, id, &get->records[0], false))
+	if (!news_take(sched, id, record, get->count == 0))
 		news_lost(sched, id);
 	node = node_find(sched, id->scope, id->name);
-	if (node == NULL || node->rev[FACT_ALLOC] != get->records[0].mod_revision)
+	if (get->count == 0 || node == NULL ||
+	    node->rev[FACT_ALLOC] != get->records[0].mod_revision)
 		return;
 	sched->seen.node = node;
 	sched->seen.alloc = node->rev[FACT_ALLOC];

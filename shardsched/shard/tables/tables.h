@@ -210,9 +210,13 @@ void lives_lost(struct sched *sched, struct sched_pod *pod);
 bool news_take(struct sched *sched, const struct keys_id *id,
                const struct kv_record *record, bool gone);
 /* Is what happens to that key followed here? */
+bool news_concern(const struct sched *sched, const struct keys_id *id);
+/* An answer has that of a node, and the watch has come further and does not know of it:
+ * it was read before that was gone. */
+bool news_has_gone(const struct sched *sched, const struct keys_id *id,
+                   const struct kv_record *record);
 /* That state was written by us: what it says of room that is held. */
 void news_told(struct sched *sched, struct sched_pod *pod, struct pl_span value);
-bool news_concern(const struct sched *sched, const struct keys_id *id);
 /* Some could not be kept: it is to be read again. */
 void news_lost(struct sched *sched, const struct keys_id *id);
 /* A fact that a list does not have. */
