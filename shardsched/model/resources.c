@@ -120,7 +120,7 @@ void resources_release(struct model *model, const struct intern_item *value)
 
 int64_t resources_get(const struct resources *resources, uint32_t name)
 {
-	for (uint64_t i = 0; i < resources->count; i++)
+	for (uint64_t i = 0; resources != NULL && i < resources->count; i++)
 		if (resources->row[i].name == name)
 			return resources->row[i].amount;
 	return 0;

@@ -24,7 +24,8 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 		PL_ASSERT((hold->kind == ALLOC_HOLD_NOMINATED) == (hold->pod != NULL));
 		PL_ASSERT(hold->pod == NULL ||
 		          (hold->pod->held > 0 && hold->pod->nominated != NULL));
-		if (node->slot == SNAPSHOT_NONE || hold_goes(hold)) {
+		if (node->slot == SNAPSHOT_NONE || hold_goes(hold) ||
+		    !node_is_counted(node)) {
 			PL_ASSERT(hold->number == SNAPSHOT_NONE);
 			continue;
 		}
@@ -126,6 +127,8 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	uint32_t waiting = 0, telling = 0, bundled = 0;
 
 	check_followed(sched, node);
+	PL_ASSERT(node_is_counted(node) ||
+	          (node->slot != SNAPSHOT_NONE && node->scope == NODE_ASIDE));
 	check_listed(sched, node);
 	check_plan(sched, node);
 	check_ending(sched, node);

@@ -154,6 +154,8 @@ struct sched_node {
 	uint32_t with_scalars, with_ports;
 	struct sched_sums used; /* of those that are listed and known, and of the holds */
 	struct sched_sums said; /* by the alloc */
+	/* It is in the snapshot without its amounts, and so aside. */
+	struct pl_list uncounted;
 };
 
 enum pod_place {
@@ -459,6 +461,9 @@ struct sched {
 	bool viewing;     /* what is taken comes from the whole view */
 	bool catching_up; /* likewise, and has waited for an answer */
 	bool astray_due;  /* the nodes of those astray may be known to be gone now */
+	/* Nodes, and when they are tried again; 0: there are none. */
+	struct pl_list uncounted;
+	uint64_t uncounted_ms;
 	uint64_t now_ms;
 	int64_t wall_ms;
 	int64_t wall_least; /* that it was ahead of now_ms */
@@ -469,6 +474,11 @@ struct sched {
 static inline struct pl_span sched_text(const struct sched *sched, uint32_t id)
 {
 	return model_text(&sched->model, id);
+}
+
+static inline bool node_is_counted(const struct sched_node *node)
+{
+	return pl_list_empty(&node->uncounted);
 }
 
 /* NULL: it is in none. */

@@ -129,6 +129,7 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->tainted);
 	sched->wall_least = INT64_MAX;
 	pl_list_init(&sched->holding);
+	pl_list_init(&sched->uncounted);
 	pl_list_init(&sched->turns);
 	for (unsigned i = 0; i < 2; i++) {
 		pl_list_init(&sched->doubts[i]);
@@ -442,6 +443,7 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	if (wall_ms - (int64_t)now_ms < sched->wall_least)
 		sched->wall_least = wall_ms - (int64_t)now_ms;
 	repair(sched);
+	nodes_count_again(sched);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
 			sched->call[i].state = CALL_NEW;
@@ -489,6 +491,8 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	at_ms = earlier(at_ms, large_deadline_ms(sched));
 	if (sched->repair_ms != 0)
 		at_ms = earlier(at_ms, sched->repair_ms);
+	if (sched->uncounted_ms != 0)
+		at_ms = earlier(at_ms, sched->uncounted_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
 	at_ms = earlier(at_ms, register_deadline_ms(sched));
 	for (unsigned i = 0; i < SCHED_CALLS; i++)

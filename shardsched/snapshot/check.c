@@ -28,6 +28,7 @@ static void add_hold(const struct snapshot *snapshot, uint32_t slot, uint32_t i,
 
 static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 {
+	bool counted = row_is_counted(&snapshot->row[slot]);
 	struct sums sums = {0};
 	uint32_t previous = SNAPSHOT_NONE;
 
@@ -39,21 +40,34 @@ static struct sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 		PL_ASSERT(pod->node == slot && pod->prev_on_node == previous);
 		PL_ASSERT((pod->flags & (PLACED_IN_USE | PLACED_LIFTED)) ==
 		          PLACED_IN_USE);
+		sums.pods++;
+		sums.volume_pods += spec->volumes > 0;
+		sums.volumes += spec->volumes;
+		previous = i;
+		if (!counted)
+			continue;
+		sums.used.pods++;
 		sums.used.cpu_milli += spec->requests->cpu_milli;
 		sums.used.memory += spec->requests->memory;
 		sums.used.storage += spec->requests->storage;
 		sums.nonzero_cpu_milli += spec_nonzero_cpu_milli(spec);
 		sums.nonzero_memory += spec_nonzero_memory(spec);
-		sums.pods++;
-		sums.volume_pods += spec->volumes > 0;
-		sums.volumes += spec->volumes;
-		previous = i;
 	}
-	sums.used.pods = sums.pods;
 	for (uint32_t i = snapshot->row[slot].first_hold; i != SNAPSHOT_NONE;
 	     i = snapshot->hold[i].next)
 		add_hold(snapshot, slot, i, &sums);
 	return sums;
+}
+
+static void check_amounts(const struct node_row *row)
+{
+	static const struct resources none;
+	const struct resources *has = row_is_counted(row) ? row->node.allocatable : &none;
+
+	PL_ASSERT(row->alloc.cpu_milli == has->cpu_milli);
+	PL_ASSERT(row->alloc.memory == has->memory);
+	PL_ASSERT(row->alloc.storage == has->storage);
+	PL_ASSERT(row->alloc.pods == has->pods);
 }
 
 static void check_row(const struct snapshot *snapshot, uint32_t slot)
@@ -73,10 +87,7 @@ static void check_row(const struct snapshot *snapshot, uint32_t slot)
 		PL_ASSERT(row->alloc.storage == 0 && row->alloc.pods == 0);
 		return;
 	}
-	PL_ASSERT(row->alloc.cpu_milli == row->node.allocatable->cpu_milli);
-	PL_ASSERT(row->alloc.memory == row->node.allocatable->memory);
-	PL_ASSERT(row->alloc.storage == row->node.allocatable->storage);
-	PL_ASSERT(row->alloc.pods == row->node.allocatable->pods);
+	check_amounts(row);
 	PL_ASSERT(snapshot_node_find(snapshot, row->cluster, row->node.name) == slot);
 }
 
@@ -221,6 +232,8 @@ static int64_t scalar_used(const struct snapshot *snapshot, uint32_t slot, uint3
 {
 	int64_t used = 0;
 
+	if (!row_is_counted(&snapshot->row[slot]))
+		return 0;
 	for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;
 	     i = snapshot->placed[i].next_on_node)
 		used += resources_get(snapshot->placed[i].view->spec->requests, name);
@@ -259,6 +272,7 @@ static void check_scalar(const struct snapshot *snapshot,
 		PL_ASSERT(column->used[slot] == 0 && column->alloc[slot] == 0);
 	for (uint32_t i = 0; column->name != 0 && i < snapshot->inner->placed.end; i++)
 		users += snapshot->placed[i].view != NULL &&
+		         row_is_counted(&snapshot->row[snapshot->placed[i].node]) &&
 		         names(snapshot->placed[i].view->spec->requests, column->name);
 	for (uint32_t i = 0; column->name != 0 && i < snapshot->inner->holds.end; i++)
 		users += names(snapshot->hold[i].is.amounts, column->name);

@@ -77,6 +77,7 @@ enum pl_code snapshot_hold(struct snapshot *snapshot, uint32_t slot,
 
 	PL_ASSERT(slot < snapshot->slots && snapshot->row[slot].node.name != 0);
 	PL_ASSERT(!snapshot->inner->probing);
+	PL_ASSERT(row_is_counted(&snapshot->row[slot]));
 	if (!is_countable(snapshot, slot, is))
 		code = pl_err_set(err, PL_LIMIT, "a node holds more than can be counted");
 	if (code == PL_OK)

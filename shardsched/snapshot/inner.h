@@ -83,6 +83,11 @@ static inline bool pool_has(const struct pool *pool)
 }
 
 /* Strings' and other dense numbers as hashes. */
+static inline bool row_is_counted(const struct node_row *row)
+{
+	return row->node.allocatable != NULL;
+}
+
 static inline uint32_t number_hash(uint32_t number)
 {
 	uint32_t hash = number * UINT32_C(0x9e3779b1);

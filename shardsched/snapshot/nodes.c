@@ -118,7 +118,7 @@ static enum pl_code make_ready(struct snapshot *snapshot, const struct node *nod
 {
 	enum pl_code code = PL_OK;
 
-	if (node->allocatable != old->allocatable)
+	if (node->allocatable != NULL && node->allocatable != old->allocatable)
 		code = scalars_ready(snapshot, node->allocatable, err);
 	if (code == PL_OK && node->images != old->images)
 		code = images_ready(&snapshot->inner->images, node->images->count, err);
@@ -197,6 +197,7 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 	enum pl_code code;
 
 	PL_ASSERT(old.name != 0 && old.name == node->name && !snapshot->inner->probing);
+	PL_ASSERT(old.allocatable != NULL && node->allocatable != NULL);
 	if (is_same(node, &old))
 		return PL_OK;
 	code = make_ready(snapshot, node, &old, err);

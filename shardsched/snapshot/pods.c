@@ -30,13 +30,15 @@ static void count_amounts(struct snapshot *snapshot, uint32_t slot,
 	struct node_row *row = &snapshot->row[slot];
 	const struct resources *asks = spec->requests;
 
+	row->pods += (uint32_t)sign;
+	if (!row_is_counted(row))
+		return;
 	row->used.cpu_milli += sign * asks->cpu_milli;
 	row->used.memory += sign * asks->memory;
 	row->used.storage += sign * asks->storage;
 	row->used.pods += sign;
 	row->nonzero_cpu_milli += sign * spec_nonzero_cpu_milli(spec);
 	row->nonzero_memory += sign * spec_nonzero_memory(spec);
-	row->pods += (uint32_t)sign;
 	hot_show_used(snapshot, slot);
 	scalars_use(snapshot, slot, asks, sign);
 }
@@ -144,14 +146,15 @@ static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
 static enum pl_code make_ready(struct snapshot *snapshot, uint32_t slot,
                                const struct spec *spec, struct pl_err *err)
 {
+	bool counted = row_is_counted(&snapshot->row[slot]);
 	enum pl_code code;
 
-	if (!is_countable(snapshot, slot, spec))
+	if (counted && !is_countable(snapshot, slot, spec))
 		return pl_err_set(
 			err, PL_LIMIT,
 			"the pods of the node ask for more than can be counted");
 	code = make_room(snapshot, err);
-	if (code == PL_OK && spec->requests->count > 0)
+	if (code == PL_OK && counted && spec->requests->count > 0)
 		code = scalars_ready(snapshot, spec->requests, err);
 	if (code == PL_OK && spec->form->ports.count > 0)
 		code = ports_ready(snapshot, spec->form->ports.count, err);
@@ -207,7 +210,8 @@ enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
 		.started_ms = pod->started_ms,
 		.user = pod->user,
 	};
-	scalars_hold(snapshot, pod->spec->requests);
+	if (row_is_counted(&snapshot->row[slot]))
+		scalars_hold(snapshot, pod->spec->requests);
 	enter(snapshot, *placed);
 	snapshot->placed_count++;
 	snapshot->inner->probe_balance++;
@@ -229,7 +233,8 @@ void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed)
 	struct placed old = *get(snapshot, placed);
 
 	leave(snapshot, placed);
-	scalars_release(snapshot, old.view->spec->requests);
+	if (row_is_counted(&snapshot->row[old.node]))
+		scalars_release(snapshot, old.view->spec->requests);
 	claims_pod_remove(&snapshot->catalog, old.view->spec, old.name);
 	snapshot->placed[placed] =
 		(struct placed){.next_on_node = snapshot->inner->placed.free};

@@ -88,7 +88,7 @@ static bool has(const struct resources *resources, uint32_t name)
 void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
                       const struct resources *resources)
 {
-	for (uint64_t i = 0; i < resources->count; i++)
+	for (uint64_t i = 0; resources != NULL && i < resources->count; i++)
 		take(snapshot, resources->row[i].name)->alloc[slot] =
 			resources->row[i].amount;
 }
@@ -96,7 +96,7 @@ void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
 void scalars_node_remove(struct snapshot *snapshot, uint32_t slot,
                          const struct resources *resources, const struct resources *now)
 {
-	for (uint64_t i = 0; i < resources->count; i++) {
+	for (uint64_t i = 0; resources != NULL && i < resources->count; i++) {
 		uint32_t name = resources->row[i].name;
 		struct scalar_column *column = column_of(snapshot, name);
 

@@ -206,12 +206,14 @@ void snapshot_done(struct snapshot *snapshot);
 
 /* -- nodes ------------------------------------------------------------------------ */
 
-/* Takes references of its own. PL_EXISTS: there is one of that cluster and name;
+/* Takes references of its own. Without allocatable it is not *counted*: it has nothing,
+ * and what its pods ask for is in no sum; they are there for rules, and nothing may be
+ * held there. PL_EXISTS: there is one of that cluster and name;
  * PL_LIMIT, PL_NOMEM: nothing changed. */
 PL_NODISCARD enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
                                             const struct node *node, uint32_t *slot,
                                             struct pl_err *err);
-/* Same cluster and name. */
+/* Same cluster and name. Both are counted. */
 PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
                                                const struct node *node,
                                                struct pl_err *err);

@@ -197,6 +197,30 @@ T_CASE(there_are_64_kinds_of_scalars_at_once)
 	end();
 }
 
+/* Whatever its pods ask for. */
+T_CASE(a_node_that_is_not_counted)
+{
+	struct node node, bare;
+	uint32_t slot, placed;
+
+	begin();
+	node = bare = node_from(NODE("n1", "", ",'example.com/r1':'1'"));
+	bare.allocatable = NULL;
+	T_OK(snapshot_node_add(&snapshot, 0, &bare, &slot, &err), &err);
+	placed = put_pod(slot, "{'metadata':{'name':'p','namespace':'x'},'spec':{"
+	                       "'containers':[{'name':'c','image':'i','resources':{"
+	                       "'requests':{'cpu':'5','example.com/r1':'1'}}}]}}");
+	snapshot_check(&snapshot);
+	T_EQ(snapshot.row[slot].pods, 1);
+	T_EQ(snapshot.row[slot].used.cpu_milli, 0);
+	T_EQ(snapshot_scalar(&snapshot, id("example.com/r1")), SNAPSHOT_NONE);
+	snapshot_pod_remove(&snapshot, placed);
+	snapshot_node_remove(&snapshot, slot);
+	snapshot_check(&snapshot);
+	node_drop(&model, &node);
+	end();
+}
+
 static uint32_t ask_port(uint32_t slot, unsigned port)
 {
 	char text[512];

@@ -213,3 +213,80 @@ T_CASE(a_registry_and_a_node_that_is_gone_in_an_answer)
 	T_TRUE(is_bound());
 	rig_close(&rig);
 }
+
+/* As put_node, with so many kinds of resources besides. */
+static void put_kinds(uint32_t p, const char *name, const char *zone, const char *alloc,
+                      unsigned from, unsigned to)
+{
+	struct pl_buf buf = {.max = 65536};
+	char key[64];
+
+	put_node(p, name, zone, alloc);
+	T_EQ(pl_buf_printf(&buf,
+	                   "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"zone\":\"%s\"}},"
+	                   "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":"
+	                   "\"64Gi\",\"pods\":\"110\"",
+	                   name, zone),
+	     PL_OK);
+	for (unsigned i = from; i < to; i++)
+		T_EQ(pl_buf_printf(&buf, ",\"example.com/r%u\":\"1\"", i), PL_OK);
+	T_EQ(pl_buf_printf(&buf, "}}}%c", 0), PL_OK);
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", p, name);
+	rig_put(&rig, key, (const char *)buf.at);
+	pl_buf_done(&buf);
+}
+
+/* One more than can be counted. */
+static void put_rich(uint32_t p, const char *name, const char *zone, const char *alloc)
+{
+	put_kinds(p, name, zone, alloc, 0, SNAPSHOT_SCALARS_MAX + 1);
+}
+
+/* Somebody's Node is no reason to place nobody under rules. */
+T_CASE(a_node_that_has_more_kinds_than_can_be_counted)
+{
+	rig_open(&rig, NULL);
+	put_node(0, "n-1", "z0", empty);
+	put_rich(1, "n-2", "z1", empty);
+	rig_own(&rig, 0);
+	put_pod(0, "a");
+	wait_ms(30000);
+	T_TRUE(is_bound());
+	T_TRUE(rig.troubles >= 1 && rig.troubles <= 4);
+	rig_close(&rig);
+}
+
+/* Who is there counts, and nothing is put there. When it has less it is as any other. */
+T_CASE(who_is_on_a_node_that_has_more_kinds_than_can_be_counted)
+{
+	rig_open(&rig, NULL);
+	put_node(0, "n-1", "z0", empty);
+	put_rich(0, "n-3", "z1", empty);
+	put_rich(1, "n-2", "z0", with_b);
+	put_pod(1, "b");
+	rig_own(&rig, 0);
+	put_pod(0, "a");
+	wait_ms(30000);
+	T_TRUE(!is_bound());
+	put_node(0, "n-3", "z1", empty);
+	wait_ms(30000);
+	T_STR(rig_where(&rig, 0, "a"), "n-3");
+	rig_close(&rig);
+}
+
+/* Of two there is room for one; when that goes, for the other. */
+T_CASE(a_node_that_can_be_counted_again)
+{
+	rig_open(&rig, NULL);
+	put_kinds(0, "n-1", "z0", empty, 0, SNAPSHOT_SCALARS_MAX);
+	rig_own(&rig, 0);
+	put_kinds(0, "n-3", "z1", empty, SNAPSHOT_SCALARS_MAX, SNAPSHOT_SCALARS_MAX + 1);
+	put_pod_at(0, "a", "\"nodeSelector\":{\"zone\":\"z1\"},");
+	wait_ms(15000);
+	T_TRUE(!is_bound());
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	wait_ms(15000);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+}

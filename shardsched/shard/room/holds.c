@@ -63,7 +63,7 @@ static enum pl_code show(struct sched *sched, const struct sched_node *node,
 	enum pl_code code;
 
 	if (hold->number != SNAPSHOT_NONE || hold_goes(hold) ||
-	    node->slot == SNAPSHOT_NONE)
+	    node->slot == SNAPSHOT_NONE || !node_is_counted(node))
 		return PL_OK;
 	hold->nominates = nominates(hold);
 	if (hold->nominates) {

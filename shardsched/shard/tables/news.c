@@ -58,14 +58,15 @@ static void node_is(struct sched *sched, struct sched_node *node, struct node *i
 		taints_anew(sched, node, &was);
 	if (!is_same_node(&was, is)) {
 		node_give_back(sched, node);
-		if (node->slot != SNAPSHOT_NONE && is->name != 0) {
+		if (!node_is_counted(node)) {
+			node_leave(sched, node);
+		} else if (node->slot != SNAPSHOT_NONE && is->name != 0) {
 			if (snapshot_node_change(&sched->snapshot, node->slot, is,
 			                         &err) == PL_OK) {
 				tell_changes(sched, node->slot, &was, is);
 				holds_have_room(sched, node);
 			} else {
-				node_leave(sched, node);
-				tell_repair(sched, &err);
+				node_leave(sched, node); /* and enters anew */
 			}
 		}
 	}

@@ -5,8 +5,9 @@
  * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
  * every pod that the alloc lists is known, too, and what the alloc says is used is
  * what these and its holds use: nothing is put on a node of which something is not
- * understood, nor where a gang holds room, nor where the alloc can not say more. Else it
- * is aside: what is known of its pods counts all the same.
+ * understood, nor where a gang holds room, nor where the alloc can not say more, nor
+ * where amounts can not be counted, since there are more kinds of them than the snapshot
+ * takes. Else it is aside: what is known of its pods counts all the same.
  */
 #include <stdlib.h>
 
@@ -56,6 +57,7 @@ static struct sched_node *entry_make(struct sched *sched, uint32_t partition,
 	pl_list_init(&node->lacking);
 	pl_list_init(&node->sharing);
 	pl_list_init(&node->holding);
+	pl_list_init(&node->uncounted);
 	pl_list_init(&node->bundle);
 	pl_list_init(&node->ending);
 	pl_list_init(&node->turn);
@@ -149,36 +151,65 @@ static enum pl_code place_all(struct sched *sched, struct sched_node *node,
 }
 
 /* Aside, at first. */
+static enum pl_code enter_as(struct sched *sched, struct sched_node *node, bool counted,
+                             struct pl_err *err)
+{
+	struct node is = node->node;
+	enum pl_code code;
+
+	if (!counted)
+		is.allocatable = NULL;
+	code = snapshot_node_add(&sched->snapshot, node->key[0], &is, &node->slot, err);
+	if (code != PL_OK) {
+		node->slot = SNAPSHOT_NONE;
+		return code;
+	}
+	node->scope = NODE_ASIDE;
+	snapshot_node_set_scope(&sched->snapshot, node->slot, NODE_ASIDE);
+	if (!counted)
+		pl_list_add_tail(&sched->uncounted, &node->uncounted);
+	code = slot_room(sched);
+	if (code == PL_OK) {
+		sched->by_slot[node->slot] = node;
+		code = place_all(sched, node, err);
+		if (code == PL_OK)
+			code = holds_show(sched, node, err);
+	} else {
+		pl_err_set(err, code, "keep a node");
+	}
+	if (code != PL_OK)
+		node_leave(sched, node);
+	return code;
+}
+
+/* What is more than can be counted is a limit of ours: rules see the node all the same.
+ */
 static bool enter(struct sched *sched, struct sched_node *node)
 {
 	struct pl_err err = {0};
-	enum pl_code code = snapshot_node_add(&sched->snapshot, node->key[0], &node->node,
-	                                      &node->slot, &err);
+	enum pl_code code = enter_as(sched, node, true, &err);
 
-	if (code == PL_OK) {
-		node->scope = NODE_ASIDE;
-		snapshot_node_set_scope(&sched->snapshot, node->slot, NODE_ASIDE);
-		code = slot_room(sched);
-		if (code == PL_OK) {
-			sched->by_slot[node->slot] = node;
-			code = place_all(sched, node, &err);
-			if (code == PL_OK)
-				code = holds_show(sched, node, &err);
-		} else {
-			pl_err_set(&err, code, "keep a node");
+	if (code == PL_LIMIT) {
+		if (sched->uncounted_ms == 0) {
+			tell_trouble(sched, &err);
+			sched->uncounted_ms = sched->now_ms + SCHED_REPAIR_MS;
 		}
-		if (code == PL_OK)
-			return true;
-		node_leave(sched, node);
+		code = enter_as(sched, node, false, &err);
 	}
-	node->slot = SNAPSHOT_NONE;
-	node_lose(sched, node, &err);
+	if (code == PL_OK)
+		return true;
+	sched->shrunk = true;
+	tell_repair(sched, &err);
 	return false;
 }
 
 void node_lose(struct sched *sched, struct sched_node *node, const struct pl_err *err)
 {
 	node_leave(sched, node);
+	if (err->code == PL_LIMIT) {
+		(void)enter(sched, node);
+		return;
+	}
 	sched->shrunk = true;
 	tell_repair(sched, err);
 }
@@ -201,6 +232,7 @@ void node_leave(struct sched *sched, struct sched_node *node)
 		sched->by_slot[node->slot] = NULL;
 	tell_event(sched, QUEUE_EV_NODE_REMOVED, node->slot);
 	node->slot = SNAPSHOT_NONE;
+	pl_list_del(&node->uncounted);
 }
 
 static void want_specs(struct sched *sched, struct sched_node *node)
@@ -241,7 +273,7 @@ static bool adds_up(const struct sched_node *node)
 static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
 {
 	if (node->unknown > 0 || node->doubted > 0 || !adds_up(node) ||
-	    holds_close(node) || node->full)
+	    holds_close(node) || node->full || !node_is_counted(node))
 		return NODE_ASIDE;
 	if (node_is_home(sched, node))
 		return NODE_HOME;
@@ -299,6 +331,29 @@ void node_fill(struct sched *sched, struct sched_node *node)
 {
 	node->full = true;
 	node_settle(sched, node);
+}
+
+/* Others may have left since, and room for what these have. A few at a time. */
+void nodes_count_again(struct sched *sched)
+{
+	enum { TURN = 64 };
+	struct pl_list *last = sched->uncounted.prev, *link;
+
+	if (sched->uncounted_ms == 0 || sched->now_ms < sched->uncounted_ms)
+		return;
+	sched->uncounted_ms = 0;
+	for (unsigned i = 0; i < TURN && !pl_list_empty(&sched->uncounted); i++) {
+		struct sched_node *node;
+
+		link = sched->uncounted.next;
+		node = PL_LIST_ITEM(link, struct sched_node, uncounted);
+		node_leave(sched, node);
+		node_settle(sched, node);
+		if (link == last)
+			break;
+	}
+	if (sched->uncounted_ms == 0 && !pl_list_empty(&sched->uncounted))
+		sched->uncounted_ms = sched->now_ms + SCHED_REPAIR_MS;
 }
 
 /* -- pods that wait --------------------------------------------------- */

@@ -120,8 +120,11 @@ void node_fill(struct sched *sched, struct sched_node *node);
 /* Out of it, whatever is so. */
 void node_leave(struct sched *sched, struct sched_node *node);
 /* Likewise, since something of it could not be kept there: until the repair nothing is
- * decided under rules, which would not see its pods. */
+ * decided under rules, which would not see its pods. When that is for a limit it stays
+ * there, but is not counted. */
 void node_lose(struct sched *sched, struct sched_node *node, const struct pl_err *err);
+/* Those that are not counted, after a while. */
+void nodes_count_again(struct sched *sched);
 /* All that wait there are decided again. */
 void node_give_back(struct sched *sched, struct sched_node *node);
 /* Into the list of those that can be committed, if it can be. */
