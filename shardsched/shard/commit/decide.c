@@ -166,6 +166,7 @@ static void decide_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 {
 	enum reason_code not_at_all = refusal(pod);
 	struct pool_class *open = pool_class_of(pod->queue.class);
+	unsigned lane = pod->queue.class->lane;
 	struct fw_class *class;
 	const struct pod_self self = {.name = pod->key[2],
 	                              .uid = uid,
@@ -185,7 +186,8 @@ static void decide_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 		decide_fault(sched, pod, &err);
 		return;
 	}
-	if (!groups_may_decide(sched, open)) {
+	/* One that could not be moved before was popped by another lane's turn. */
+	if (pod->queue.class->lane != lane || !groups_may_decide(sched, open)) {
 		queue_put_back(sched->queue, &pod->queue, sched->now_ms);
 		return;
 	}

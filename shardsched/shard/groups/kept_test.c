@@ -210,3 +210,71 @@ T_CASE(what_a_call_compares_is_not_kept)
 	}
 	T_TRUE(nth > 10);
 }
+
+static const char *lock_prefix;
+
+/* Whoever binds a compares that lock, or puts it. */
+static void answer_checked(unsigned out)
+{
+	const struct kv_txn *txn = &rig.out[out].req.txn;
+	bool has = !binds(txn);
+
+	for (size_t i = 0; i < txn->compare_count; i++)
+		has = has || pl_span_starts(txn->compares[i].keys.from,
+		                            pl_span_str(lock_prefix));
+	for (size_t i = 0; i < txn->then_count; i++)
+		has = has ||
+		      (txn->then[i].op == KV_PUT &&
+		       pl_span_starts(txn->then[i].put.key, pl_span_str(lock_prefix)));
+	T_TRUE(has);
+	(void)rig_answer(&rig, out);
+}
+
+/* a comes while one allocation fails. */
+static bool comes_with_lock(const char *spec, uint64_t nth)
+{
+	bool fired;
+
+	rig_put(&rig, "/schedules/0000/web/a/spec", spec);
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	rig_deliver_all(&rig);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+	for (unsigned i = 0; i < 400 && !is_bound(); i++, rig.now_ms += 50)
+		rig_round(&rig, answer_checked);
+	T_TRUE(is_bound());
+	rig_close(&rig);
+	return fired;
+}
+
+#define POD(space, name, labels, affinity)                                             \
+	"{\"metadata\":{\"namespace\":\"" space "\",\"name\":\"" name                  \
+	"\",\"uid\":\"u-" name "\",\"labels\":{" labels "}},\"spec\":{" affinity       \
+	"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}" \
+	"}]}}"
+#define ANTI(more, app)                                                         \
+	"\"affinity\":{\"podAntiAffinity\":{"                                   \
+	"\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":" \
+	"\"zone\"," more "\"labelSelector\":{\"matchLabels\":{\"app\":\"" app   \
+	"\"}}}]}},"
+
+/* Its term is new, and its class can not be moved to the lane of those that wait for
+ * that; what nodes there are is known since w was placed. */
+T_CASE(a_class_that_is_not_moved_to_its_lane)
+{
+	uint64_t nth = 1;
+
+	lock_prefix = "/groups/web/anti-affinity-";
+	for (bool fired = true; fired; nth++) {
+		rig_open(&rig, NULL);
+		put_node(0, "n-1", "z0", empty);
+		rig_own(&rig, 0);
+		rig_put(&rig, "/schedules/0000/other/w/spec",
+		        POD("other", "w", "\"app\":\"w\"", ANTI("", "w")));
+		wait_ms(3000);
+		fired = comes_with_lock(POD("web", "a", "\"app\":\"x\"", ANTI("", "x")),
+		                        nth);
+	}
+	T_TRUE(nth > 3);
+}
