@@ -65,17 +65,20 @@ static enum pl_code space_object(struct sched *sched, uint32_t name, struct spac
 	return maker.code;
 }
 
-void groups_see_space(struct sched *sched, uint32_t name)
+enum pl_code groups_see_space(struct sched *sched, uint32_t name)
 {
 	struct group_space *space = groups_space(sched, name);
 	struct space object;
 	struct pl_err err = {0};
+	enum pl_code code = space == NULL ? PL_NOMEM : PL_OK;
 
-	if (space == NULL || space->seen)
-		return;
-	if (space_object(sched, name, &object) != PL_OK)
-		return; /* the next pod of it will try again */
-	space->seen = snapshot_space_put(&sched->snapshot, &object, &err) == PL_OK;
+	if (code != PL_OK || space->seen)
+		return code;
+	code = space_object(sched, name, &object);
+	if (code == PL_OK)
+		code = snapshot_space_put(&sched->snapshot, &object, &err);
+	space->seen = code == PL_OK;
+	return code;
 }
 
 /* -- terms ----------------------------------------------------------------------------
@@ -408,10 +411,10 @@ enum pl_code groups_class_opened(struct sched *sched, struct pool_class *open,
 	struct bonds *bonds = &class_more_of(open)->bonds;
 	enum pl_code code;
 
-	bonds->space = groups_space(sched, open->spec->namespace);
-	if (bonds->space == NULL)
-		return pl_err_set(err, PL_NOMEM, "keep a namespace");
-	groups_see_space(sched, open->spec->namespace);
+	code = groups_see_space(sched, open->spec->namespace);
+	if (code != PL_OK)
+		return pl_err_set(err, code, "keep a namespace");
+	bonds->space = find_space(sched, open->spec->namespace);
 	code = learn_terms(sched, bonds, open->spec, err);
 	if (code == PL_OK) {
 		code = bonds_anew(sched, bonds);
@@ -532,15 +535,15 @@ static enum pl_code each_of(struct sched *sched, const struct bond_rows *rows,
 static enum pl_code each_of_closed(struct sched *sched, const struct spec *spec,
                                    const struct groups_each *each)
 {
-	struct group_space *space = groups_space(sched, spec->namespace);
 	struct bond_rows own = {0};
 	struct pl_err err = {0};
-	enum pl_code code = space == NULL ? PL_NOMEM : PL_OK;
+	enum pl_code code = groups_see_space(sched, spec->namespace);
 
 	if (code == PL_OK)
 		code = own_terms(sched, &own, spec, &err);
 	if (code == PL_OK)
-		code = each_of(sched, &own, space, spec, each);
+		code = each_of(sched, &own, find_space(sched, spec->namespace), spec,
+		               each);
 	if (code == PL_OK)
 		code = each_of(sched, &own, sched->groups.global, spec, each);
 	rows_done(sched, &own);

@@ -140,8 +140,9 @@ bool groups_class_ready(struct sched *sched, struct queue_class *class);
 struct group_space *groups_space(struct sched *sched, uint32_t name);
 /* Its registry takes no more: pods that carry what is not in it can not be placed. */
 void groups_refuse(struct sched *sched, struct group_space *space);
-/* Pods of it turned up: rules that select namespaces are to find it. */
-void groups_see_space(struct sched *sched, uint32_t name);
+/* Pods of it turned up: rules that select namespaces are to find it. Else its pods seem
+ * to be in none of those that rules select. */
+enum pl_code groups_see_space(struct sched *sched, uint32_t name);
 
 /* All classes of a namespace and the terms of a space get to know each other: the first
  * so many, or all anew. Noticed: whom nobody looked at is looked at now. False: no

@@ -278,3 +278,83 @@ T_CASE(a_class_that_is_not_moved_to_its_lane)
 	}
 	T_TRUE(nth > 3);
 }
+
+/* A rule of c selects the namespace of a, who is the first that comes of it. */
+T_CASE(a_namespace_is_not_kept)
+{
+	uint64_t nth = 1;
+
+	lock_prefix = "/groups/other/anti-affinity-";
+	for (bool fired = true; fired; nth++) {
+		rig_open(&rig, NULL);
+		put_node(0, "n-1", "z0", empty);
+		rig_own(&rig, 0);
+		rig_put(&rig, "/schedules/0000/other/c/spec",
+		        POD("other", "c", "\"app\":\"c\"",
+		            "\"nodeSelector\":{\"no\":\"where\"}," ANTI(
+				    "\"namespaceSelector\":{\"matchLabels\":{\"kubernetes"
+				    ".io/metadata.name\":\"web\"}},",
+				    "x")));
+		wait_ms(3000);
+		fired = comes_with_lock(POD("web", "a", "\"app\":\"x\"", ""), nth);
+	}
+	T_TRUE(nth > 3);
+}
+
+static uint64_t fail_nth;
+static bool has_failed;
+
+/* One allocation fails while the spec of far/b is heard. */
+static void answer_failing(unsigned out)
+{
+	const struct kv_txn *txn = &rig.out[out].req.txn;
+	struct kv_result result = rig_exec(&rig.store, txn);
+	bool reads = false;
+
+	for (size_t i = 0; i < txn->then_count; i++)
+		reads = reads || (txn->then[i].op == KV_GET &&
+		                  pl_span_eq(txn->then[i].get.keys.from,
+		                             PL_SPAN_LIT("/schedules/0001/far/b/spec")));
+	rig.out[out].used = false;
+	pl_fault_reset();
+	if (reads)
+		pl_fault_arm(PL_FAULT_ALLOC, fail_nth);
+	sched_answer(rig.sched, rig.out[out].call, &result, NULL);
+	has_failed = has_failed || pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+}
+
+/* b is the first that is known of its namespace, on another's node; a's rule selects
+ * that. */
+T_CASE(a_namespace_of_others_is_not_kept)
+{
+	static const char alloc[] =
+		"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\","
+		"\"pods\":\"1\"},\"nonzero\":{\"memory\":\"209715200\"},"
+		"\"pods\":{\"0001\":{\"far\":[\"b\"]}}}";
+
+	fail_nth = 1;
+	for (bool fired = true; fired; fail_nth++) {
+		rig_open(&rig, NULL);
+		put_node(0, "n-1", "z0", empty);
+		put_node(1, "n-2", "z0", alloc);
+		rig_put(&rig, "/schedules/0001/far/b/spec",
+		        POD("far", "b", "\"app\":\"x\"", ""));
+		rig_own(&rig, 0);
+		rig_put(&rig, "/schedules/0000/web/a/spec",
+		        POD("web", "a", "\"app\":\"a\"",
+		            ANTI("\"namespaceSelector\":{\"matchLabels\":{\"kubernetes"
+		                 ".io/metadata.name\":\"far\"}},",
+		                 "x")));
+		has_failed = false;
+		for (unsigned i = 0; i < 300; i++, rig.now_ms += 50)
+			rig_round(&rig, answer_failing);
+		T_TRUE(!is_bound());
+		fired = has_failed;
+		put_node(1, "n-2", "z1", alloc);
+		wait_ms(20000);
+		T_TRUE(is_bound());
+		rig_close(&rig);
+	}
+	T_TRUE(fail_nth > 3);
+}

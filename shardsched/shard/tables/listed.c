@@ -146,11 +146,14 @@ static uint32_t flags_of(const struct sched *sched, const struct sched_node *nod
 enum pl_code listed_show(struct sched *sched, const struct sched_node *node,
                          struct listed *listed, struct pl_err *err)
 {
-	enum pl_code code;
+	enum pl_code code = groups_see_space(sched, listed->pod->key[1]);
 
 	PL_ASSERT(listed->placed == SNAPSHOT_NONE && listed_is_known(listed));
-	code = pod_show(sched, listed->pod, node->slot, flags_of(sched, node, listed),
-	                &listed->placed, err);
+	if (code == PL_OK)
+		code = pod_show(sched, listed->pod, node->slot,
+		                flags_of(sched, node, listed), &listed->placed, err);
+	else
+		pl_err_set(err, code, "keep a namespace");
 	if (code != PL_OK)
 		listed->placed = SNAPSHOT_NONE;
 	return code;

@@ -459,7 +459,8 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	pod->spec = spec;
 	pod->unknown_rev = 0;
-	groups_see_space(sched, pod->key[1]);
+	/* Else its class is not opened, and where it is listed it is not shown. */
+	(void)groups_see_space(sched, pod->key[1]);
 	listed_learn_spec(sched, pod);
 	holds_learn_spec(sched, pod);
 }
