@@ -397,3 +397,58 @@ T_CASE(who_owns_everything_tells_nobody)
 	T_TRUE(own_digest()[0] != 0);
 	rig_close(&rig);
 }
+
+/* Its labels, and its taint, are as long as they may be. */
+static void put_wordy(uint32_t p, unsigned class, unsigned n)
+{
+	struct pl_buf buf = {.max = 1 << 20};
+	char name[32], key[64], text[56];
+
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = 0;
+	(void)snprintf(name, sizeof name, "w-%u-%u-%u", p, class, n);
+	rig_node(&rig, p, name, "4");
+	T_EQ(pl_buf_printf(&buf, "{\"metadata\":{\"name\":\"%s\",\"labels\":{", name),
+	     PL_OK);
+	for (unsigned i = 0; i < DIGEST_LABELS_MAX; i++)
+		T_EQ(pl_buf_printf(&buf, "%s\"%s.%s.%s/%s%u\":\"%s-%u\"",
+		                   i == 0 ? "" : ",", text, text, text, text, i, text, n),
+		     PL_OK);
+	T_EQ(pl_buf_printf(&buf,
+	                   "}},\"spec\":{\"taints\":[{\"key\":\"t%u\",\"effect\":"
+	                   "\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"4\","
+	                   "\"memory\":\"64Gi\",\"pods\":\"110\"}}}%c",
+	                   class, 0),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", p, name);
+	rig_put(&rig, key, (const char *)buf.at);
+	pl_buf_done(&buf);
+}
+
+/* What is too much to be said is left out; what there is to be had is not. */
+T_CASE(a_digest_that_would_be_too_large)
+{
+	struct digest digest;
+
+	rig_open(&rig, NULL);
+	for (uint32_t p = 0; p < 2; p++)
+		for (unsigned n = 0; n < DIGEST_CLASSES_MAX * DIGEST_VALUES_MAX; n++)
+			put_wordy(p, n % DIGEST_CLASSES_MAX, n / DIGEST_CLASSES_MAX);
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	rig.now_ms += 5000;
+	rig_settle(&rig);
+	T_TRUE(own_digest()[0] != 0);
+	T_OK(digest_parse(pl_span_str(own_digest()), &rig.store.arena, &digest, &rig.err),
+	     &rig.err);
+	T_EQ(digest.parts, 2);
+	T_EQ(digest.part[0].classes, DIGEST_CLASSES_MAX);
+	for (uint32_t i = 0; i < digest.part[0].classes; i++) {
+		const struct digest_class *class = &digest.part[0].class[i];
+
+		T_TRUE(class->more && !class->other && class->taints == 1);
+		T_EQ(class->nodes, DIGEST_VALUES_MAX);
+	}
+	rig_close(&rig);
+}

@@ -170,6 +170,11 @@ struct digests {
 /* digest_make.c: of that partition; gives how many nodes were looked at, and one. */
 uint32_t digest_make(struct sched *sched, uint32_t partition);
 
+/* digest_fit.c: prints it, or less of it where it is larger than it may be. PL_LIMIT:
+ * whatever is left out. */
+PL_NODISCARD enum pl_code digest_fit(struct pl_arena *arena, const struct digest *digest,
+                                     struct pl_buf *out, struct pl_err *err);
+
 void digests_init(struct sched *sched);
 void digests_done(struct sched *sched);
 void digests_run(struct sched *sched);

@@ -87,20 +87,26 @@ static bool is_to_be_written(const struct sched *sched)
 	return false;
 }
 
-static enum pl_code print(struct sched *sched)
+static enum pl_code print(struct sched *sched, struct pl_err *err)
 {
 	struct digest digest = {0};
 	struct digest_part *part =
 		pl_arena_zalloc(&sched->arena, sched->opts.partitions, sizeof *part);
 
 	if (part == NULL)
-		return PL_NOMEM;
+		return pl_err_set(err, PL_NOMEM, "write a digest");
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		if (is_told(sched, i) && sched->partition[i].own.made)
 			part[digest.parts++] = sched->partition[i].own.part;
 	digest.part = part;
-	pl_buf_clear(&sched->buf, sched->buf.cap);
-	return digest_print(&digest, &sched->buf, NULL);
+	return digest_fit(&sched->arena, &digest, &sched->buf, err);
+}
+
+/* Nobody hears of what is here, and it is no use to try that all the time. */
+static void too_large(struct sched *sched, const struct pl_err *err)
+{
+	tell_trouble(sched, err);
+	sched->digests.due_ms = sched->now_ms + LITTLE_MS;
 }
 
 static bool send(struct sched *sched)
@@ -110,11 +116,12 @@ static bool send(struct sched *sched)
 	struct call *call = call_begin(sched, CALL_DIGEST);
 	struct pl_span value;
 	struct keys_text key;
+	struct pl_err err = {0};
 
 	if (call == NULL)
 		return false;
 	pl_arena_reset(&sched->arena);
-	if (keys_build(&id, &key, NULL) != PL_OK || print(sched) != PL_OK)
+	if (keys_build(&id, &key, NULL) != PL_OK || print(sched, &err) != PL_OK)
 		goto fail;
 	value = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
 	if (value.at == NULL ||
@@ -123,6 +130,8 @@ static bool send(struct sched *sched)
 	call_post(sched, call);
 	return true;
 fail:
+	if (err.code == PL_LIMIT)
+		too_large(sched, &err);
 	call_end(sched, call);
 	return false;
 }
