@@ -3,6 +3,8 @@
  * rule, and the view of ours has not heard of it.
  */
 #include "shardsched/shard/groups/locks_rig.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
 
 /* It was put for b, and deleted: by its absence nobody can tell that. */
 T_CASE(a_lock_that_is_missed_in_an_answer)
@@ -181,15 +183,17 @@ T_CASE(many_are_made_together)
 	rig_close(&rig);
 }
 
+/* Without a rule of its own. */
+static const char is_a[] =
+	"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u-a\","
+	"\"labels\":{\"app\":\"x\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+	"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}";
+
 /* A rule that finds a is registered and its node goes, while it is on its way there: one
  * answer tells both. */
 T_CASE(a_registry_and_a_node_that_is_gone_in_an_answer)
 {
 	static const char registry[] = "/groups/web/registry";
-	static const char is_a[] =
-		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u-a\","
-		"\"labels\":{\"app\":\"x\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
-		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}";
 	char terms[4096];
 	unsigned call = begin("z0");
 
@@ -288,5 +292,58 @@ T_CASE(a_node_that_can_be_counted_again)
 	rig_del(&rig, "/alloc/0000/east/n-1");
 	wait_ms(15000);
 	T_TRUE(is_bound());
+	rig_close(&rig);
+}
+
+static unsigned until_told(void)
+{
+	for (unsigned n = 0; n < 200; n++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig_out_puts(&rig.out[i], STATE))
+				return i;
+		rig.now_ms += 20;
+	}
+	t_fail(__FILE__, __LINE__, "nobody tells of it");
+	return 0;
+}
+
+/* Everything but the answer to that call. */
+static void go_on_untold(unsigned call)
+{
+	for (unsigned n = 0; n < 200; n++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used && i != call)
+				(void)rig_answer(&rig, i);
+		rig_deliver_all(&rig);
+		rig.now_ms += 20;
+	}
+}
+
+/* Why a waits is being told when it finds a node after all. Until that call has ended
+ * nothing is sent for it, and meanwhile a rule that finds it is registered. */
+T_CASE(a_registry_that_comes_while_it_is_told_why_it_waits)
+{
+	const struct sched_pod *a;
+	unsigned told;
+
+	rig_open(&rig, NULL);
+	rig_own(&rig, 0);
+	rig_put(&rig, "/schedules/0000/web/a/spec", is_a);
+	rig_deliver_all(&rig);
+	told = until_told();
+	put_node(0, "n-1", "z0", empty);
+	go_on_untold(told);
+	a = pod_find(rig.sched, 0, PL_SPAN_LIT("web"), PL_SPAN_LIT("a"));
+	T_TRUE(a->place == POD_WAITS && a->call != 0);
+	put_pod_at(0, "c", "\"nodeSelector\":{\"no\":\"where\"},");
+	go_on_untold(told);
+	T_TRUE(rig_value(&rig, "/groups/web/registry")[0] != 0);
+	T_TRUE(rig_answer(&rig, told));
+	lock[0] = 0;
+	find_lock(until_sent());
 	rig_close(&rig);
 }

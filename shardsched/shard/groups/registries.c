@@ -132,6 +132,28 @@ static void redo_sent(struct sched *sched, const struct call_item *item)
 		redo_on(sched, node);
 }
 
+/* Nothing is sent for who is being told of, or read, until that has ended, so its node is
+ * in no list if nobody else waits there. */
+static void redo_told(struct sched *sched, const struct call *call)
+{
+	for (uint32_t n = 0; n < call->items; n++) {
+		const struct sched_pod *pod = call->item[n].pod;
+
+		if (pod != NULL && pod->place == POD_WAITS)
+			redo_on(sched, pod->node);
+	}
+}
+
+static void redo_in(struct sched *sched, const struct call *call)
+{
+	if (call->state == CALL_FREE)
+		return;
+	if (call->kind == CALL_TELL || call->kind == CALL_READ)
+		redo_told(sched, call);
+	for (uint32_t n = 0; call_commits(call) && n < call->items; n++)
+		redo_sent(sched, &call->item[n]);
+}
+
 static void redo_plain(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->ready)
@@ -140,14 +162,8 @@ static void redo_plain(struct sched *sched)
 		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, ready));
 	PL_LIST_EACH (link, &sched->bundle.nodes)
 		redo_on(sched, PL_LIST_ITEM(link, struct sched_node, bundle));
-	for (unsigned i = 0; i < SCHED_CALLS; i++) {
-		const struct call *call = &sched->call[i];
-
-		if (call->state == CALL_FREE || !call_commits(call))
-			continue;
-		for (uint32_t n = 0; n < call->items; n++)
-			redo_sent(sched, &call->item[n]);
-	}
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		redo_in(sched, &sched->call[i]);
 }
 
 void groups_unsent(struct sched *sched, const struct call *call)
