@@ -21,6 +21,7 @@ enum {
 void large_init(struct sched *sched)
 {
 	pl_list_init(&sched->gangs.works);
+	sched->gangs.record_pods = GANG_RECORD_PODS_MAX;
 	pl_arena_init(&sched->gangs.arena, ARENA_CHUNK, 0);
 }
 
@@ -130,6 +131,8 @@ bool large_is_full(const struct sched *sched)
 	return sched->gangs.ours >= OURS_MAX;
 }
 
+static const char too_long[] = "nor into a gang's record";
+
 /* Who is bound by one record compares all that its members were decided by; and nobody is
  * bound who could not be listed afterwards. */
 static const char *refusal(struct sched *sched, const struct gang_outcome *out)
@@ -137,8 +140,8 @@ static const char *refusal(struct sched *sched, const struct gang_outcome *out)
 	struct large_locks locks = {0};
 	bool fit;
 
-	if (out->placed > GANG_RECORD_PODS_MAX)
-		return "nor into a gang's record";
+	if (out->placed > sched->gangs.record_pods)
+		return too_long;
 	groups_gather_begin(sched);
 	for (uint32_t i = 0; i < out->placed; i++) {
 		const struct sched_pod *pod = sched->gangs.pod[out->stand[i].member];
@@ -183,32 +186,67 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
 	return code == PL_OK ? plan_holds(sched, work, err) : code;
 }
 
-bool large_begin(struct sched *sched, struct sched_gang *gang,
-                 const struct gang_outcome *out, uint32_t count, const char **why)
+/* PL_LIMIT: these do not go; why says so. */
+static enum pl_code begin_with(struct sched *sched, struct sched_gang *gang,
+                               const struct gang_outcome *out, uint32_t count,
+                               const char **why, struct pl_err *err)
 {
 	struct gang_known *known = records_get(sched, &gang->key[1]);
-	struct gang_work *work = NULL;
-	struct pl_err err = {0};
-	enum pl_code code = PL_BUSY;
+	struct gang_work *work;
+	enum pl_code code;
 
 	*why = refusal(sched, out);
 	if (*why != NULL)
+		return PL_LIMIT;
+	if (known == NULL || known->work != NULL || known->rev != 0)
+		return PL_BUSY;
+	work = work_make(sched, gang, known);
+	if (work == NULL)
+		return PL_BUSY;
+	code = work_plan(sched, work, out, count, err);
+	if (code != PL_OK)
+		large_drop(sched, work);
+	if (code == PL_LIMIT)
+		*why = too_long;
+	return code;
+}
+
+/* The first of those that stand, each of which saw those before it; the others join them
+ * later. False: then the minimum would not be there. */
+static bool cut(const struct sched *sched, const struct sched_gang *gang,
+                struct gang_outcome *out)
+{
+	uint32_t most = sched->gangs.record_pods, less = out->placed - out->placed / 4;
+	uint32_t need = gang->minimum > gang->present ? gang->minimum - gang->present : 1;
+
+	if (out->placed <= need)
 		return false;
-	if (known == NULL || (known->work == NULL && known->rev == 0))
-		work = known == NULL ? NULL : work_make(sched, gang, known);
-	if (work != NULL)
-		code = work_plan(sched, work, out, count, &err);
+	if (out->placed > most)
+		less = most;
+	else if (less == out->placed)
+		less--;
+	out->placed = less > need ? less : need;
+	return true;
+}
+
+bool large_begin(struct sched *sched, struct sched_gang *gang,
+                 const struct gang_outcome *out, uint32_t count, const char **why)
+{
+	struct gang_outcome some = *out;
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	do {
+		err = (struct pl_err){0};
+		code = begin_with(sched, gang, &some, count, why, &err);
+	} while (code == PL_LIMIT && cut(sched, gang, &some));
 	if (code == PL_OK) {
 		queue_placed(sched->queue, &gang->queue, sched->now_ms);
 		large_due(sched);
 		return true;
 	}
-	if (work != NULL)
-		large_drop(sched, work);
-	if (code == PL_LIMIT) {
-		*why = "nor into a gang's record";
+	if (code == PL_LIMIT)
 		return false;
-	}
 	if (err.code != PL_OK)
 		tell_trouble(sched, &err);
 	queue_retry(sched->queue, &gang->queue, QUEUE_FAULT, true, REASON_NONE,

@@ -77,7 +77,8 @@ struct gang_work {
 
 void large_init(struct sched *sched);
 void large_done(struct sched *sched);
-/* That many members, as gangs.pod, were placed so. False: it can not be; why says so. */
+/* That many members, as gangs.pod, were placed so: all of them, or, of those beyond the
+ * minimum, as many as go. False: not even that; why says so. */
 bool large_begin(struct sched *sched, struct sched_gang *gang,
                  const struct gang_outcome *out, uint32_t count, const char **why);
 /* As many are under way as may be: who turns out to be large waits for its turn. */

@@ -24,27 +24,22 @@ static int by_names(const void *a, const void *b)
 	return order != 0 ? order : pl_span_cmp(x->pod, y->pod);
 }
 
-static uint32_t gather(const struct sched *sched, const uint32_t *slot, uint32_t count,
-                       struct pair *pair)
+static void gather(const struct sched *sched, const struct gang_outcome *out,
+                   struct pair *pair)
 {
-	uint32_t pairs = 0;
+	for (uint32_t i = 0; i < out->placed; i++) {
+		uint32_t number = out->stand[i].member;
+		const struct sched_pod *pod = sched->gangs.pod[number];
+		const struct sched_node *node = sched->by_slot[out->slot[number]];
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sched_pod *pod = sched->gangs.pod[i];
-		const struct sched_node *node;
-
-		if (slot[i] == SNAPSHOT_NONE)
-			continue;
-		node = sched->by_slot[slot[i]];
-		pair[pairs++] = (struct pair){.cluster = sched_text(sched, node->key[0]),
-		                              .name = sched_text(sched, node->key[1]),
-		                              .pod = sched_text(sched, pod->key[2]),
-		                              .node = node,
-		                              .member = pod,
-		                              .number = i};
+		pair[i] = (struct pair){.cluster = sched_text(sched, node->key[0]),
+		                        .name = sched_text(sched, node->key[1]),
+		                        .pod = sched_text(sched, pod->key[2]),
+		                        .node = node,
+		                        .member = pod,
+		                        .number = number};
 	}
-	qsort(pair, pairs, sizeof *pair, by_names);
-	return pairs;
+	qsort(pair, out->placed, sizeof *pair, by_names);
 }
 
 static void begin(struct gang_plan *plan)
@@ -107,19 +102,18 @@ enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
 	struct gang_plan_pod *pod = NULL;
 	struct gang_plan_turn *at;
 	struct pair *pair;
-	uint32_t pairs;
 
 	begin(plan);
-	pair = pl_arena_zalloc(&plan->arena, count, sizeof *pair);
+	pair = pl_arena_zalloc(&plan->arena, out->placed, sizeof *pair);
 	at = pl_arena_zalloc(&plan->arena, count, sizeof *at);
-	plan->turn = pl_arena_zalloc(&plan->arena, count, sizeof *plan->turn);
+	plan->turn = pl_arena_zalloc(&plan->arena, out->placed, sizeof *plan->turn);
 	if (pair == NULL || at == NULL || plan->turn == NULL ||
-	    room(plan, count, count, &pod) != PL_OK) {
+	    room(plan, out->placed, out->placed, &pod) != PL_OK) {
 		plan_done(sched, plan);
 		return pl_err_set(err, PL_NOMEM, "plan a gang");
 	}
-	pairs = gather(sched, out->slot, count, pair);
-	fill(sched, plan, pair, pairs, pod);
+	gather(sched, out, pair);
+	fill(sched, plan, pair, out->placed, pod);
 	take_turns(plan, out, pair, at);
 	return PL_OK;
 }

@@ -60,6 +60,7 @@ struct gangs {
 	uint32_t cap;
 	struct pl_list works; /* of those that are large */
 	uint32_t ours;        /* of these, decided here and not past reserving */
+	uint32_t record_pods; /* at most, in a record: tests have it lower */
 	struct pl_arena arena;
 	uint32_t holds; /* of gangs, on all nodes */
 	bool due;       /* works are to be looked at */

@@ -1,0 +1,85 @@
+/* A large gang with a minimum: as many as go at once, and the others after them. */
+#include "shardsched/shard/gangs/gang_kit.h"
+
+static void put_members(uint32_t min, const char *(*spec)(uint32_t i))
+{
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		char key[64], json[640];
+
+		(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(),
+		               i);
+		(void)snprintf(
+			json, sizeof json,
+			"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\","
+			"\"labels\":{\"app\":\"a\"},\"annotations\":{"
+			"\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"%u\"}},"
+			"\"spec\":{%s\"containers\":[{\"name\":\"c\",\"resources\":{"
+			"\"requests\":{\"cpu\":\"1\"}}}]}}",
+			i, min, spec(i));
+		rig_put(&rig, key, json);
+	}
+	rig_deliver_all(&rig);
+}
+
+static const char *plain(uint32_t i)
+{
+	(void)i;
+	return "";
+}
+
+/* Each keeps away from others than the next one. */
+static const char *apart(uint32_t i)
+{
+	static char text[256];
+
+	(void)snprintf(text, sizeof text,
+	               "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringScheduling"
+	               "IgnoredDuringExecution\":[{\"topologyKey\":\"host\","
+	               "\"labelSelector\":{\"matchLabels\":{\"app\":\"x-%u\"}}}]}},",
+	               i);
+	return text;
+}
+
+static bool are_refused(const char *message)
+{
+	int phase_is;
+	struct pod_state state = rig_state(&rig, home(), "a-0", &phase_is);
+
+	return phase_is == STATE_PENDING &&
+	       pl_span_eq(state.reason, PL_SPAN_LIT("gang.large")) &&
+	       memmem(state.message.at, state.message.len, message, strlen(message)) !=
+	               NULL;
+}
+
+T_CASE(more_than_a_record_takes_are_bound_in_turn)
+{
+	begin();
+	rig.sched->gangs.record_pods = 10;
+	put_members(4, plain);
+	until("bound");
+	T_EQ(bound() + held(), 10);
+	settle_for(20000);
+	close_well();
+}
+
+T_CASE(a_minimum_that_a_record_does_not_take_is_refused)
+{
+	begin();
+	rig.sched->gangs.record_pods = 10;
+	put_members(11, plain);
+	settle_for(20000);
+	T_EQ(bound(), 0);
+	T_EQ(held(), 0);
+	T_STR(phase(), "none");
+	T_TRUE(are_refused("a gang's record"));
+	rig_close(&rig);
+}
+
+/* As the locks of rules go, which are too many for all. */
+T_CASE(more_locks_than_a_transaction_takes_are_put_in_turn)
+{
+	begin();
+	put_members(2, apart);
+	settle_for(60000);
+	close_well();
+}
