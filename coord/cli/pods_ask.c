@@ -246,9 +246,10 @@ static void hold_back(struct pods_ask *job, const struct wish *wish, const char 
 	held->at = grown;
 	held->at[held->count++] = pod;
 	if (job->round == 0 && held->count <= SAID_MAX)
-		say(PL_SPAN_FMT "/" PL_SPAN_FMT " waits: budget %s allows no disruption "
-		                "now",
-		    PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name), budget);
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT " waits: budget %s %s",
+		    PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name), budget,
+		    job->past_budgets ? "has to be counted first"
+		                      : "allows no disruption now");
 }
 
 static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcome,
@@ -335,9 +336,11 @@ static enum pl_code ask_rounds(struct pods_ask *job, struct pl_err *err)
 		if (job->timeout_ms > 0 && kv_now_ms(session->kv) >= end_ms)
 			return pl_err_set(
 				err, PL_TIMEOUT,
-				"%zu pods were not asked to move: their budgets "
-				"do not allow it, or --ignore-budgets",
-				held->count);
+				"%zu pods were not asked to move: their budgets %s",
+				held->count,
+				job->past_budgets
+					? "have to be counted first"
+					: "do not allow it, or --ignore-budgets");
 		code = rest(session, ROUND_MS, err);
 		if (code != PL_OK)
 			return code;

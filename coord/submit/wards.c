@@ -190,15 +190,20 @@ static bool covers(const struct wards *wards, const struct ward *ward,
 	       budget_covers(&wards->model->strings, &ward->object, labels);
 }
 
+/* Who goes is noted until he is counted: that can not be done without. */
+static bool is_full(const struct ward *ward)
+{
+	return ward->taken.disrupted_count >= BUDGET_DISRUPTED_MAX;
+}
+
 const struct ward *wards_against(const struct wards *wards, struct pl_span space,
-                                 const struct labels *labels)
+                                 const struct labels *labels, bool past)
 {
 	for (uint32_t i = 0; i < wards->count; i++) {
 		const struct ward *ward = &wards->ward[i];
 
 		if (covers(wards, ward, space, labels) &&
-		    (!budget_record_allows(&ward->taken, 1) ||
-		     ward->taken.disrupted_count >= BUDGET_DISRUPTED_MAX))
+		    (is_full(ward) || (!past && !budget_record_allows(&ward->taken, 1))))
 			return ward;
 	}
 	return NULL;

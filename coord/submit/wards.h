@@ -55,9 +55,10 @@ PL_NODISCARD enum pl_code wards_read(struct wards *wards,
 
 /* Nothing is taken. */
 void wards_release(struct wards *wards);
-/* One that covers such pods and allows no more to go now; NULL: there is none. */
+/* One that covers such pods and allows no more to go now (past: whatever it allows, that
+ * can not note one more); NULL: there is none. */
 const struct ward *wards_against(const struct wards *wards, struct pl_span space,
-                                 const struct labels *labels);
+                                 const struct labels *labels, bool past);
 /* The pod of that state goes, allowed or not. PL_NOMEM, PL_LIMIT. */
 PL_NODISCARD enum pl_code wards_take(struct wards *wards, struct pl_span space,
                                      const struct labels *labels, struct pl_span name,

@@ -268,7 +268,8 @@ static void withhold(struct wishes *wishes, struct slot *slot)
 
 		if (entry->stage != STAGE_SAY || !entry->disturbs)
 			continue;
-		ward = wards_against(&slot->wards, entry->wish.space, entry->labels);
+		ward = wards_against(&slot->wards, entry->wish.space, entry->labels,
+		                     wishes->opts.past_budgets);
 		if (ward == NULL) {
 			code = wards_take(&slot->wards, entry->wish.space, entry->labels,
 			                  entry->wish.name, entry->state_rev, &err);
@@ -353,8 +354,7 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
 	do {
 		if (slot->left == 0)
 			refill(wishes, slot);
-		if (wishes->failed.code == PL_OK && !has_looks(slot) &&
-		    !wishes->opts.past_budgets)
+		if (wishes->failed.code == PL_OK && !has_looks(slot))
 			withhold(wishes, slot);
 		if (wishes->failed.code != PL_OK)
 			return false;

@@ -48,7 +48,7 @@ enum wish_outcome {
 	WISH_ALREADY,  /* it was said before */
 	WISH_ABSENT,   /* no such pod */
 	WISH_PASSED,   /* it has no place, or another one: nothing was done */
-	WISH_WITHHELD, /* a disruption budget does not allow it now: why */
+	WISH_WITHHELD, /* not now, because of a disruption budget: why */
 	WISH_GARBLED,  /* what stands there makes no sense: why */
 };
 
@@ -56,7 +56,8 @@ struct wish_opts {
 	uint32_t partitions;
 	unsigned slots;                   /* 0: 8; transactions at once. EVICT: 1 */
 	uint64_t timeout_ms, patience_ms; /* 0: as of writes.h */
-	/* EVICT: pods are asked whatever their budgets allow. */
+	/* EVICT: pods are asked whatever their budgets allow; of one that can note no
+	 * more before it is counted they are withheld. */
 	bool past_budgets;
 	/* Who wants it, for the states' messages; borrowed. */
 	const char *who;

@@ -476,6 +476,55 @@ T_CASE(a_spec_that_is_another_s_is_covered_by_no_budget)
 	kit_close(&kit);
 }
 
+/* Of pods with a label, and so many were disturbed that none can be noted more. */
+static void full_budget(void)
+{
+	struct pl_buf value = {.max = 1 << 20};
+
+	T_EQ(pl_buf_printf(&value, "{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"full\","
+	                           "\"namespace\":\"ns\"},\"spec\":{\"maxUnavailable\":9,"
+	                           "\"selector\":{\"matchLabels\":{\"app\":\"a\"}}}},"
+	                           "\"disrupted\":{\"gone-0000\":\"1\""),
+	     PL_OK);
+	for (int i = 1; i < BUDGET_DISRUPTED_MAX; i++)
+		T_EQ(pl_buf_printf(&value, ",\"gone-%04d\":\"1\"", i), PL_OK);
+	T_EQ(pl_buf_printf(&value, "}}"), PL_OK);
+	T_EQ(pl_buf_add(&value, (struct pl_span){(const uint8_t *)"", 1}), PL_OK);
+	put_budget("/budgets/ns/full", (const char *)pl_buf_span(&value).at);
+	pl_buf_done(&value);
+}
+
+/* Whatever it allows: it would not be known that they went. */
+T_CASE(one_that_can_note_no_more_holds_back_its_own_only)
+{
+	char key[TEXT];
+
+	up(NULL, 0);
+	for (unsigned i = 0; i < 3; i++)
+		put(i, 0, bound);
+	key_of(1, 0, "spec", key);
+	(void)kit_put(&kit, key,
+	              "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-00001\","
+	              "\"namespace\":\"ns\",\"labels\":{\"app\":\"a\"}}}");
+	full_budget();
+	job.past = true;
+	job.pods = 3;
+	job.wish = (struct wish){.verb = WISH_EVICT};
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.told[WISH_SAID], 2);
+	T_EQ(job.told[WISH_WITHHELD], 1);
+	T_STR(job.why, "ns/full");
+	lowered("full", BUDGET_DISRUPTED_MAX, 0);
+	/* Somebody has counted. */
+	budget("full", 3, 0);
+	run();
+	T_EQ(job.told[WISH_SAID], 1);
+	T_EQ(job.told[WISH_ALREADY], 2);
+	lowered("full", 1, 0);
+	kit_close(&kit);
+}
+
 T_CASE(what_is_deleted_asks_no_budget)
 {
 	up(NULL, 0);
