@@ -78,6 +78,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 
 void work_rewound(struct work *work, const struct feed *feed, const struct view *view)
 {
+	rates_rewound(work);
 	if (work->sched != NULL)
 		sched_rewound(work->sched);
 	views_stop(work, view);

@@ -1,5 +1,6 @@
 /* The driver over real shards and a store in memory; what decides is fake_sched.h. */
 #include "coord/work/fake_sched.h"
+#include "coord/work/work_int.h"
 #include "coord/work/work_kit.h"
 #include "tests/harness/torture.h"
 
@@ -361,6 +362,62 @@ T_CASE(after_a_restored_store_everything_is_listed_again)
 	T_TRUE(fake.rewound > 0);
 	T_EQ(owned_by_all(), PARTITIONS);
 	T_EQ(with_state(), pods);
+	memkv_snapshot_free(saved);
+	workers_down();
+}
+
+/* The longest that a record tells now. */
+static long lag_told(void)
+{
+	long most = -1;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const char *at = strstr(record_of(i), "\"lag_ms\":");
+		long lag = at == NULL ? -1 : strtol(at + strlen("\"lag_ms\":"), NULL, 10);
+
+		most = lag > most ? lag : most;
+	}
+	return most;
+}
+
+/* One of its commits has been answered, and no watch has shown it. */
+static void answered(struct work *work)
+{
+	struct kv_result put = {.op = KV_PUT};
+	struct kv_result result = {
+		.op = KV_TXN,
+		.header.revision = memkv_revision(kit.mem) + 1,
+		.txn = {.succeeded = true, .results = &put, .count = 1}};
+
+	rates_answered(work, &result);
+	T_EQ(work->rates.sent_rev, result.header.revision);
+}
+
+/* No watch shows that any more, and what is committed now has lower revisions than they
+ * have shown. */
+T_CASE(in_a_restored_store_the_lag_is_measured_anew)
+{
+	struct memkv_snapshot *saved = NULL;
+
+	workers_up();
+	settle();
+	T_OK(memkv_save(kit.mem, &saved, &kit.err), &kit.err);
+	submit(PODS);
+	run_ms(1000);
+	T_EQ(with_state(), pods);
+	for (unsigned i = 0; i < 2; i++) {
+		nodes[i].epochs_may_return = true;
+		answered(hands[i].work);
+	}
+	T_OK(memkv_restore(kit.mem, saved, &kit.err), &kit.err);
+	memset(last_epoch, 0, sizeof last_epoch);
+	for (unsigned i = 0; i < 2; i++)
+		memkv_reconnect(nodes[i].kv);
+	pods = 0;
+	run_ms(20000);
+	T_EQ(lag_told(), 0);
+	for (unsigned i = 0; i < 2; i++)
+		T_TRUE(hands[i].work->rates.seen_rev <= memkv_revision(kit.mem));
 	memkv_snapshot_free(saved);
 	workers_down();
 }
