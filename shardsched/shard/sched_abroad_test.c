@@ -309,11 +309,6 @@ T_CASE(a_node_that_keeps_changing_is_set_aside_for_that)
 
 /* -- what is said to others ------------------------------------------------------ */
 
-static const char *own_digest(void)
-{
-	return rig_value(&rig, "/digests/east-0");
-}
-
 T_CASE(the_own_digest_says_what_is_free)
 {
 	begin();

@@ -160,8 +160,9 @@ struct digests {
 	bool listed;
 	uint64_t listed_ms; /* since when */
 	bool pending;
-	int64_t revision; /* of the own one */
-	uint64_t changes; /* of the snapshot, that are in it */
+	int64_t revision;       /* of the own one */
+	uint8_t own_generation; /* in which it was last heard of */
+	uint64_t changes;       /* of the snapshot, that are in it */
 	uint64_t due_ms, written_ms;
 	uint32_t next;
 	uint32_t shards, told; /* how many there are; others that have a digest */
@@ -181,6 +182,8 @@ void digests_run(struct sched *sched);
 uint64_t digests_deadline_ms(const struct sched *sched);
 void digests_answer(struct sched *sched, struct call *call,
                     const struct kv_result *result);
+/* What was written does not stand there. */
+void digests_unwritten(struct sched *sched);
 /* It is another one, or to be told from now on, or not any more. */
 void digests_dirty(struct sched *sched, uint32_t partition);
 

@@ -45,4 +45,9 @@ static inline void begin(void)
 	rig_settle(&rig);
 }
 
+static inline const char *own_digest(void)
+{
+	return rig_value(&rig, "/digests/east-0");
+}
+
 #endif

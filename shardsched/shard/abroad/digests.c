@@ -186,6 +186,13 @@ uint64_t digests_deadline_ms(const struct sched *sched)
 	return digests->due_ms;
 }
 
+void digests_unwritten(struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		sched->partition[i].own.written = false;
+	sched->digests.pending = true;
+}
+
 /* Whatever it is, the next one is compared with what stands there. */
 void digests_answer(struct sched *sched, struct call *call,
                     const struct kv_result *result)
@@ -195,9 +202,7 @@ void digests_answer(struct sched *sched, struct call *call,
 	if (result != NULL && result->txn.succeeded) {
 		digests->revision = result->header.revision;
 	} else {
-		for (uint32_t i = 0; i < sched->opts.partitions; i++)
-			sched->partition[i].own.written = false;
-		digests->pending = true;
+		digests_unwritten(sched);
 		if (result != NULL && result->txn.count > 0)
 			digests->revision = result->txn.results[0].get.count == 0
 			                            ? 0

@@ -128,6 +128,22 @@ static void take(struct sched *sched, const struct keys_id *id,
 	drop(sched, old, of);
 }
 
+/* A janitor took its shard for gone, or somebody did it by hand. */
+static void own_is_gone(struct sched *sched)
+{
+	sched->digests.revision = 0;
+	digests_unwritten(sched);
+}
+
+static void take_own(struct sched *sched, const struct kv_record *record, bool gone)
+{
+	sched->digests.own_generation = sched->digests.generation;
+	if (gone)
+		own_is_gone(sched);
+	else
+		sched->digests.revision = record->mod_revision;
+}
+
 static void take_record(struct sched *sched, const struct kv_record *record, bool gone)
 {
 	struct keys_id id;
@@ -135,7 +151,7 @@ static void take_record(struct sched *sched, const struct kv_record *record, boo
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_DIGEST)
 		return;
 	if (pl_span_eq(id.name, pl_span_str(sched->shard)))
-		sched->digests.revision = gone ? 0 : record->mod_revision;
+		take_own(sched, record, gone);
 	else if (gone)
 		drop(sched, find(sched, id.name), NULL);
 	else
@@ -161,6 +177,8 @@ void digests_end(struct sched *sched)
 		if (of->generation != sched->digests.generation)
 			drop(sched, of, NULL);
 	}
+	if (sched->digests.own_generation != sched->digests.generation)
+		own_is_gone(sched);
 	if (!sched->digests.listed)
 		sched->digests.listed_ms = sched->now_ms;
 	sched->digests.listed = true;
@@ -178,6 +196,6 @@ void digests_forget(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->digests.of)
 		drop(sched, PL_LIST_ITEM(link, struct digest_of, link), NULL);
-	sched->digests.revision = 0;
+	own_is_gone(sched);
 	sched->digests.listed = false;
 }
