@@ -59,6 +59,15 @@ static void put_least(struct text_out *out, int32_t least)
 	TEXT_OUT_LIT(out, ",");
 }
 
+static void put_newest(struct text_out *out, int64_t newest)
+{
+	if (newest == 0)
+		return;
+	TEXT_OUT_LIT(out, "\"newest\":");
+	text_out_number(out, (uint64_t)newest);
+	TEXT_OUT_LIT(out, ",");
+}
+
 static void put_class(struct text_out *out, const struct digest_class *class)
 {
 	TEXT_OUT_LIT(out, "{\"nodes\":");
@@ -84,6 +93,7 @@ static void put_class(struct text_out *out, const struct digest_class *class)
 	}
 	text_out_close(out, '}');
 	put_least(out, class->least);
+	put_newest(out, class->newest);
 	text_out_close(out, '}');
 }
 
@@ -253,15 +263,15 @@ static bool read_bool(struct text_in *in, struct pl_json object, const char *nam
 	return is;
 }
 
-static int32_t read_least(struct text_in *in, struct pl_json class)
+static int64_t read_int(struct text_in *in, struct pl_json class, const char *name,
+                        struct pl_json_range range, int64_t otherwise)
 {
-	int64_t least = DIGEST_NO_PODS;
+	int64_t number = otherwise;
 
 	if (in->code == PL_OK)
-		in->code = pl_json_int_in(class, "least", PL_JSON_OPTIONAL,
-		                          (struct pl_json_range){INT32_MIN, INT32_MAX},
-		                          &least, in->err);
-	return (int32_t)least;
+		in->code = pl_json_int_in(class, name, PL_JSON_OPTIONAL, range, &number,
+		                          in->err);
+	return number;
 }
 
 static void read_class(struct text_in *in, struct pl_json value, struct digest_class *out)
@@ -280,7 +290,11 @@ static void read_class(struct text_in *in, struct pl_json value, struct digest_c
 	read_room(in, value, "free", &out->free);
 	read_room(in, value, "most", &out->most);
 	read_labels(in, value, out);
-	out->least = read_least(in, value);
+	out->least = (int32_t)read_int(in, value, "least",
+	                               (struct pl_json_range){INT32_MIN, INT32_MAX},
+	                               DIGEST_NO_PODS);
+	out->newest =
+		read_int(in, value, "newest", (struct pl_json_range){0, INT64_MAX}, 0);
 }
 
 static void read_part(struct text_in *in, struct pl_json value, struct digest_part *out)

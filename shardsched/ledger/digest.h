@@ -6,7 +6,8 @@
  *	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
  *	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
  *	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
- *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10}]}}
+ *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10,
+ *	  "newest":4711}]}}
  *
  * Nodes of a partition that can be chosen stand in classes by the taints that keep pods
  * away. free is what is free on all of them together, most the largest amount of each
@@ -14,7 +15,9 @@
  * least is the lowest priority of a pod there, or of one that something is kept for: who
  * is no more important makes no room there. labels are those of any of them; a list
  * that is empty stands for more values than there is room for. "more": there are labels
- * that are not listed; "other": there are nodes with other taints in it, too.
+ * that are not listed; "other": there are nodes with other taints in it, too. newest is
+ * the revision of what changed last on any of them: where the rest says what it said
+ * before, it may have been otherwise meanwhile.
  *
  * All of it errs on one side: what a digest does not admit no node there has; what it
  * admits may prove wrong, and a stale one only costs a look.
@@ -63,6 +66,7 @@ struct digest_class {
 	const struct digest_label *label;
 	uint32_t labels;
 	int32_t least; /* DIGEST_NO_PODS: there are none */
+	int64_t newest;
 };
 
 #define DIGEST_NO_PODS INT32_MAX

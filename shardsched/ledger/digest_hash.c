@@ -50,6 +50,7 @@ uint64_t digest_part_hash(const struct digest_part *part)
 	for (uint32_t i = 0; i < part->classes; i++) {
 		hash = mix_number(hash, digest_class_kind(&part->class[i]));
 		hash = mix_number(hash, part->class[i].nodes);
+		hash = mix_number(hash, (uint64_t)part->class[i].newest);
 		hash = mix_room(hash, &part->class[i].most);
 		hash = mix_room(hash, &part->class[i].free);
 	}

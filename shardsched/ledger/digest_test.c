@@ -23,7 +23,8 @@ static const struct digest_class class[] = {
          .most = {4000, INT64_MAX, 7, 110, NULL, 0},
          .label = label,
          .labels = 2,
-         .least = -10},
+         .least = -10,
+         .newest = 4711},
 	{.nodes = 1, .more = true, .other = true, .least = DIGEST_NO_PODS},
 };
 static const struct digest_part part[] = {{0, NULL, 0}, {7, class, 2}};
@@ -35,7 +36,7 @@ static const char whole_text[] =
 	"\"8589934592\",\"pods\":\"2100\",\"nvidia.com/gpu\":\"3\"},\"most\":{\"cpu\":"
 	"\"4000m\",\"memory\":\"9223372036854775807\",\"ephemeral-storage\":\"7\",\"pods\":"
 	"\"110\"},\"labels\":{\"zone\":[\"a\",\"b \\\"c\\\"\"],"
-	"\"kubernetes.io/hostname\":[]},\"least\":-10},{\"nodes\":1,\"more\":true,\"other\":true,"
+	"\"kubernetes.io/hostname\":[]},\"least\":-10,\"newest\":4711},{\"nodes\":1,\"more\":true,\"other\":true,"
 	"\"free\":{},\"most\":{},\"labels\":{}}]}}";
 
 static void begin(void)
@@ -64,6 +65,7 @@ T_CASE(it_is_written_and_read_again)
 	T_EQ(read.part[1].class[0].most.memory, INT64_MAX);
 	T_EQ(read.part[1].class[0].label[1].values, 0);
 	T_EQ(read.part[1].class[0].least, -10);
+	T_EQ(read.part[1].class[0].newest, 4711);
 	T_EQ(read.part[1].class[1].least, DIGEST_NO_PODS);
 	T_TRUE(read.part[1].class[1].more && read.part[1].class[1].other);
 	pl_buf_clear(&buf, buf.cap);
@@ -106,6 +108,9 @@ T_CASE(what_makes_no_sense_is_refused)
 	        PL_INVALID);
 	refused("{\"v\":1,\"partitions\":{\"0001\":[{\"nodes\":1,\"least\":"
 	        "2147483648}]}}",
+	        PL_INVALID);
+	refused("{\"v\":1,\"partitions\":{\"0001\":[{\"nodes\":1,\"labels\":{},"
+	        "\"newest\":-1}]}}",
 	        PL_INVALID);
 	refused("{\"v\":1,\"partitions\":{\"0001\":[{},{},{},{},{},{},{},{},{}]}}",
 	        PL_LIMIT);

@@ -3,30 +3,6 @@
 
 /* -- pods that go there -------------------------------------------------------- */
 
-/* As another shard would tell of a partition with one node. */
-static void tell_of(uint32_t p, const char *cpu)
-{
-	char key[64], value[512];
-
-	(void)snprintf(key, sizeof key, "/digests/other-%u", p);
-	(void)snprintf(
-		value, sizeof value,
-		"{\"v\":1,\"partitions\":{\"%04u\":[{\"nodes\":1,\"free\":{\"cpu\":"
-		"\"%s\",\"memory\":\"68719476736\",\"pods\":\"110\"},\"most\":{"
-		"\"cpu\":\"%s\",\"memory\":\"68719476736\",\"pods\":\"110\"},"
-		"\"labels\":{\"host\":[]}}]}}",
-		p, cpu, cpu);
-	rig_put(&rig, key, value);
-}
-
-static bool is_on(const char *pod, const char *node)
-{
-	int phase;
-	struct pod_state state = rig_state(&rig, 0, pod, &phase);
-
-	return phase == STATE_BOUND && pl_span_eq(state.node, pl_span_str(node));
-}
-
 T_CASE(what_finds_nothing_at_home_goes_where_there_is_room)
 {
 	begin();
@@ -247,14 +223,6 @@ T_CASE(what_was_seen_is_fresh_as_long_as_it_took)
 	rig_close(&rig);
 }
 
-static void somebody_comes(unsigned turn)
-{
-	char value[64];
-
-	(void)snprintf(value, sizeof value, "{\"v\":1,\"generation\":%u}", turn + 5);
-	rig_put(&rig, "/alloc/0001/east/other", value);
-}
-
 static void it_changes(unsigned turn)
 {
 	rig_node(&rig, 1, "other", turn % 2 == 0 ? "5" : "4");
@@ -321,16 +289,6 @@ T_CASE(the_own_digest_says_what_is_free)
 	rig_settle(&rig);
 	T_TRUE(strstr(own_digest(), "\"cpu\":\"3000m\"") != NULL);
 	rig_close(&rig);
-}
-
-static uint32_t puts_of_digests(void)
-{
-	uint32_t puts = 0;
-
-	for (uint32_t i = 0; i < rig.store.logged; i++)
-		puts += pl_span_eq(rig.store.log[i].record.key,
-		                   PL_SPAN_LIT("/digests/east-0"));
-	return puts;
 }
 
 T_CASE(it_is_written_when_it_tells_something_else_and_not_too_often)

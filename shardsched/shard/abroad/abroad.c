@@ -141,10 +141,10 @@ static bool is_candidate(const struct sched *sched, const struct travel *travel,
 static bool is_seen(const struct sched *sched, uint32_t partition)
 {
 	const struct sched_partition *part = &sched->partition[partition];
+	int64_t told = offer_revision(&part->offer);
 
-	return sched->whole.known ||
-	       (part->visit.known &&
-	        part->visit.revision >= offer_revision(&part->offer));
+	return (sched->whole.revision != 0 && sched->whole.revision >= told) ||
+	       (part->visit.known && part->visit.revision >= told);
 }
 
 /* Those known have been asked. */

@@ -129,6 +129,8 @@ void digests_events(struct sched *sched, const struct kv_event *events, size_t c
 void digests_forget(struct sched *sched);
 /* When its owner said so. */
 int64_t offer_revision(const struct offer *offer);
+/* It is looked at again, though it says what it did. */
+void offer_doubt(struct sched *sched, uint32_t partition);
 bool offer_admits(const struct sched *sched, uint32_t partition, const struct spec *spec);
 /* Of those who may have to go so that there is room for it there, the lowest priority;
  * INT32_MAX: nobody may. */

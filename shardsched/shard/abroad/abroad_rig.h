@@ -45,9 +45,57 @@ static inline void begin(void)
 	rig_settle(&rig);
 }
 
+/* As another shard would tell of a partition with one node, which changed then. */
+static inline void tell_at(uint32_t p, const char *cpu, unsigned newest)
+{
+	char key[64], value[512];
+
+	(void)snprintf(key, sizeof key, "/digests/other-%u", p);
+	(void)snprintf(
+		value, sizeof value,
+		"{\"v\":1,\"partitions\":{\"%04u\":[{\"nodes\":1,\"free\":{\"cpu\":"
+		"\"%s\",\"memory\":\"68719476736\",\"pods\":\"110\"},\"most\":{"
+		"\"cpu\":\"%s\",\"memory\":\"68719476736\",\"pods\":\"110\"},"
+		"\"labels\":{\"host\":[]},\"newest\":%u}]}}",
+		p, cpu, cpu, newest);
+	rig_put(&rig, key, value);
+}
+
+static inline void tell_of(uint32_t p, const char *cpu)
+{
+	tell_at(p, cpu, 0);
+}
+
+static inline bool is_on(const char *pod, const char *node)
+{
+	int phase;
+	struct pod_state state = rig_state(&rig, 0, pod, &phase);
+
+	return phase == STATE_BOUND && pl_span_eq(state.node, pl_span_str(node));
+}
+
 static inline const char *own_digest(void)
 {
 	return rig_value(&rig, "/digests/east-0");
+}
+
+static inline uint32_t puts_of_digests(void)
+{
+	uint32_t puts = 0;
+
+	for (uint32_t i = 0; i < rig.store.logged; i++)
+		puts += pl_span_eq(rig.store.log[i].record.key,
+		                   PL_SPAN_LIT("/digests/east-0"));
+	return puts;
+}
+
+/* There, each time. */
+static inline void somebody_comes(unsigned turn)
+{
+	char value[64];
+
+	(void)snprintf(value, sizeof value, "{\"v\":1,\"generation\":%u}", turn + 5);
+	rig_put(&rig, "/alloc/0001/east/other", value);
 }
 
 #endif

@@ -25,6 +25,7 @@ struct draft {
 	uint32_t labels;
 	const struct labels *last; /* whose labels are in it */
 	int32_t least;
+	int64_t newest;
 };
 
 struct drafts {
@@ -112,6 +113,11 @@ static int32_t lower(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void add_node(struct sched *sched, struct drafts *drafts, struct sched_node *node)
 {
 	const struct snapshot *snapshot = &sched->snapshot;
@@ -126,6 +132,8 @@ static void add_node(struct sched *sched, struct drafts *drafts, struct sched_no
 			           snapshot->scalar[i].alloc[node->slot],
 			           snapshot->scalar[i].used[node->slot]);
 	draft->least = lower(draft->least, lower(listed_least(node), holds_least(node)));
+	draft->newest =
+		later(draft->newest, later(node->rev[FACT_NODE], node->rev[FACT_ALLOC]));
 	add_labels(draft, row->node.labels);
 }
 
@@ -212,6 +220,7 @@ static bool keep(struct sched *sched, const struct drafts *drafts, struct own_di
 
 		class[i].nodes = draft->nodes;
 		class[i].least = draft->least;
+		class[i].newest = draft->newest;
 		class[i].more = draft->more;
 		class[i].other = draft->other;
 		class[i].free = draft->free;

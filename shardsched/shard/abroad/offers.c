@@ -34,6 +34,13 @@ static struct digest_of *find(const struct sched *sched, struct pl_span shard)
 	return NULL;
 }
 
+static void tell_offer(struct sched *sched, uint32_t partition)
+{
+	if (!sched->partition[partition].owned)
+		queue_event(sched->queue, &(struct queue_event){.kind = QUEUE_EV_DIGEST,
+		                                                .object = partition});
+}
+
 static void offer_set(struct sched *sched, uint32_t partition, const struct digest_of *of,
                       const struct digest_part *is)
 {
@@ -46,9 +53,20 @@ static void offer_set(struct sched *sched, uint32_t partition, const struct dige
 		return;
 	offer->hash = hash;
 	offer->number++;
-	if (is != NULL && !sched->partition[partition].owned)
-		queue_event(sched->queue, &(struct queue_event){.kind = QUEUE_EV_DIGEST,
-		                                                .object = partition});
+	if (is != NULL)
+		tell_offer(sched, partition);
+}
+
+/* What was seen there, and nobody remembers, may be otherwise by now, with no word from
+ * its owner, who has told all that happened. */
+void offer_doubt(struct sched *sched, uint32_t partition)
+{
+	struct offer *offer = &sched->partition[partition].offer;
+
+	if (offer->is == NULL)
+		return;
+	offer->number++;
+	tell_offer(sched, partition);
 }
 
 static const struct digest_part *part_of(const struct digest_of *of, uint32_t partition)

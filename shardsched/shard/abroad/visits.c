@@ -44,12 +44,20 @@ void abroad_settle(struct sched *sched, uint32_t partition)
 void abroad_forget(struct sched *sched, uint32_t partition)
 {
 	struct sched_partition *part = &sched->partition[partition];
+	bool aside = false;
 
 	PL_ASSERT(!part->owned);
 	if (part->visit.out) /* what it has brought by now goes, too */
 		part->visit.failed = true;
-	PL_LIST_EACH (link, &part->nodes)
-		node_forget(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+	PL_LIST_EACH (link, &part->nodes) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, of_partition);
+
+		aside = aside || node->aside_ms != 0;
+		node_forget(sched, node);
+	}
+	if (aside) /* nobody would hear that it is not any more */
+		offer_doubt(sched, partition);
 }
 
 /* No visit has them any more. What the view, which is being listed, has brought by now it
