@@ -406,6 +406,8 @@ struct sched {
 	struct sched_node **by_slot;
 	uint32_t by_slot_cap;
 	struct sched_partition *partition;
+	uint64_t load_ms;     /* so long own ones that are not open yet are waited for; 0:
+	                       * nobody has since the last one opened, or came */
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
 	struct pl_list lacking, holding; /* nodes */

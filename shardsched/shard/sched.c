@@ -276,6 +276,7 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 		part->ended[i] = false;
 		part->upto[i] = 0;
 	}
+	sched->load_ms = 0;
 	visit_drop(sched, partition);
 	abroad_settle(sched, partition);
 	digests_dirty(sched, partition);

@@ -313,10 +313,15 @@ bool abroad_sees_all(const struct sched *sched)
 	return lacking <= sched->snapshot.nodes / FEW_PARTS || !reads_specs(sched);
 }
 
+void abroad_await(struct sched *sched, struct sched_pod *pod)
+{
+	wait_in(sched, pod, &sched->abroad.visitors);
+}
+
 void abroad_await_view(struct sched *sched, struct sched_pod *pod)
 {
 	view_use(sched);
-	wait_in(sched, pod, &sched->abroad.visitors);
+	abroad_await(sched, pod);
 }
 
 int32_t abroad_least(const struct sched *sched, const struct spec *spec)

@@ -222,6 +222,8 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
  */
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                    struct outcome *outcome, bool *asked);
+/* It waits until more is known. */
+void abroad_await(struct sched *sched, struct sched_pod *pod);
 /* It can only be judged by the whole view, which is taken up: it waits for that. */
 void abroad_await_view(struct sched *sched, struct sched_pod *pod);
 /* All nodes are known, but for a few whose pods' specs are still being read. */
@@ -232,7 +234,7 @@ int32_t abroad_least(const struct sched *sched, const struct spec *spec);
 /* May what happened to a digest help that class? */
 bool abroad_hint(const struct sched *sched, const struct queue_class *class,
                  const struct queue_event *event);
-/* What they waited for has come: a visit; room for so many. */
+/* What they waited for has come: a visit, or nodes of ours; room for so many. */
 void abroad_visited(struct sched *sched);
 void abroad_room(struct sched *sched, uint32_t room);
 /* One of the class was placed or refused: so many that follow are tried. */

@@ -62,20 +62,12 @@ static int64_t behind(const struct call *call)
 	return rev;
 }
 
-/* Specs of their pods are not asked for by key: they come, sooner or later. */
-static bool is_loading(const struct sched *sched)
-{
-	for (uint32_t i = 0; i < sched->opts.partitions; i++)
-		if (sched->partition[i].owned && !sched->partition[i].open)
-			return true;
-	return false;
-}
-
 int64_t view_clear(const struct sched *sched)
 {
 	int64_t rev = INT64_MAX;
 
-	if (sched->whole.revision == 0 || is_loading(sched))
+	/* Specs of pods of ours are not asked for by key: they come, sooner or later. */
+	if (sched->whole.revision == 0 || load_goes_on(sched))
 		return 0;
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		rev = least(rev, behind(&sched->call[i]));

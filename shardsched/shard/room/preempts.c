@@ -443,6 +443,15 @@ static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint6
 	return PREEMPTS_NONE;
 }
 
+/* Before anybody has to go: there may be room that is not known. */
+static bool awaits_news(struct sched *sched, struct sched_pod *pod)
+{
+	if (!load_is_awaited(sched))
+		return false;
+	abroad_await(sched, pod);
+	return true;
+}
+
 enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                                 bool asked, struct outcome *outcome, uint64_t *refused_by)
 {
@@ -453,6 +462,8 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 		return PREEMPTS_WAIT;
 	if ((pod->spec->flags & SPEC_NEVER_PREEMPTS) != 0)
 		return PREEMPTS_NONE;
+	if (awaits_news(sched, pod))
+		return PREEMPTS_DONE;
 	said = look(sched, pod, draw, asked, outcome, &found);
 	if (said != PREEMPTS_NONE)
 		return said;

@@ -238,3 +238,50 @@ T_CASE(the_least_important_look_nowhere)
 	T_TRUE(!all_are_viewed());
 	down();
 }
+
+/* -- what is ours and not known --------------------------------------------- */
+
+static unsigned leaving_from(uint32_t p, const char *node)
+{
+	struct alloc alloc = rig_alloc(&rig, p, node);
+
+	return leaving(&alloc);
+}
+
+static void list_all_of(uint32_t p)
+{
+	rig.owned[p] = true;
+	for (unsigned part = 0; part < SCHED_PARTS; part++)
+		rig_list(&rig, p, (enum sched_part)part);
+}
+
+/* There may be room where nobody has to go. */
+T_CASE(nobody_leaves_while_partitions_of_ours_are_listed)
+{
+	up();
+	rig_node(&rig, 2, "n-2", "4");
+	T_OK(sched_own(rig.sched, 2, ++rig.epoch, &rig.err), &rig.err);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	later(3);
+	T_EQ(leaving_from(0, "n-1"), 0);
+	T_STR(phase_of("high"), "");
+	list_all_of(2);
+	rig_settle(&rig);
+	T_STR(phase_of("high"), "Bound");
+	T_EQ(rig_alloc(&rig, 2, "n-2").pods, 1);
+	T_EQ(leaving_from(0, "n-1"), 0);
+	down();
+}
+
+T_CASE(one_list_that_does_not_end_keeps_nobody_for_ever)
+{
+	up();
+	T_OK(sched_own(rig.sched, 2, ++rig.epoch, &rig.err), &rig.err);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 10; i++)
+		later(2);
+	T_EQ(leaving_from(0, "n-1"), 2);
+	down();
+}

@@ -6,6 +6,8 @@
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
 
+enum { PATIENCE_MS = 10000 }; /* with lists that do not end */
+
 static bool is_of(enum sched_part part, enum keys_kind kind)
 {
 	switch (part) {
@@ -105,9 +107,29 @@ static void sweep_pods(struct sched *sched, struct sched_partition *of, int64_t 
 	}
 }
 
+bool load_goes_on(const struct sched *sched)
+{
+	for (uint32_t i = 0; i < sched->opts.partitions; i++)
+		if (sched->partition[i].owned && !sched->partition[i].open)
+			return true;
+	return false;
+}
+
+/* The time runs from when somebody first asks: before a turn it is not known how late it
+ * is. */
+bool load_is_awaited(struct sched *sched)
+{
+	if (!load_goes_on(sched))
+		return false;
+	if (sched->load_ms == 0)
+		sched->load_ms = sched->now_ms + PATIENCE_MS;
+	return sched->now_ms < sched->load_ms;
+}
+
 static void open(struct sched *sched, struct sched_partition *of)
 {
 	of->open = true;
+	sched->load_ms = 0;
 	unsched_learn(sched);
 	sched->astray_due = true;
 	digests_dirty(sched, (uint32_t)(of - sched->partition));
@@ -148,6 +170,7 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
 	if (!of->open) {
 		open(sched, of);
 		open_others(sched);
+		abroad_visited(sched);
 	}
 }
 

@@ -228,6 +228,13 @@ void news_sweep_node(struct sched *sched, struct sched_node *node, enum fact fac
 void news_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
                     int64_t revision);
 
+/* -- load.c --------------------------------------------------------------- */
+
+/* Something of ours is not listed yet. */
+bool load_goes_on(const struct sched *sched);
+/* And is worth waiting for: lately something was, or nobody has waited yet. */
+bool load_is_awaited(struct sched *sched);
+
 /* -- specs.c ------------------------------------------------------------- */
 
 /* It is to be read, again too, for an alloc of that revision. */
