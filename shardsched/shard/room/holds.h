@@ -118,6 +118,8 @@ PL_NODISCARD enum pl_code holds_tell(struct sched *sched, struct call *call,
 bool hold_is_owed(const struct sched *sched, const struct sched_pod *pod);
 /* It may be, but what that node holds is not known. */
 bool hold_is_doubted(const struct sched *sched, const struct sched_pod *pod);
+/* It is, and that node is looked at: it is not ours. */
+bool hold_visit(struct sched *sched, const struct sched_pod *pod);
 /* Why, for its state. */
 void hold_ended_say(const struct sched *sched, const uint32_t node[2], char *out,
                     size_t size);

@@ -37,6 +37,13 @@ static bool says_so(const struct sched_pod *pod)
 	return pod->phase == STATE_PENDING && pod->at[1] != 0;
 }
 
+/* False: there can be no such node. */
+static bool partition_of(const struct sched *sched, const uint32_t key[2], uint32_t *out)
+{
+	return partition_of_node(sched_text(sched, key[0]), sched_text(sched, key[1]),
+	                         sched->opts.partitions, out, NULL) == PL_OK;
+}
+
 /* What it holds is known; or that it is not there. */
 static bool is_known(const struct sched *sched, const uint32_t key[2])
 {
@@ -45,8 +52,7 @@ static bool is_known(const struct sched *sched, const uint32_t key[2])
 
 	if (node != NULL && node->rev[FACT_ALLOC] != 0)
 		return true;
-	if (partition_of_node(sched_text(sched, key[0]), sched_text(sched, key[1]),
-	                      sched->opts.partitions, &partition, NULL) != PL_OK)
+	if (!partition_of(sched, key, &partition))
 		return true;
 	return (sched->partition[partition].owned && sched->partition[partition].open) ||
 	       abroad_knows(sched, partition);
@@ -110,6 +116,17 @@ bool hold_is_owed(const struct sched *sched, const struct sched_pod *pod)
 bool hold_is_doubted(const struct sched *sched, const struct sched_pod *pod)
 {
 	return is_in_doubt(sched, pod) && !is_known(sched, pod->at);
+}
+
+bool hold_visit(struct sched *sched, const struct sched_pod *pod)
+{
+	uint32_t partition;
+
+	if (!hold_is_doubted(sched, pod) || !partition_of(sched, pod->at, &partition) ||
+	    sched->partition[partition].owned)
+		return false;
+	visit_want(sched, partition);
+	return true;
 }
 
 void hold_ended_say(const struct sched *sched, const uint32_t node[2], char *out,

@@ -443,13 +443,22 @@ static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint6
 	return PREEMPTS_NONE;
 }
 
-/* Before anybody has to go: there may be room that is not known. */
+/* Before anybody has to go: there may be room that is not known, or be made already. */
 static bool awaits_news(struct sched *sched, struct sched_pod *pod)
 {
-	if (!load_is_awaited(sched))
+	if (!load_is_awaited(sched) && !hold_visit(sched, pod))
 		return false;
 	abroad_await(sched, pod);
 	return true;
+}
+
+/* Nobody tells when they have left a node that was visited. */
+static void look_again(struct sched *sched, const struct sched_pod *pod)
+{
+	const struct sched_node *node = pod->nominated;
+
+	if (node != NULL && !sched->partition[node->partition].owned)
+		(void)visit_is_fresh(sched, node->partition);
 }
 
 enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint64_t draw,
@@ -467,8 +476,10 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 	said = look(sched, pod, draw, asked, outcome, &found);
 	if (said != PREEMPTS_NONE)
 		return said;
-	if (found.waits)
+	if (found.waits) {
+		look_again(sched, pod);
 		return PREEMPTS_WAIT;
+	}
 	*refused_by |= found.refused_by;
 	if (found.code != VERDICT_SUCCESS)
 		return PREEMPTS_NONE;

@@ -2,6 +2,7 @@
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/room/preempts_kit.h"
 #include "shardsched/shard/tables/tables.h"
+#include "store/keys/partition.h"
 
 /* Its states are read by key, and compared. */
 T_CASE(pods_of_others_leave_as_well)
@@ -284,4 +285,91 @@ T_CASE(one_list_that_does_not_end_keeps_nobody_for_ever)
 		later(2);
 	T_EQ(leaving_from(0, "n-1"), 2);
 	down();
+}
+
+/* A node that belongs where it is: whoever looks for it looks there. */
+static const char *first_of(uint32_t p)
+{
+	static char name[16];
+	uint32_t home = RIG_PARTITIONS;
+
+	for (unsigned i = 1; home != p; i++) {
+		(void)snprintf(name, sizeof name, "f-%u", i);
+		T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(name),
+		                       RIG_PARTITIONS, &home, &rig.err),
+		     &rig.err);
+	}
+	return name;
+}
+
+static void four(const char *names, int priority)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "%s-%u", names, i);
+		pod(name, "1", priority);
+	}
+	rig_settle(&rig);
+}
+
+/* Two nodes, and victims on their way out of the first, which somebody else owns now. */
+static const char *up_nominated_elsewhere(void)
+{
+	const char *first = first_of(0);
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, first, "4");
+	own_two();
+	four("low", 0);
+	rig_node(&rig, 1, "n-2", "4");
+	four("mid", 4);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	T_EQ(leaving_from(0, first), 2);
+	rig_lost(&rig, 0);
+	rig_settle(&rig);
+	later(2);
+	T_EQ(leaving_from(1, "n-2"), 0);
+	T_EQ(rig_alloc(&rig, 0, first).holds, 1);
+	return first;
+}
+
+/* Its state says where: that is looked at before anybody else has to go. */
+T_CASE(room_that_was_made_is_not_forgotten_with_its_node)
+{
+	const char *first = up_nominated_elsewhere();
+	char name[16];
+	int phase;
+
+	for (unsigned i = 0; i < 4; i++) {
+		(void)snprintf(name, sizeof name, "low-%u", i);
+		(void)state_of(name, &phase);
+		if (phase == STATE_TERMINATING)
+			ends_in(1, name);
+	}
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	T_STR(rig_where(&rig, 1, "high"), first);
+	T_EQ(rig_alloc(&rig, 0, first).holds, 0);
+	T_EQ(leaving_from(1, "n-2"), 0);
+	down();
+}
+
+/* Who owns it now has given the room to somebody else. */
+T_CASE(room_that_is_gone_is_made_elsewhere)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/alloc/0000/east/%s", up_nominated_elsewhere());
+	pod_in(2, "theirs", "4", 20);
+	rig_put(&rig, key,
+	        "{\"v\":1,\"generation\":50,\"used\":{\"cpu\":\"4000m\",\"pods\":\"1\"},"
+	        "\"nonzero\":{\"memory\":\"209715200\"},"
+	        "\"pods\":{\"0002\":{\"web\":[\"theirs\"]}}}");
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	T_EQ(leaving_from(1, "n-2"), 2);
+	rig_close(&rig);
 }
