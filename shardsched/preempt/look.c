@@ -74,9 +74,10 @@ static bool step(struct preempt *preempt, struct look *look)
 	look->next = pod->next_on_node;
 	if (look->next != SNAPSHOT_NONE)
 		__builtin_prefetch(&preempt->snapshot->placed[look->next]);
-	victim[look->count++] =
-		(struct victim){pod->started_ms == 0 ? INT64_MAX : pod->started_ms, spec,
-	                        spec->priority, number};
+	if ((pod->flags & PLACED_STAYS) == 0)
+		victim[look->count++] = (struct victim){
+			pod->started_ms == 0 ? INT64_MAX : pod->started_ms, spec,
+			spec->priority, number};
 	return look->next != SNAPSHOT_NONE;
 }
 

@@ -181,12 +181,14 @@ enum {
 	POD_OVER = 1 << 1,     /* being deleted, or run */
 	POD_BAD_SPEC = 1 << 2, /* makes no sense */
 	POD_BAD_STATE = 1 << 3,
-	POD_MISSING = 1 << 4,  /* its spec was read by key, and is not there */
-	POD_DOUBTED = 1 << 5,  /* it was told that state and alloc do not agree */
-	POD_RESET = 1 << 6,    /* lost since its call was made */
-	POD_REFUSED = 1 << 7,  /* no class: no profile, or no room */
-	POD_SAID = 1 << 8,     /* its state tells why it is pending, as far as known */
-	POD_BUNDLED = 1 << 9,  /* it waits as a part of the bundle */
+	POD_MISSING = 1 << 4, /* its spec was read by key, and is not there */
+	POD_DOUBTED = 1 << 5, /* it was told that state and alloc do not agree */
+	POD_RESET = 1 << 6,   /* lost since its call was made */
+	POD_REFUSED = 1 << 7, /* no class: no profile, or no room */
+	POD_SAID = 1 << 8,    /* its state tells why it is pending, as far as known */
+	POD_BUNDLED = 1 << 9, /* it waits as a part of the bundle */
+	POD_MUTE = 1 << 12, /* listed, and there is no state by which it could be told to
+	                     * go: preempts.c */
 	POD_TAINTED = 1 << 13, /* its node's taints are not tolerated any more */
 	POD_REMOVED = 1 << 10, /* by us; the store's word of it is to come */
 	POD_CROWDED = 1 << 11, /* something else stands below its name */

@@ -99,6 +99,7 @@ enum {
 	PLACED_PREEMPTED = 1 << 2,   /* it terminates to make room for another pod */
 	PLACED_LIFTED = 1 << 3,      /* in a probe: in no chain, counted nowhere */
 	PLACED_DOOMED = 1 << 4, /* is to terminate: until it does spreading counts it */
+	PLACED_STAYS = 1 << 5,  /* can not be made to go */
 };
 
 /* A pod that waits for room to be made on a node (status.nominatedNodeName). */

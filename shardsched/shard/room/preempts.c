@@ -218,6 +218,30 @@ static bool may_go(const struct sched *sched, const struct sched_node *node,
 	       !pod_is_owned(sched, victim) || pod_is_at(victim, node);
 }
 
+/* Whoever put that alloc put its state, which somebody has deleted since, or written
+ * over: by what is known it can not be told, now or later. */
+static bool is_mute(const struct sched *sched, const struct sched_node *node,
+                    const struct sched_pod *victim)
+{
+	const struct sched_partition *part = &sched->partition[victim->key[0]];
+
+	return part->owned && part->open && victim->place == POD_IDLE &&
+	       victim->call == 0 && !leaves(node, victim) && !pod_is_at(victim, node) &&
+	       part->upto[SCHED_SCHEDULES] >= node->rev[FACT_ALLOC];
+}
+
+/* Until its state is heard of it is not chosen again: another node may do. */
+static void spare_mute(struct sched *sched, struct sched_node *node,
+                       struct sched_pod *const *victim, uint32_t victims)
+{
+	for (uint32_t i = 0; i < victims; i++) {
+		if (!is_mute(sched, node, victim[i]))
+			continue;
+		victim[i]->flags |= POD_MUTE;
+		mark(sched, node, victim[i]);
+	}
+}
+
 /* What is known of it may be of another time, when it was elsewhere, or left. */
 static void want_state(struct sched *sched, struct sched_node *node,
                        struct sched_pod *victim)
@@ -317,6 +341,8 @@ static void plan_try(struct sched *sched, struct sched_pod *pod,
 		victim[i] = pod_placed(node, found->victim[i]);
 		may = may && may_go(sched, node, victim[i]);
 	}
+	if (!may)
+		spare_mute(sched, node, victim, found->victims);
 	may = may && is_free(sched, node, pod);
 	if (may) /* it is not where it was to leave for somebody else */
 		preempts_cancel(sched, pod->doomed_by);
@@ -333,9 +359,12 @@ void preempts_settle(struct sched *sched, struct sched_pod *victim)
 	if (plan->sent || leaves(node, victim))
 		return;
 	if (victim->rev[FACT_STATE] == 0 && !pod_is_owned(sched, victim)) {
-		if (victim->linked != LINKED_WANTED && victim->call == 0)
+		if (victim->linked == LINKED_WANTED || victim->call != 0)
+			return;
+		if ((victim->flags & POD_MUTE) == 0) {
 			want_state(sched, node, victim);
-		return;
+			return;
+		}
 	}
 	if (victim->place == POD_IDLE && !pod_is_at(victim, node)) {
 		bool pinned = victim->pinned;

@@ -373,3 +373,65 @@ T_CASE(room_that_is_gone_is_made_elsewhere)
 	T_EQ(leaving_from(1, "n-2"), 2);
 	rig_close(&rig);
 }
+
+/* -- who can not be told ------------------------------------------------------ */
+
+/* Two nodes; on the one that costs least stands a pod whose state is gone. */
+static void up_with_a_stateless(uint32_t p)
+{
+	char key[64];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "2");
+	pod_in(p, "low", "2", 0);
+	for (uint32_t i = 0; i < 3; i++)
+		rig_own(&rig, i);
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-2", "2");
+	pod("mid", "2", 5);
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").pods, 1);
+	T_EQ(rig_alloc(&rig, 0, "n-2").pods, 1);
+	if (p == 2)
+		rig_lost(&rig, 2);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/low/state", p);
+	rig_del(&rig, key);
+	rig_settle(&rig);
+}
+
+T_CASE(a_pod_without_a_state_keeps_nobody_from_other_nodes)
+{
+	up_with_a_stateless(1);
+	pod("high", "2", 10);
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	T_EQ(rig_alloc(&rig, 0, "n-2").holds, 1);
+	T_EQ(leaving_from(0, "n-2"), 1);
+	rig.garbled = 0; /* that there is none */
+	down();
+}
+
+static bool any_is_out(void)
+{
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		if (rig.out[i].used)
+			return true;
+	return false;
+}
+
+/* It was read, and is not there: that is not asked again and again. */
+T_CASE(nor_does_one_of_others)
+{
+	up_with_a_stateless(2);
+	pod("high", "2", 10);
+	for (unsigned i = 0; i < 20; i++)
+		rig_round(&rig, NULL);
+	rig_run(&rig);
+	T_TRUE(!any_is_out());
+	for (unsigned i = 0; i < 5; i++)
+		later(12);
+	T_EQ(rig_alloc(&rig, 0, "n-2").holds, 1);
+	T_EQ(leaving_from(0, "n-2"), 1);
+	down();
+}

@@ -135,8 +135,12 @@ static uint32_t flags_of(const struct sched *sched, const struct sched_node *nod
 	const struct sched_pod *pod = listed->pod;
 	bool doomed = pod_is_doomed_at(pod, node);
 
+	if (!listed->leaving && !doomed)
+		return (pod->flags & POD_MUTE) != 0 && !pod_is_at(pod, node)
+		               ? PLACED_STAYS
+		               : 0;
 	if (!listed->leaving)
-		return doomed ? PLACED_DOOMED | PLACED_PREEMPTED : 0;
+		return PLACED_DOOMED | PLACED_PREEMPTED;
 	/* To make room. Of pods of others nobody knows. */
 	if (doomed || pod->why == sched->preempted || !pod_is_owned(sched, pod))
 		return PLACED_TERMINATING | PLACED_PREEMPTED;
@@ -171,7 +175,8 @@ static void place(struct sched *sched, struct sched_node *node, struct listed *l
 /* To spreading it is gone; or it is not, after all. */
 void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 {
-	const uint32_t marks = PLACED_TERMINATING | PLACED_PREEMPTED | PLACED_DOOMED;
+	const uint32_t marks =
+		PLACED_TERMINATING | PLACED_PREEMPTED | PLACED_DOOMED | PLACED_STAYS;
 	struct listed *listed = &node->listed[i];
 	uint32_t want = flags_of(sched, node, listed), *flags;
 
@@ -180,11 +185,11 @@ void listed_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 	flags = &sched->snapshot.placed[listed->placed].flags;
 	if ((want & PLACED_TERMINATING) != 0) /* whom it makes room for has not changed */
 		want |= *flags & PLACED_PREEMPTED;
-	if (((*flags ^ want) & PLACED_TERMINATING) == 0) {
+	if (((*flags ^ want) & (PLACED_TERMINATING | PLACED_STAYS)) == 0) {
 		*flags = (*flags & ~marks) | want;
 		return;
 	}
-	if ((want & PLACED_TERMINATING) == 0) {
+	if ((want & PLACED_TERMINATING) == 0) { /* so that whoever keeps it forgets it */
 		snapshot_pod_remove(&sched->snapshot, listed->placed);
 		listed->placed = SNAPSHOT_NONE;
 		place(sched, node, listed);
@@ -564,6 +569,16 @@ static void take(struct sched *sched, struct sched_node *node, struct sched_pod 
 	lives_come(sched, node, pod);
 }
 
+/* Somebody may have put it right, which nobody watches here. */
+static void ask_mute(struct sched *sched, const struct sched_node *node,
+                     struct sched_pod *pod)
+{
+	if ((pod->flags & POD_MUTE) == 0 || pod_is_owned(sched, pod))
+		return;
+	pod->asks_state = true;
+	specs_want(sched, pod, node->rev[FACT_ALLOC]);
+}
+
 /* Afterwards it lists these, in their order. */
 static void change(struct sched *sched, struct sched_node *node,
                    const struct found *found, uint32_t count)
@@ -610,6 +625,7 @@ enum pl_code listed_set(struct sched *sched, struct sched_node *node,
 	for (uint32_t i = 0; i < node->count; i++) {
 		node->listed[i].leaving = alloc->pod[i].leaving;
 		listed_mark(sched, node, i);
+		ask_mute(sched, node, node->listed[i].pod);
 	}
 	holds_take(sched, node, &holds);
 	for (uint32_t i = 0; i < node->count; i++)

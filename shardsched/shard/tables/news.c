@@ -266,7 +266,7 @@ static bool take_state(struct sched *sched, struct sched_pod *pod,
 	if (code != PL_OK && !is_garbled(code))
 		return kept(sched, code, &err);
 	pod->rev[FACT_STATE] = gone ? 0 : record->mod_revision;
-	pod->flags &= (uint16_t)~POD_BAD_STATE;
+	pod->flags &= (uint16_t) ~(POD_BAD_STATE | POD_MUTE);
 	if (gone) {
 		pod->phase = PHASE_NONE;
 		pod->ask = pod->ended = pod->next_pending = 0;
@@ -277,7 +277,7 @@ static bool take_state(struct sched *sched, struct sched_pod *pod,
 			pod_withdraw(sched, pod);
 	}
 	if (code != PL_OK) {
-		pod->flags |= POD_BAD_STATE;
+		pod->flags |= POD_BAD_STATE | POD_MUTE;
 		tell_garbled(sched, id, &err);
 	}
 	mark(sched, pod);

@@ -554,7 +554,7 @@ void pod_forget(struct sched *sched, struct sched_pod *pod)
 	pod->flags &= (uint16_t)~POD_BAD_STATE;
 	pod->phase = PHASE_NONE;
 	pod->ask = pod->ended = pod->next_pending = 0;
-	pod->flags &= (uint16_t) ~(POD_REMOVED | POD_TAINTED);
+	pod->flags &= (uint16_t) ~(POD_REMOVED | POD_TAINTED | POD_MUTE);
 	pod_set_at(sched, pod, 0, 0);
 	pod_set_why(sched, pod, 0);
 	lives_lost(sched, pod);

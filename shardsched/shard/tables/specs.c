@@ -281,8 +281,11 @@ static void take_pod(struct sched *sched, struct sched_pod *pod, const struct ke
 			pod->relisted = true;
 		return;
 	}
-	if (id->kind == KEYS_STATE)
+	if (id->kind == KEYS_STATE) {
+		if (!pod_is_owned(sched, pod)) /* its owner is told */
+			pod->flags |= POD_MUTE;
 		return;
+	}
 	if (pod->spec != NULL) /* who is listed by now is another */
 		lives_born(sched, pod, revision);
 	if (pod->spec == NULL && pod->listed > 0 && (pod->flags & HOPELESS) == 0)
