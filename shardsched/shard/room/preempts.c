@@ -299,8 +299,10 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	node->plan = plan;
 	twin = pl_map_add(&sched->plans, &plan->by_pod, key_of(pod));
 	PL_ASSERT(twin == NULL);
-	for (uint32_t i = 0; i < victims; i++)
+	for (uint32_t i = 0; i < victims && node->plan == plan; i++)
 		doom(sched, plan, victim[i]);
+	if (node->plan != plan) /* without memory for a hold the node was lost */
+		return false;
 	if (!shields_plan(sched, plan)) {
 		preempts_cancel(sched, plan);
 		return false;

@@ -1,5 +1,8 @@
 /* Room that was made is held for whom it was made, and no longer than he wants it. */
+#include "shardsched/shard/inner.h"
 #include "shardsched/shard/room/preempts_kit.h"
+#include "shardsched/shard/tables/tables.h"
+#include "store/base/fault.h"
 
 T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
 {
@@ -113,4 +116,61 @@ T_CASE(a_nomination_outlives_its_shard)
 	T_STR(phase_of("other"), "Pending");
 	T_EQ(rig_alloc(&rig, 0, "n-1").used.cpu_milli, 4000);
 	down();
+}
+
+/* A pod has been decided for the room that was made for it, and waits for its node, which
+ * is in a call. */
+static struct sched_pod *up_waiting(void)
+{
+	struct sched_pod *mid;
+
+	rig_open(&rig,
+	         &(struct sched_opts){.batch = 1, .inflight = 1, .ready_classes = 1});
+	rig_node(&rig, 0, "n-1", "2");
+	pod("low-0", "1", 0);
+	pod("low-1", "1", 1);
+	own_two();
+	rig_settle(&rig);
+	pod("mid", "1", 5);
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
+	ends_in(1, "low-0");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	T_TRUE(rig.out[0].used && rig_answer(&rig, 0));
+	rig_deliver_all(&rig);
+	pod("tiny", "0", 30);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	mid = pod_find(rig.sched, 1, PL_SPAN_LIT("web"), PL_SPAN_LIT("mid"));
+	T_EQ(mid->place, POD_WAITS);
+	return mid;
+}
+
+/* It is undone for somebody more important; then its room is to be shown again. */
+T_CASE_SECONDS(any_allocation_may_fail_while_who_waits_is_undone, 60)
+{
+	bool fired = true, undone = false;
+
+	for (uint64_t nth = 1; fired; nth++) {
+		const struct sched_pod *mid = up_waiting();
+
+		pod("top", "2", 20);
+		rig_deliver_all(&rig);
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		rig_run(&rig);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		undone = undone || mid->place != POD_WAITS;
+		rig_settle(&rig);
+		later(12);
+		rig_node(&rig, 0, "n-2", "8");
+		rig_settle(&rig);
+		for (unsigned i = 0; i < 3; i++)
+			later(12);
+		T_STR(phase_of("top"), "Bound");
+		rig_close(&rig);
+	}
+	T_TRUE(undone);
 }
