@@ -120,6 +120,19 @@ struct sched_hold *hold_of_pod(const struct sched_node *node, const struct sched
 	return NULL;
 }
 
+/* Of the nodes that hold something for it; NULL: it has no more. */
+static struct sched_node *holder(const struct sched *sched, const struct sched_pod *pod,
+                                 uint32_t nth)
+{
+	PL_LIST_EACH (link, &sched->holding) {
+		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
+
+		if (hold_of_pod(node, pod) != NULL && nth-- == 0)
+			return node;
+	}
+	return NULL;
+}
+
 /* For each node that holds something for it. */
 static void each_holder(struct sched *sched, struct sched_pod *pod,
                         void (*fn)(struct sched *sched, struct sched_node *node,
@@ -133,12 +146,13 @@ static void each_holder(struct sched *sched, struct sched_pod *pod,
 		fn(sched, pod->nominated, hold);
 		return;
 	}
-	PL_MAP_EACH (at, &sched->nodes) {
-		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+	/* From the start each time: any hold may go by that. */
+	for (uint32_t i = 0; i < pod->held; i++) {
+		struct sched_node *node = holder(sched, pod, i);
 
-		hold = pod->held == 0 ? NULL : hold_of_pod(node, pod);
-		if (hold != NULL)
-			fn(sched, node, hold);
+		if (node == NULL) /* one is not in a row yet, or not any more */
+			return;
+		fn(sched, node, hold_of_pod(node, pod));
 	}
 }
 
@@ -289,16 +303,7 @@ static void end_nomination(struct sched *sched, struct sched_node *node,
 	pod->held--;
 	if (pod->nominated != node || hold_of_pod(node, pod) != NULL)
 		return;
-	pod->nominated = NULL;
-	PL_MAP_EACH (at, &sched->nodes) {
-		struct sched_node *other =
-			PL_CONTAINER_OF(at, struct sched_node, by_name);
-
-		if (pod->held == 0 || pod->nominated != NULL)
-			return;
-		if (hold_of_pod(other, pod) != NULL)
-			pod->nominated = other;
-	}
+	pod->nominated = pod->held == 0 ? NULL : holder(sched, pod, 0);
 }
 
 void hold_free(struct sched *sched, struct sched_hold *hold)
