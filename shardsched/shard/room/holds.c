@@ -176,8 +176,8 @@ static bool is_unwanted(const struct sched *sched, const struct sched_node *node
 		return false; /* news of it is kept until that is answered */
 	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
 	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
-	       (pod->flags & (POD_NAMED | POD_OVER)) != 0 || pod->nominated != node ||
-	       !is_for(&hold->is, pod->spec);
+	       (pod->flags & (POD_NAMED | POD_OVER | POD_FOREIGN)) != 0 ||
+	       pod->nominated != node || !is_for(&hold->is, pod->spec);
 }
 
 void hold_settle(struct sched *sched, struct sched_node *node, struct sched_hold *hold)

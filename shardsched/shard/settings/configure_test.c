@@ -581,6 +581,28 @@ T_CASE(what_is_wrong_changes_nothing)
 	rig_close(&rig);
 }
 
+/* Nobody would ever place it, or give it up. */
+T_CASE(room_is_not_kept_for_who_has_no_profile_any_more)
+{
+	rig_open(&rig, NULL);
+	profiles_are(two_names);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "low", "4", "");
+	rig_settle(&rig);
+	T_STR(where("low"), "n-1");
+	rig_priority = 10;
+	rig_pod(&rig, 1, "high", "4", ",\"schedulerName\":\"night\"");
+	rig_priority = 0;
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
+	profiles_are(most);
+	rig_settle(&rig);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
+	rig_close(&rig);
+}
+
 /* Whichever allocation fails: it is so or it is not, and every pod finds its place. */
 T_CASE_SECONDS(any_allocation_may_fail, 60)
 {

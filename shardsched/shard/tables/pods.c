@@ -247,6 +247,7 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	enum pl_code code = pool_get(sched->pool, pod->spec, &open, &err);
 
 	sched->turn = NULL; /* of this one only */
+	pod->flags &= (uint16_t)~POD_FOREIGN;
 	if (code == PL_OK) {
 		code = class_enter(pod, open, &class, &err);
 		if (code != PL_OK)
@@ -254,7 +255,9 @@ static void enqueue(struct sched *sched, struct sched_pod *pod)
 	}
 	if (code != PL_OK) {
 		pod->flags |= POD_REFUSED;
-		if (code != PL_NOTFOUND) /* else another scheduler's */
+		if (code == PL_NOTFOUND) /* another scheduler's */
+			pod->flags |= POD_FOREIGN;
+		else
 			tell_repair(sched, &err);
 		return;
 	}
@@ -526,7 +529,7 @@ void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 	set_uid(sched, pod, from);
 	pod_set_beside(sched, pod, from->index, from->beside);
 	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
-	                           POD_REFUSED | POD_REMOVED);
+	                           POD_REFUSED | POD_FOREIGN | POD_REMOVED);
 	pod->created_ms = from->created_ms;
 	if (from->node != 0)
 		pod->flags |= POD_NAMED;
