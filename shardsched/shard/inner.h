@@ -65,6 +65,8 @@ struct sched_partition {
 	bool owned, quiet, open;
 	bool ended[SCHED_PARTS];
 	bool anew[SCHED_PARTS];          /* to be listed again, as is to be told */
+	bool missed[SCHED_PARTS];        /* some of it was not kept, and is to come */
+	bool misses[SCHED_PARTS];        /* likewise, since the last list began */
 	uint8_t generation[SCHED_PARTS]; /* of the list */
 	int64_t epoch;
 	int64_t upto[SCHED_PARTS]; /* its list and its watch have come so far */

@@ -273,7 +273,7 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 	part->epoch = epoch;
 	part->quiet = part->open = false;
 	for (unsigned i = 0; i < SCHED_PARTS; i++) {
-		part->ended[i] = false;
+		part->ended[i] = part->missed[i] = part->misses[i] = false;
 		part->upto[i] = 0;
 	}
 	sched->load_ms = 0;

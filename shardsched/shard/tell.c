@@ -49,10 +49,11 @@ void tell_repair(struct sched *sched, const struct pl_err *err)
 
 void tell_relist(struct sched *sched, uint32_t partition, enum sched_part part)
 {
-	bool *anew = &sched->partition[partition].anew[part];
+	struct sched_partition *of = &sched->partition[partition];
 
-	sched->relists += !*anew;
-	*anew = true;
+	of->missed[part] = of->misses[part] = true;
+	sched->relists += !of->anew[part];
+	of->anew[part] = true;
 }
 
 void tell_anew(struct sched *sched, enum sched_view view)

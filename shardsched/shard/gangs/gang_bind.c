@@ -34,12 +34,15 @@ static bool may_go(const struct sched_pod *pod)
 
 /* Those that are to be bound now. False: for some it is too early. While one is in a
  * call, news of it is kept until that is answered: it may be one whose partition was lost
- * and came back since, and of whom nothing is known yet. */
+ * and came back since, and of whom nothing is known yet. Nor is whoever could not be kept
+ * known, until all are listed anew. */
 static bool gather(struct sched *sched, const struct gang_work *work,
                    const struct gang_plan_node *is, struct sched_pod **pod,
                    uint32_t *count)
 {
 	*count = 0;
+	if (sched->partition[work->gang->key[0]].missed[SCHED_SCHEDULES])
+		return false;
 	for (uint32_t i = 0; i < is->pods; i++) {
 		struct sched_pod *it = plan_pod(sched, work->gang, &is->pod[i]);
 

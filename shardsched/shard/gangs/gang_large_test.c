@@ -203,6 +203,55 @@ T_CASE(a_member_that_comes_out_of_a_call_is_tried)
 	close_well();
 }
 
+/* The last that it lists is who is to be bound, when that allocation fails. */
+static bool takes_over_without(uint64_t nth)
+{
+	bool fired;
+
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		if (p != home())
+			rig_own(&rig, p);
+	rig.owned[home()] = true;
+	T_OK(sched_own(rig.sched, home(), ++rig.epoch, &rig.err), &rig.err);
+	rig_list(&rig, home(), SCHED_NODES);
+	rig_list(&rig, home(), SCHED_ALLOCS);
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	rig_list(&rig, home(), SCHED_SCHEDULES);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+	return fired;
+}
+
+/* One that could not be kept is not one that is gone: else x has its room, since there is
+ * no other. */
+T_CASE(whoever_takes_over_binds_also_whom_it_could_not_keep)
+{
+	bool fired = true;
+	uint64_t nth = 1;
+
+	for (; fired; nth++) {
+		begin();
+		members("");
+		until("bound");
+		T_EQ(bound(), 0);
+		another_shard();
+		fired = takes_over_without(nth);
+		rig_views(&rig);
+		rig_run(&rig);
+		(void)answer_all();
+		rig_pod(&rig, home(), "x", "1", "");
+		rig_deliver_all(&rig);
+		for (int i = 0; i < 3; i++) {
+			rig_settle(&rig);
+			rig.now_ms += 11000;
+		}
+		T_STR(rig_where(&rig, home(), "x"), "Pending");
+		close_well();
+	}
+	T_TRUE(nth > 50);
+}
+
 T_CASE(who_does_not_hear_of_the_deadline_loses_it)
 {
 	begin();

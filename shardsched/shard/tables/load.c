@@ -1,6 +1,7 @@
 /*
  * Lists and events of what is owned. A partition opens when all its parts were listed
- * once; from then on what follows from news follows at once.
+ * once, and everything was kept, since what is not known would be taken to be gone; from
+ * then on what follows from news follows at once.
  */
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/inner.h"
@@ -55,8 +56,10 @@ void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part p
 {
 	struct sched_partition *of = owned(sched, partition);
 
-	if (of != NULL)
-		of->generation[part]++;
+	if (of == NULL)
+		return;
+	of->generation[part]++;
+	of->misses[part] = false;
 }
 
 void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
@@ -160,12 +163,13 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
 	else
 		sweep_nodes(sched, of, part, revision);
 	of->ended[part] = true;
+	of->missed[part] = of->misses[part];
 	of->upto[part] = revision;
 	if (part == SCHED_SCHEDULES)
 		PODS_OF_EACH(pod, sched, partition)
 	lives_followed(sched, pod);
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
-		if (!of->ended[i])
+		if (!of->ended[i] || of->missed[i])
 			return;
 	if (!of->open) {
 		open(sched, of);

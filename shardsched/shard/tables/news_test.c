@@ -1,4 +1,5 @@
 /* News: what is older, makes no sense, waits for an answer, or is of a store before. */
+#include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
 
@@ -333,4 +334,50 @@ T_CASE(all_that_could_not_be_kept_is_listed_anew)
 	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	T_STR(rig_where(&rig, 2, "a"), "n-1");
 	rig_close(&rig);
+}
+
+/* -- what could not be kept ------------------------------------------------------ */
+
+static bool lists_without(uint64_t nth)
+{
+	bool fired;
+
+	rig.owned[0] = true;
+	T_OK(sched_own(rig.sched, 0, ++rig.epoch, &rig.err), &rig.err);
+	rig_list(&rig, 0, SCHED_NODES);
+	rig_list(&rig, 0, SCHED_ALLOCS);
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	rig_list(&rig, 0, SCHED_SCHEDULES);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+	return fired;
+}
+
+/* Also when so much is told by then that no more goes in. */
+T_CASE(what_is_not_kept_of_a_list_is_listed_anew)
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth += 3) {
+		rig_open(&rig, NULL);
+		rig_node(&rig, 0, "n-1", "4");
+		for (unsigned i = 0; i < 2 * SCHED_NOTES_MAX; i++) {
+			char key[64];
+
+			(void)snprintf(key, sizeof key, "/schedules/0000/web/b-%u/spec",
+			               i);
+			rig_put(&rig, key, "none");
+		}
+		rig_pod(&rig, 0, "z", "1", "");
+		fired = lists_without(nth);
+		for (unsigned i = 0; i < 3; i++) {
+			rig_settle(&rig);
+			rig.now_ms += 11000;
+		}
+		T_TRUE(sched_is_open(rig.sched, 0));
+		T_STR(rig_where(&rig, 0, "z"), "n-1");
+		rig_close(&rig);
+	}
+	T_TRUE(nth > 30);
 }
