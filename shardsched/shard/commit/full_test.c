@@ -31,7 +31,7 @@ static void put_with_ports(const char *name, unsigned from, unsigned count)
 }
 
 /* n-1 has room, but not in its alloc, which has no place for one port more. */
-T_CASE(who_does_not_go_into_the_alloc_goes_elsewhere)
+T_CASE_SECONDS(who_does_not_go_into_the_alloc_goes_elsewhere, 60)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "64");
@@ -61,7 +61,7 @@ T_CASE(who_does_not_go_into_the_alloc_goes_elsewhere)
 }
 
 /* A hold says how much, and goes into an alloc into which the pods do not. */
-T_CASE(a_gang_that_does_not_go_into_the_alloc_goes_elsewhere)
+T_CASE_SECONDS(a_gang_that_does_not_go_into_the_alloc_goes_elsewhere, 60)
 {
 	static const char gang[] =
 		"\"placet.io/gang\":\"g\",\"placet.io/gang-min\":\"2\"";
