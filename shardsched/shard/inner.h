@@ -384,6 +384,17 @@ struct note {
 	struct pl_err err;
 };
 
+/*
+ * By which taints are counted, whoever's clock is wrong: it advances as the wall clock
+ * does, and never more than the monotonic one, from look to look (ends_taint.c). So it is
+ * behind the wall by what that was set forward, and goes back with it.
+ */
+struct steady {
+	int64_t ms; /* 0: not looked at yet */
+	int64_t wall_ms;
+	uint64_t now_ms;
+};
+
 struct sched {
 	struct model model;
 	struct snapshot snapshot;
@@ -473,7 +484,7 @@ struct sched {
 	uint64_t uncounted_ms;
 	uint64_t now_ms;
 	int64_t wall_ms;
-	int64_t wall_least; /* that it was ahead of now_ms */
+	struct steady steady;
 	struct sched_figures figures;
 	struct conflicts conflicts;
 };

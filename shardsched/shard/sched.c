@@ -127,7 +127,6 @@ static void lists_init(struct sched *sched)
 	pl_list_init(&sched->ends_later);
 	pl_list_init(&sched->astray);
 	pl_list_init(&sched->tainted);
-	sched->wall_least = INT64_MAX;
 	pl_list_init(&sched->holding);
 	pl_list_init(&sched->uncounted);
 	pl_list_init(&sched->turns);
@@ -441,8 +440,6 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
 	sched->wall_ms = wall_ms;
-	if (wall_ms - (int64_t)now_ms < sched->wall_least)
-		sched->wall_least = wall_ms - (int64_t)now_ms;
 	repair(sched);
 	nodes_count_again(sched);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)

@@ -280,10 +280,11 @@ static void check_whole(struct world *world, const struct obs *obs, uint32_t i)
 		           i, obs->revision, count, scene_gang_min(gang));
 }
 
-/* Where it is, or once was: of what was moved nobody knows what had been heard of. */
-static bool was_in(const struct stock *stock, uint32_t node, unsigned zone)
+/* Both are, or once were: of what was moved nobody knows what had been heard of when that
+ * was decided. */
+static bool met(const struct stock *stock, uint32_t a, uint32_t b)
 {
-	return (stock->node[node].zones >> zone & 1) != 0;
+	return (stock->node[a].zones & stock->node[b].zones) != 0;
 }
 
 /* With one of those who are there; who comes at once with it comes to the same zone. */
@@ -292,7 +293,7 @@ static void check_domain(struct world *world, const struct obs *obs, uint32_t i)
 	const struct stock *stock = world->stock;
 	uint32_t gang = scene_gang(i), there = 0, pods[SCENE_GANG_PODS];
 	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
-	unsigned zone = zone_of(stock, stock->pod[i].node);
+	uint32_t at = stock->pod[i].node;
 
 	for (uint32_t k = 0; k < members; k++) {
 		const struct stock_pod *pod = &stock->pod[pods[k]];
@@ -301,12 +302,12 @@ static void check_domain(struct world *world, const struct obs *obs, uint32_t i)
 			return;
 		if (pods[k] == i || pod->phase != STOCK_BOUND || pod->node == STOCK_NONE)
 			continue;
-		if (is_new(stock, pods[k]) && !was_in(stock, pod->node, zone))
+		if (is_new(stock, pods[k]) && !met(stock, at, pod->node))
 			check_fail(world, "rules",
 			           "p-%u (gang), @%" PRId64
-			           ": in zone %u, and p-%u with it elsewhere",
-			           i, obs->revision, zone, pods[k]);
-		if (!is_new(stock, pods[k]) && was_in(stock, pod->node, zone)) {
+			           ": on n-%u, and p-%u with it on n-%u, in another zone",
+			           i, obs->revision, at, pods[k], pod->node);
+		if (!is_new(stock, pods[k]) && met(stock, at, pod->node)) {
 			world_hit(world, COVER_DOMAIN_JOINED);
 			return;
 		}
@@ -315,8 +316,8 @@ static void check_domain(struct world *world, const struct obs *obs, uint32_t i)
 	if (there > 0)
 		check_fail(world, "rules",
 		           "p-%u (gang), @%" PRId64
-		           ": in zone %u, where none of its gang is, of %u",
-		           i, obs->revision, zone, there);
+		           ": on n-%u, in a zone where none of its gang is, of %u",
+		           i, obs->revision, at, there);
 }
 
 /* Whether one of its group is hidden: then nobody knows how many there are. */

@@ -5,10 +5,10 @@
  * came, if that was later. So one that is borne without end, however old, makes none of
  * the others' times shorter.
  *
- * Others have written these times, by clocks of theirs, and ours may be set. All is
- * counted by the wall clock without what it was set forward while we watched
- * (steady_ms): so none leaves early because of that. What lies ahead of it counts as the
- * present, so a pod stays at most as long again.
+ * Others have written these times, by clocks of theirs, and ours may be set, or run fast.
+ * All is counted by one that advances as the wall clock does and never more than the
+ * monotonic one (steady_ms): so none leaves early because of that. What lies ahead of it
+ * counts as the present, so a pod stays at most as long again.
  *
  * Tainted nodes are few, and a second is soon enough: so they are gone through, and
  * nothing is kept but which pods have been found. Who owns the node does that, whoever
@@ -107,7 +107,19 @@ void taints_settle(struct sched *sched, struct sched_node *node)
 /* What it was set forward is left out for good: what comes later lies ahead, then. */
 static int64_t steady_ms(const struct sched *sched)
 {
-	return (int64_t)sched->now_ms + sched->wall_least;
+	return sched->steady.ms;
+}
+
+static void steady_run(struct sched *sched)
+{
+	struct steady *steady = &sched->steady;
+	int64_t wall_ms = sched->wall_ms - steady->wall_ms;
+	int64_t now_ms = (int64_t)(sched->now_ms - steady->now_ms);
+
+	steady->ms = steady->ms == 0 ? sched->wall_ms
+	                             : steady->ms + (wall_ms < now_ms ? wall_ms : now_ms);
+	steady->wall_ms = sched->wall_ms;
+	steady->now_ms = sched->now_ms;
 }
 
 /* The clocks are right only while something is run. Without memory nothing is over yet.
@@ -221,6 +233,7 @@ void taints_run(struct sched *sched)
 	if (pl_list_empty(&sched->tainted) || sched->now_ms < sched->taints_ms)
 		return;
 	sched->taints_ms = sched->now_ms + TAINTS_EACH_MS;
+	steady_run(sched);
 	PL_LIST_EACH (link, &sched->tainted)
 		look_at(sched, PL_LIST_ITEM(link, struct sched_node, tainted));
 }

@@ -147,6 +147,33 @@ T_CASE(a_clock_that_is_set_moves_nobody_early_who_came_late)
 
 #define RENTED "{\"key\":\"rented\",\"effect\":\"NoExecute\""
 
+/* The wall's is right, and was set forward before. */
+T_CASE(a_clock_that_runs_fast_moves_nobody_early)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	tainted_node(RENTED "}");
+	seconds(2);
+	rig.wall_off_ms = INT64_C(3600) * 1000;
+	seconds(2);
+	rig_pod(&rig, 1, "a", "1",
+	        ",\"tolerations\":[{\"key\":\"rented\",\"operator\":\"Exists\"},{\"key\":"
+	        "\"gone\",\"operator\":\"Exists\",\"tolerationSeconds\":100}]");
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Bound");
+	tainted_node(RENTED "}," GONE "}");
+	for (unsigned i = 0; i < 101; i++) {
+		seconds(1);
+		rig.wall_off_ms -= 20;
+	}
+	T_STR(phase_of("a"), "Bound");
+	seconds(4);
+	T_STR(phase_of("a"), "Terminating");
+	down();
+}
+
 /* a tolerates one taint for ever and the other for two seconds. */
 static void up_rented(void)
 {
