@@ -3,6 +3,7 @@
  * nothing but what somebody has spoilt by hand.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "coord/fsck/fsck_core.h"
 #include "store/kv/calls.h"
@@ -52,6 +53,24 @@ static bool is_spoilt(const struct world *world, struct pl_span key)
 	return i == STOCK_NONE || stock->pod[i].spoilt;
 }
 
+/* It was bound while a pod of its rules was spoilt, and its rules could not be held. */
+static bool is_blurred(const struct world *world, struct pl_span key)
+{
+	struct keys_id id;
+	uint32_t i;
+
+	if (keys_parse(key, &id, NULL) != PL_OK ||
+	    (id.kind != KEYS_STATE && id.kind != KEYS_SPEC))
+		return false;
+	i = scene_pod_of(&world->stock->scene, id.scope, id.name);
+	return i != STOCK_NONE && world->stock->pod[i].blurred;
+}
+
+static bool is_of_rules(enum fsck_code code)
+{
+	return strncmp(fsck_code_word(code), "rules.", 6) == 0;
+}
+
 static void on_found(void *ctx, const struct fsck_finding *finding)
 {
 	struct state *state = ctx;
@@ -59,6 +78,9 @@ static void on_found(void *ctx, const struct fsck_finding *finding)
 
 	if (fsck_is_condition(finding->code) || is_spoilt(world, finding->key) ||
 	    (finding->other.len != 0 && is_spoilt(world, finding->other)))
+		return;
+	if (is_of_rules(finding->code) &&
+	    (is_blurred(world, finding->key) || is_blurred(world, finding->other)))
 		return;
 	check_fail(world, "fsck", "@%" PRId64 ": %s " PL_SPAN_FMT ": %s", state->revision,
 	           fsck_code_word(finding->code), PL_SPAN_ARG(finding->key),

@@ -404,19 +404,39 @@ static void check_large(struct world *world, const struct obs *obs, uint32_t g)
 			check_rule(world, obs, gang->plan[n].pod, scene_gang_rule(g));
 }
 
+static bool came(const struct stock *stock, uint32_t i)
+{
+	return stock->pod[i].phase == STOCK_BOUND &&
+	       stock->was_pod[i].phase != STOCK_BOUND;
+}
+
+/* What is put right later shows what could not be seen then. */
+static void note_blurred(struct stock *stock)
+{
+	for (uint32_t k = 0; k < stock->touched_pods; k++) {
+		uint32_t i = stock->touched_pod[k];
+
+		if (came(stock, i))
+			stock->pod[i].blurred =
+				stock->rules_spoilt || is_blurred(stock, i);
+	}
+}
+
 static void see(struct world *world, void *me, const struct obs *obs)
 {
 	const struct stock *stock = world->stock;
 	struct state *state = me;
 
-	if (obs->what != OBS_STOCK || obs->whose <= 0 || stock->rules_spoilt)
+	if (obs->what != OBS_STOCK)
+		return;
+	note_blurred(world->stock);
+	if (obs->whose <= 0 || stock->rules_spoilt)
 		return;
 	state->seen++;
 	for (uint32_t k = 0; k < stock->touched_pods; k++) {
 		uint32_t i = stock->touched_pod[k];
 
-		if (stock->pod[i].phase == STOCK_BOUND &&
-		    stock->was_pod[i].phase != STOCK_BOUND && !stock->pod[i].spoilt &&
+		if (came(stock, i) && !stock->pod[i].spoilt &&
 		    stock->pod[i].node != STOCK_NONE)
 			check_pod(world, obs, i);
 	}

@@ -20,8 +20,8 @@ static bool is_rule(enum fsck_code code)
 	       code == FSCK_RULES_NODE;
 }
 
-/* While an alloc was gone, say, nobody knew who is there. Who is where he may not be is
- * asked to move: nothing else mends that. */
+/* While an alloc was gone, or a spec, nobody knew who is there. Who is where he may not
+ * be is asked to move: nothing else mends that. */
 static void move_away(struct clerk *clerk, struct pl_span key)
 {
 	const struct stock *stock = clerk->world->stock;
@@ -31,7 +31,7 @@ static void move_away(struct clerk *clerk, struct pl_span key)
 	if (keys_parse(key, &id, NULL) == PL_OK)
 		pod = scene_pod_of(&stock->scene, id.scope, id.name);
 	if (clerk->calm != CALM_NOT && clerk->moves.wishes == NULL && pod != STOCK_NONE &&
-	    stock->pod[pod].spoilt)
+	    (stock->pod[pod].spoilt || stock->pod[pod].blurred))
 		clerk_errand_add(&clerk->moves, pod, WISH_EVICT, STATE_ENDED_NOT);
 }
 

@@ -93,6 +93,7 @@ struct stock_pod {
 	uint32_t left_life;  /* and in which life */
 	int64_t said_ms;     /* likewise, as its state says, by somebody's wall clock */
 	bool spoilt;
+	bool blurred; /* bound while nobody could know all that its rules find */
 };
 
 enum stock_gang_phase {

@@ -137,7 +137,8 @@ static void says_that_they_are_not_known(void)
 	state = rig_state(&rig, home(), "a-2", &phase_is);
 	T_EQ(phase_is, STATE_PENDING);
 	T_SPAN(state.reason, PL_SPAN_LIT("gang.room"));
-	T_TRUE(memmem(state.message.at, state.message.len, says, strlen(says)) != NULL);
+	T_TRUE(state.message.len > 0 &&
+	       memmem(state.message.at, state.message.len, says, strlen(says)) != NULL);
 	T_EQ(rig.troubles, 0);
 }
 
