@@ -510,15 +510,25 @@ static void redo(struct sched *sched, const struct call_item *item)
 		pod_redo(sched, pod);
 }
 
-/* What could not be put may not be wanted any more. */
+static bool is_planned(const struct gang_work *work, const struct sched_node *node)
+{
+	for (uint32_t i = 0; i < work->plan.nodes; i++)
+		if (work->plan.node[i].key[0] == node->key[0] &&
+		    work->plan.node[i].key[1] == node->key[1])
+			return true;
+	return false;
+}
+
+/* What could not be put may not be wanted any more: it may be of a plan that was given up
+ * while it was in the call, for which there is another one by now. */
 static void replan(struct sched *sched, const struct call_item *item,
                    const struct gang_known *known)
 {
 	struct sched_node *node = node_find(sched, item->id.scope, item->id.name);
 	const struct gang_work *work = known == NULL ? NULL : known->work;
 
-	if (node == NULL ||
-	    (work != NULL && work->ours && !work->failed && known->rev != 0))
+	if (node == NULL || (work != NULL && work->ours && !work->failed &&
+	                     known->rev != 0 && is_planned(work, node)))
 		return;
 	if (known == NULL)
 		holds_unplan_gangs(sched, node);
