@@ -196,18 +196,14 @@ static enum pl_code print_all(struct sim *sim, struct pl_err *err)
 	return code;
 }
 
-static const struct option own[] = {
-	{"cluster", required_argument, NULL, OPT_CLUSTER},
-	{"nodes", required_argument, NULL, OPT_NODES},
-	{"profile", required_argument, NULL, OPT_PROFILE},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"print", no_argument, NULL, OPT_PRINT},
-	{"run", optional_argument, NULL, OPT_RUN},
-	{"lifetime", required_argument, NULL, OPT_RUNS + SIM_LIFETIME},
-	{"ends", required_argument, NULL, OPT_RUNS + SIM_ENDS},
-	{"fail", required_argument, NULL, OPT_RUNS + SIM_FAIL},
-	{"grace", required_argument, NULL, OPT_RUNS + SIM_GRACE},
-	{0}};
+static const struct option own[] = {{"cluster", required_argument, NULL, OPT_CLUSTER},
+                                    {"nodes", required_argument, NULL, OPT_NODES},
+                                    {"profile", required_argument, NULL, OPT_PROFILE},
+                                    {"seed", required_argument, NULL, OPT_SEED},
+                                    {"print", no_argument, NULL, OPT_PRINT},
+                                    {"run", optional_argument, NULL, OPT_RUN},
+                                    SIM_OPTS_OWN(OPT_RUNS),
+                                    {0}};
 
 static const struct options_spec spec = {
 	.words = "sim-cluster",

@@ -21,6 +21,15 @@ static inline const char *sim_opt_word(enum sim_opt opt)
 PL_NODISCARD enum pl_code sim_opt_take(enum sim_opt opt, const char *arg,
                                        struct sim_member_opts *out, struct pl_err *err);
 
+/* Rows of getopt_long's table; first is what SIM_LIFETIME is there. */
+#define SIM_OPTS_OWN(first)                                            \
+	{"lifetime", required_argument, NULL, (first) + SIM_LIFETIME}, \
+		{"ends", required_argument, NULL, (first) + SIM_ENDS}, \
+		{"fail", required_argument, NULL, (first) + SIM_FAIL}, \
+	{                                                              \
+		"grace", required_argument, NULL, (first) + SIM_GRACE  \
+	}
+
 #define SIM_OPTS_HELP                                                                   \
 	"  --lifetime DURATION    of a pod, on average: half of it to one and a half\n" \
 	"                         (default 0: they do not end by themselves)\n"         \

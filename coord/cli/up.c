@@ -429,19 +429,15 @@ static enum pl_code run_up(struct up *up, struct pl_err *err)
 	return code;
 }
 
-static const struct option own[] = {
-	{"store", required_argument, NULL, OPT_STORE},
-	{"shards", required_argument, NULL, OPT_SHARDS},
-	{"processes", required_argument, NULL, OPT_PROCESSES},
-	{"clusters", required_argument, NULL, OPT_CLUSTERS},
-	{"nodes", required_argument, NULL, OPT_NODES},
-	{"profile", required_argument, NULL, OPT_PROFILE},
-	{"ttl", required_argument, NULL, OPT_TTL},
-	{"lifetime", required_argument, NULL, OPT_RUNS + SIM_LIFETIME},
-	{"ends", required_argument, NULL, OPT_RUNS + SIM_ENDS},
-	{"fail", required_argument, NULL, OPT_RUNS + SIM_FAIL},
-	{"grace", required_argument, NULL, OPT_RUNS + SIM_GRACE},
-	{0}};
+static const struct option own[] = {{"store", required_argument, NULL, OPT_STORE},
+                                    {"shards", required_argument, NULL, OPT_SHARDS},
+                                    {"processes", required_argument, NULL, OPT_PROCESSES},
+                                    {"clusters", required_argument, NULL, OPT_CLUSTERS},
+                                    {"nodes", required_argument, NULL, OPT_NODES},
+                                    {"profile", required_argument, NULL, OPT_PROFILE},
+                                    {"ttl", required_argument, NULL, OPT_TTL},
+                                    SIM_OPTS_OWN(OPT_RUNS),
+                                    {0}};
 
 static const struct options_spec spec = {
 	.words = "up",
