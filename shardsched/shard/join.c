@@ -3,8 +3,11 @@
  * by now. A pass over the pods that have such, before anything is judged; selectors that
  * ask for them are few.
  */
+#include "shardsched/shard/join.h"
+
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 static enum pl_code join(struct sched *sched, struct sched_pod *pod, struct pl_err *err)
 {

@@ -10,8 +10,11 @@
 #include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/join.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 #include "store/base/alloc.h"
 
 enum {

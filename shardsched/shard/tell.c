@@ -2,6 +2,8 @@
  * What the driver is told besides calls. What could not be kept and is to be listed anew
  * has flags, as nothing else remembers it; of all else what does not fit is only counted.
  */
+#include "shardsched/shard/tell.h"
+
 #include "shardsched/shard/inner.h"
 
 static struct note *note_add(struct sched *sched)

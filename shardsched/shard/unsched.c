@@ -3,6 +3,8 @@
  * attempt and then at most every TELL_EVERY_S, so many a second in all; a pod that is not
  * told now is told after another attempt, which comes soon if it was never told.
  */
+#include "shardsched/shard/unsched.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
  */
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/tell.h"
 
 enum {
 	WRITE_MS = 1000,      /* at least, between two */

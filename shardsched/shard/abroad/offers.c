@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 enum { CHUNK = 4096 };

@@ -5,6 +5,7 @@
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/unsched.h"
 
 enum {
 	VISITS_OUT_MAX = 4,

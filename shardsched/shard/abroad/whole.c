@@ -8,6 +8,8 @@
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 
 enum { VIEW_KEPT_MS = 30000 };
 

@@ -5,6 +5,7 @@
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 static struct shield *shield_at(struct pl_map_node *at)

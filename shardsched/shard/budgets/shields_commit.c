@@ -4,6 +4,7 @@
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 bool shields_go(const struct sched *sched, const struct sched_plan *plan)

@@ -14,6 +14,8 @@
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 
 enum {
 	AGAIN_MS = 20,

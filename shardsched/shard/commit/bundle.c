@@ -22,6 +22,7 @@
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 enum {

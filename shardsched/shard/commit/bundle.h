@@ -2,7 +2,38 @@
 #ifndef SHARDSCHED_SHARD_COMMIT_BUNDLE_H
 #define SHARDSCHED_SHARD_COMMIT_BUNDLE_H
 
-#include "shardsched/shard/inner.h"
+#include "store/base/arena.h"
+#include "store/base/err.h"
+#include "store/base/list.h"
+
+struct call;
+struct sched;
+struct sched_gang;
+struct sched_pod;
+
+enum bundle_state { BUNDLE_NONE, BUNDLE_GATHERS, BUNDLE_WAITS, BUNDLE_SENT };
+enum bundle_how { BUNDLE_EXPECT, BUNDLE_PUT, BUNDLE_BUMP };
+
+/* A key that is neither a pod's nor a node's: compared, compared and put, or put. */
+struct bundle_extra {
+	enum bundle_how how;
+	int64_t rev;
+	struct pl_span key, value;
+};
+
+struct bundle {
+	enum bundle_state state;
+	bool broken;          /* what was decided may not stand: all of it again */
+	bool shaped;          /* what nodes there are is compared */
+	struct pl_list nodes; /* until it is sent */
+	uint32_t node_count, pods;
+	uint32_t most;        /* pods; as adapted */
+	uint64_t number;      /* of bundles before */
+	struct pl_list gangs; /* that are in it; no other pods, then */
+	struct bundle_extra *extra;
+	uint32_t extras, extra_cap;
+	struct pl_arena arena; /* theirs */
+};
 
 /* -- bundle.c ------------------------------------------------------------ */
 

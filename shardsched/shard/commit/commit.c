@@ -11,6 +11,7 @@
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 /* Who the pod is to be, in the call's arena. */
 static enum pl_code print_state(struct sched *sched, struct call *call,

@@ -4,6 +4,8 @@
 #include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 #include "store/base/hash.h"
 
 /* From the pod and its attempt. */

@@ -7,6 +7,7 @@
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/keys/partition.h"
 
 /* -- into a call --------------------------------------------------------- */

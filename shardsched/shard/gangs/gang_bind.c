@@ -6,6 +6,7 @@
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 enum { ARENA_CHUNK = 4 << 10, TELL_MS = 1000 };
 

@@ -5,15 +5,13 @@
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 enum {
-	OURS_MAX = 32,      /* at once: what few calls bring to an end in time */
-	RESERVE_MS = 10000, /* on the wall's clock */
 	TICK_MS = 20,
 	IDLE_TICK_MS = 500,
 	AGAIN_MS = 50, /* after the record could not be put */
-	SOON_MS = 5,   /* likewise, since others were there under the same rules */
 	SAY_MS = 1000, /* what takes less is not worth a word */
 	ARENA_CHUNK = 16 << 10,
 };
@@ -60,8 +58,8 @@ bool large_wants_turn(const struct sched *sched)
 
 /* -- works ------------------------------------------------------- */
 
-static struct gang_work *work_make(struct sched *sched, struct sched_gang *gang,
-                                   struct gang_known *known)
+struct gang_work *large_work(struct sched *sched, struct sched_gang *gang,
+                             struct gang_known *known)
 {
 	struct gang_work *work = pl_calloc(1, sizeof *work);
 
@@ -124,136 +122,6 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 		            sched->now_ms);
 }
 
-/* -- decided here ------------------------------------------------ */
-
-bool large_is_full(const struct sched *sched)
-{
-	return sched->gangs.ours >= OURS_MAX;
-}
-
-static const char too_long[] = "nor into a gang's record";
-
-/* Who is bound by one record compares all that its members were decided by; and nobody is
- * bound who could not be listed afterwards. */
-static const char *refusal(struct sched *sched, const struct gang_outcome *out)
-{
-	struct large_locks locks = {0};
-	bool fit;
-
-	if (out->placed > sched->gangs.record_pods)
-		return too_long;
-	groups_gather_begin(sched);
-	for (uint32_t i = 0; i < out->placed; i++) {
-		const struct sched_pod *pod = sched->gangs.pod[out->stand[i].member];
-
-		large_locks_add(sched, &locks, pool_class_of(pod->queue.class));
-	}
-	fit = large_locks_fit(sched, &locks);
-	groups_gather_begin(sched);
-	return fit ? NULL : "nor do the locks of the rules that concern them";
-}
-
-static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
-                               struct pl_err *err)
-{
-	for (uint32_t i = 0; i < work->plan.nodes; i++) {
-		const struct gang_plan_node *is = &work->plan.node[i];
-		struct sched_node *node = plan_node(sched, is);
-		enum pl_code code = PL_BUSY;
-
-		if (node != NULL && hold_of_gang(node, work->known->key) == NULL)
-			code = large_plan_hold(sched, work, is, node, err);
-		if (code != PL_OK)
-			return pl_err_set(err, code, "hold room for a gang");
-	}
-	return PL_OK;
-}
-
-static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
-                              const struct gang_outcome *out, uint32_t count,
-                              struct pl_err *err)
-{
-	enum pl_code code = plan_decided(sched, &work->plan, out, count, err);
-
-	if (code != PL_OK)
-		return code;
-	work->plan.epoch = sched->partition[work->gang->key[0]].epoch;
-	work->until_ms = sched->wall_ms + RESERVE_MS;
-	work->ours = work->planned = true;
-	sched->gangs.ours++;
-	code = plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,
-	                  &work->plan.arena, &work->value, err);
-	return code == PL_OK ? plan_holds(sched, work, err) : code;
-}
-
-/* PL_LIMIT: these do not go; why says so. */
-static enum pl_code begin_with(struct sched *sched, struct sched_gang *gang,
-                               const struct gang_outcome *out, uint32_t count,
-                               const char **why, struct pl_err *err)
-{
-	struct gang_known *known = records_get(sched, &gang->key[1]);
-	struct gang_work *work;
-	enum pl_code code;
-
-	*why = refusal(sched, out);
-	if (*why != NULL)
-		return PL_LIMIT;
-	if (known == NULL || known->work != NULL || known->rev != 0)
-		return PL_BUSY;
-	work = work_make(sched, gang, known);
-	if (work == NULL)
-		return PL_BUSY;
-	code = work_plan(sched, work, out, count, err);
-	if (code != PL_OK)
-		large_drop(sched, work);
-	if (code == PL_LIMIT)
-		*why = too_long;
-	return code;
-}
-
-/* The first of those that stand, each of which saw those before it; the others join them
- * later. False: then the minimum would not be there. */
-static bool cut(const struct sched *sched, const struct sched_gang *gang,
-                struct gang_outcome *out)
-{
-	uint32_t most = sched->gangs.record_pods, less = out->placed - out->placed / 4;
-	uint32_t need = gang->minimum > gang->present ? gang->minimum - gang->present : 1;
-
-	if (out->placed <= need)
-		return false;
-	if (out->placed > most)
-		less = most;
-	else if (less == out->placed)
-		less--;
-	out->placed = less > need ? less : need;
-	return true;
-}
-
-bool large_begin(struct sched *sched, struct sched_gang *gang,
-                 const struct gang_outcome *out, uint32_t count, const char **why)
-{
-	struct gang_outcome some = *out;
-	struct pl_err err = {0};
-	enum pl_code code;
-
-	do {
-		err = (struct pl_err){0};
-		code = begin_with(sched, gang, &some, count, why, &err);
-	} while (code == PL_LIMIT && cut(sched, gang, &some));
-	if (code == PL_OK) {
-		queue_placed(sched->queue, &gang->queue, sched->now_ms);
-		large_due(sched);
-		return true;
-	}
-	if (code == PL_LIMIT)
-		return false;
-	if (err.code != PL_OK)
-		tell_trouble(sched, &err);
-	queue_retry(sched->queue, &gang->queue, QUEUE_FAULT, true, REASON_NONE,
-	            sched->now_ms);
-	return true;
-}
-
 /* -- found ------------------------------------------------------- */
 
 static bool is_here(const struct sched *sched, uint32_t partition)
@@ -273,7 +141,7 @@ static void adopt(struct sched *sched)
 		if (known->work != NULL || !is_here(sched, known->partition))
 			continue;
 		if (gang_get(sched, key, &gang) == PL_OK)
-			(void)!work_make(sched, gang, known);
+			(void)!large_work(sched, gang, known);
 	}
 }
 
@@ -490,90 +358,6 @@ uint64_t large_deadline_ms(const struct sched *sched)
 	return sched->gangs.due ? 0 : sched->gangs.tick_ms;
 }
 
-/* -- what became of a call --------------------------------------- */
-
-static struct gang_known *known_of(const struct sched *sched,
-                                   const struct call_item *item)
-{
-	const uint32_t key[2] = {strings_find(&sched->model.strings, item->id.scope),
-	                         strings_find(&sched->model.strings, item->id.name)};
-
-	return key[0] == 0 || key[1] == 0 ? NULL : records_find(sched, key);
-}
-
-static void redo(struct sched *sched, const struct call_item *item)
-{
-	struct sched_pod *pod =
-		pod_find(sched, item->id.partition, item->id.scope, item->id.name);
-
-	if (pod != NULL && pod->place == POD_WAITS && pod->call == 0)
-		pod_redo(sched, pod);
-}
-
-static bool is_planned(const struct gang_work *work, const struct sched_node *node)
-{
-	for (uint32_t i = 0; i < work->plan.nodes; i++)
-		if (work->plan.node[i].key[0] == node->key[0] &&
-		    work->plan.node[i].key[1] == node->key[1])
-			return true;
-	return false;
-}
-
-/* What could not be put may not be wanted any more: it may be of a plan that was given up
- * while it was in the call, for which there is another one by now. */
-static void replan(struct sched *sched, const struct call_item *item,
-                   const struct gang_known *known)
-{
-	struct sched_node *node = node_find(sched, item->id.scope, item->id.name);
-	const struct gang_work *work = known == NULL ? NULL : known->work;
-
-	if (node == NULL || (work != NULL && work->ours && !work->failed &&
-	                     known->rev != 0 && is_planned(work, node)))
-		return;
-	if (known == NULL)
-		holds_unplan_gangs(sched, node);
-	else
-		hold_unplan_gang(sched, node, known->key);
-}
-
-void large_ended(struct sched *sched, const struct call *call)
-{
-	struct gang_known *known = known_of(sched, &call->item[0]);
-	bool record = call->item[0].value.len > 0 || call->item[0].deletes;
-
-	large_due(sched);
-	for (uint32_t i = 0; i < call->items && !call->stood; i++) {
-		if (call->item[i].id.kind == KEYS_STATE)
-			redo(sched, &call->item[i]);
-		else if (call->item[i].id.kind == KEYS_ALLOC)
-			replan(sched, &call->item[i], known);
-	}
-	if (!record || known == NULL || known->work == NULL)
-		return;
-	if (!call->stood)
-		known->work->retry_ms =
-			sched->now_ms + (known->work->waits ? SOON_MS : AGAIN_MS);
-	known->work->putting = known->work->waits = false;
-}
-
-void large_stands(struct sched *sched, const struct call_item *item, int64_t revision)
-{
-	const struct kv_record record = {.value = item->value, .mod_revision = revision};
-
-	if (item->value.len > 0 || item->deletes)
-		(void)!records_take(sched, &item->id, &record, item->deletes);
-}
-
-void large_failed(struct sched *sched, const struct call_item *item,
-                  const struct book_found *found, int64_t revision)
-{
-	const struct kv_record gone = {.mod_revision = revision};
-	const struct kv_record *is = found->record == NULL ? &gone : found->record;
-
-	if (found->verdict != BOOK_SAME)
-		(void)!records_take(sched, &item->id, is, found->record == NULL);
-}
-
 void large_check(const struct sched *sched)
 {
 	uint32_t ours = 0;
@@ -587,5 +371,5 @@ void large_check(const struct sched *sched)
 		          work->known->key[1] == work->gang->key[2]);
 		ours += work->ours;
 	}
-	PL_ASSERT(ours == sched->gangs.ours && ours <= OURS_MAX);
+	PL_ASSERT(ours == sched->gangs.ours && ours <= LARGE_OURS_MAX);
 }

@@ -1,7 +1,9 @@
 /*
  * Gangs that are too large for one transaction, inside the core.
  *
+ *	gang_begin.c   it is decided
  *	gang_large.c   what is to be done next for each
+ *	gang_ended.c   what became of its calls
  *	gang_reserve.c, gang_bind.c, gang_release.c   on which nodes
  *	gang_rules.c   whether rules about pods on other nodes still let them
  *	gang_plan.c    which pods go where, and how that stands in a record
@@ -77,12 +79,6 @@ struct gang_work {
 
 void large_init(struct sched *sched);
 void large_done(struct sched *sched);
-/* That many members, as gangs.pod, were placed so: all of them, or, of those beyond the
- * minimum, as many as go. False: not even that; why says so. */
-bool large_begin(struct sched *sched, struct sched_gang *gang,
-                 const struct gang_outcome *out, uint32_t count, const char **why);
-/* As many are under way as may be: who turns out to be large waits for its turn. */
-bool large_is_full(const struct sched *sched);
 void large_run(struct sched *sched);
 uint64_t large_deadline_ms(const struct sched *sched);
 /* Something has changed that may matter. */
@@ -91,17 +87,35 @@ bool large_uses(const struct sched *sched, const struct gang_known *known);
 /* Its partition is lost; all is. */
 void large_drop(struct sched *sched, struct gang_work *work);
 void large_drop_all(struct sched *sched);
+/* NULL: no memory. */
+struct gang_work *large_work(struct sched *sched, struct sched_gang *gang,
+                             struct gang_known *known);
+/* No pod is decided under a rule while pods that count may be about to come. */
+bool large_shuts(const struct sched *sched);
+/* Likewise: one is about to be bound, by what is known now. */
+bool large_wants_turn(const struct sched *sched);
+void large_check(const struct sched *sched);
+
+/* -- gang_begin.c ------------------------------------------------------------ */
+
+/* At once: what few calls bring to an end in time. */
+enum { LARGE_OURS_MAX = 32 };
+
+/* That many members, as gangs.pod, were placed so: all of them, or, of those beyond the
+ * minimum, as many as go. False: not even that; why says so. */
+bool large_begin(struct sched *sched, struct sched_gang *gang,
+                 const struct gang_outcome *out, uint32_t count, const char **why);
+/* As many are under way as may be: who turns out to be large waits for its turn. */
+bool large_is_full(const struct sched *sched);
+
+/* -- gang_ended.c ------------------------------------------------------------ */
+
 /* A call of gang_steps.c has ended, stood or not, and what it brought was taken. */
 void large_ended(struct sched *sched, const struct call *call);
 /* Its entry for the record: it stands; or it does not, and that was read. */
 void large_stands(struct sched *sched, const struct call_item *item, int64_t revision);
 void large_failed(struct sched *sched, const struct call_item *item,
                   const struct book_found *found, int64_t revision);
-/* No pod is decided under a rule while pods that count may be about to come. */
-bool large_shuts(const struct sched *sched);
-/* Likewise: one is about to be bound, by what is known now. */
-bool large_wants_turn(const struct sched *sched);
-void large_check(const struct sched *sched);
 
 /* -- gang_reserve.c, gang_bind.c, gang_release.c ----------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include "shardsched/shard/gangs/gangs.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/unsched.h"
 
 enum { SAY_MS = 1000, SAY_MOST = 64, SAY_EVERY_MS = 100 };
 

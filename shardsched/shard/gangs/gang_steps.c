@@ -8,6 +8,7 @@
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 enum { OPS_DEFAULT = 128, MORE_ITEMS = 8 };
 

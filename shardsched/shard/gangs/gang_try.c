@@ -11,6 +11,8 @@
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 #include "store/base/hash.h"

@@ -5,6 +5,7 @@
 
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 enum {

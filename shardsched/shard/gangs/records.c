@@ -4,6 +4,7 @@
 
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
 

@@ -10,6 +10,7 @@
 
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/inner.h"
+#include "shardsched/shard/tell.h"
 
 enum {
 	TERMS_MAX = 64, /* new ones of a namespace in a call */

@@ -6,6 +6,7 @@
 #include "shardsched/shard/commit/bundle.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 /* -- terms that are read ----------------------------------------------------------- */
 

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 #include "store/base/alloc.h"
 
 /* -- amounts ---------------------------------------------------------- */

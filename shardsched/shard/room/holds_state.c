@@ -13,6 +13,7 @@
 #include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/unsched.h"
 #include "store/keys/partition.h"
 
 enum {

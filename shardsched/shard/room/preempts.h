@@ -1,6 +1,6 @@
 /* Pods that make room for themselves: what preempts.c knows, for the others. */
-#ifndef SHARDSCHED_SHARD_PREEMPTS_H
-#define SHARDSCHED_SHARD_PREEMPTS_H
+#ifndef SHARDSCHED_SHARD_ROOM_PREEMPTS_H
+#define SHARDSCHED_SHARD_ROOM_PREEMPTS_H
 
 #include "shardsched/shard/room/holds.h"
 

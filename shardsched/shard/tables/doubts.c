@@ -7,6 +7,7 @@
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 enum { DOUBT_MS = 5000 };
 

@@ -6,6 +6,8 @@
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 
 enum { PATIENCE_MS = 10000 }; /* with lists that do not end */
 

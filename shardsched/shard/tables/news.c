@@ -9,6 +9,8 @@
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 
 /* What could not be kept is listed again. */
 static bool kept(struct sched *sched, enum pl_code code, const struct pl_err *err)

@@ -14,6 +14,7 @@
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
 
 /* -- the table ------------------------------------------------------- */

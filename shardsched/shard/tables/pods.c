@@ -12,6 +12,8 @@
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
+#include "shardsched/shard/unsched.h"
 #include "store/base/alloc.h"
 
 enum { CONFLICTS_AT_ONCE = 4 };

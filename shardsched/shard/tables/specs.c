@@ -5,6 +5,7 @@
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 #include "store/kv/calls.h"
 
 enum {

@@ -1,0 +1,28 @@
+/* Plans of preemption, for those who make them: preempts.c decides, plans_make.c makes
+ * one, plans.c brings it to its end. */
+#ifndef SHARDSCHED_SHARD_ROOM_PLANS_H
+#define SHARDSCHED_SHARD_ROOM_PLANS_H
+
+#include "shardsched/shard/room/preempts.h"
+
+struct preempt_outcome;
+
+/* In the table of plans. */
+static inline struct pl_span plan_key(const struct sched_pod *pod)
+{
+	return pl_span(&pod->number, sizeof pod->number);
+}
+
+static inline bool plan_is_sent(const struct sched_plan *plan)
+{
+	return plan != NULL && plan->sent;
+}
+
+/* Whether the victim has to go from there has changed. */
+void plan_mark(struct sched *sched, struct sched_node *node,
+               const struct sched_pod *victim);
+/* As far as it can be begun now; if not, the pod is tried again soon. */
+void plan_try(struct sched *sched, struct sched_pod *pod,
+              const struct preempt_outcome *found);
+
+#endif
