@@ -130,6 +130,7 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 {
 	struct preempt_outcome found = {.code = VERDICT_UNSCHEDULABLE};
 	enum preempts_said said;
+	struct pl_err err = {0};
 
 	if (pod_plan(sched, pod) != NULL || plan_is_sent(pod->doomed_by))
 		return PREEMPTS_WAIT;
@@ -142,6 +143,11 @@ enum preempts_said preempts_try(struct sched *sched, struct sched_pod *pod, uint
 		return said;
 	if (found.waits) {
 		look_again(sched, pod);
+		return PREEMPTS_WAIT;
+	}
+	if (found.code == VERDICT_ERROR) { /* nobody knows whether it helps */
+		(void)pl_err_set(&err, PL_NOMEM, "look for pods that may have to go");
+		tell_trouble(sched, &err);
 		return PREEMPTS_WAIT;
 	}
 	*refused_by |= found.refused_by;

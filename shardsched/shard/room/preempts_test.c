@@ -1,5 +1,6 @@
 /* Pods that make room for themselves. */
 #include "shardsched/shard/room/preempts_kit.h"
+#include "store/base/fault.h"
 
 T_CASE(the_less_important_leave_and_the_room_is_kept)
 {
@@ -216,4 +217,28 @@ T_CASE(what_nobody_knows_is_found_out)
 	unknown(true, false);
 	unknown(false, true);
 	unknown(true, true);
+}
+
+/* Who could not be asked is not taken for one who can not help. */
+T_CASE_SECONDS(any_allocation_may_fail_while_room_is_made, 60)
+{
+	bool fired = true;
+	uint64_t nth = 1;
+
+	for (; fired; nth++) {
+		up();
+		pod("high", "2", 10);
+		rig_deliver_all(&rig);
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		rig_run(&rig);
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		rig_settle(&rig);
+		for (unsigned i = 0; i < 3; i++)
+			later(12);
+		T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
+		rig_close(&rig);
+	}
+	T_TRUE(nth > 5);
 }
