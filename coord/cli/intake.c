@@ -96,13 +96,73 @@ static enum pl_code keep_budget(struct intake *intake, struct pl_span json,
 	return PL_OK;
 }
 
+/* One for each path: a thousand pods of a list have it all. */
+static void on_unknown(void *ctx, const char *path, const char *like)
+{
+	struct intake *intake = ctx;
+	struct intake_unknown *unknown;
+	unsigned i = 0;
+
+	while (i < intake->unknowns && strcmp(intake->unknown[i].path, path) != 0)
+		i++;
+	if (i == INTAKE_UNKNOWN_MAX) {
+		intake->unknown_more++;
+		return;
+	}
+	unknown = &intake->unknown[i];
+	if (i == intake->unknowns) {
+		intake->unknowns++;
+		*unknown = (struct intake_unknown){.like = like,
+		                                   .number = intake->object->number};
+		(void)snprintf(unknown->path, sizeof unknown->path, "%s", path);
+		(void)snprintf(unknown->file, sizeof unknown->file, "%s",
+		               intake->object->file);
+	}
+	unknown->count++;
+}
+
+static void on_first_unknown(void *ctx, const char *path, const char *like)
+{
+	struct pl_err *err = ctx;
+
+	if (err->code == PL_OK)
+		(void)pl_err_set(err, PL_INVALID, "%s: unknown field%s%s%s", path,
+		                 like == NULL ? "" : "; is ", like == NULL ? "" : like,
+		                 like == NULL ? "" : " meant?");
+}
+
+static enum pl_code look_at_fields(struct intake *intake,
+                                   const struct manifest_object *object,
+                                   enum expand_source source, struct pl_err *err)
+{
+	struct pl_err first = {0};
+
+	switch (intake->opts.fields) {
+	case INTAKE_FIELDS_PASS:
+		return PL_OK;
+	case INTAKE_FIELDS_TELL:
+		intake->object = object;
+		fields_look(source, object->json, on_unknown, intake);
+		intake->object = NULL;
+		return PL_OK;
+	case INTAKE_FIELDS_REFUSE:
+		fields_look(source, object->json, on_first_unknown, &first);
+		if (first.code != PL_OK)
+			*err = first;
+		return first.code;
+	}
+	PL_UNREACHABLE("what becomes of unknown fields");
+}
+
 static enum pl_code check_one(struct intake *intake, const struct manifest_object *object,
                               enum expand_source source, struct pl_err *err)
 {
-	enum pl_code code;
+	enum pl_code code = look_at_fields(intake, object, source, err);
 
 	intake->objects += source != EXPAND_NOTHING;
-	if (source == EXPAND_NOTHING) {
+	if (code != PL_OK) {
+		/* What else is wrong with it may follow from that. */
+	} else if (source == EXPAND_NOTHING) {
 		code = pass_over(intake, object->json, err);
 	} else if (source == EXPAND_CLASS) {
 		code = expand_class(&intake->expand, object->json, err);
@@ -126,6 +186,8 @@ static void forget(struct intake *intake)
 	intake->pods = intake->objects = intake->refused = 0;
 	intake->kinds = 0;
 	intake->budgets = 0;
+	intake->unknowns = 0;
+	intake->unknown_more = 0;
 	pl_arena_reset(&intake->arena);
 	memset(intake->passed, 0, sizeof intake->passed);
 }
@@ -200,7 +262,11 @@ static enum pl_code next_object(struct intake *intake, struct pl_err *err)
 			source = expand_source_of(object.json);
 			if (source >= EXPAND_CLASS)
 				continue;
-			code = expand_begin(&intake->expand, source, object.json, &why);
+			if (intake->opts.fields == INTAKE_FIELDS_REFUSE)
+				code = look_at_fields(intake, &object, source, &why);
+			if (code == PL_OK)
+				code = expand_begin(&intake->expand, source, object.json,
+				                    &why);
 		}
 		if (code == PL_OK)
 			return code;

@@ -4,23 +4,35 @@
  *
  * PriorityClasses count wherever they stand in the input. Objects of other kinds than
  * those that pods are made of are passed over and counted; those of none are refused.
- * PodDisruptionBudgets are kept.
+ * PodDisruptionBudgets are kept. Fields that are not known are kept, too, and told where
+ * that is asked for.
  */
 #ifndef COORD_CLI_INTAKE_H
 #define COORD_CLI_INTAKE_H
 
 #include "coord/cli/budget_given.h"
+#include "coord/cli/fields.h"
 #include "coord/cli/files.h"
 #include "coord/cli/manifest.h"
 #include "shardsched/expand/expand.h"
 #include "shardsched/ledger/home.h"
 
-enum { INTAKE_KINDS_MAX = 16, INTAKE_KIND_SIZE = 64, INTAKE_BUDGETS_MAX = 10000 };
+enum {
+	INTAKE_KINDS_MAX = 16,
+	INTAKE_KIND_SIZE = 64,
+	INTAKE_BUDGETS_MAX = 10000,
+	INTAKE_UNKNOWN_MAX = 20, /* kept; more are counted */
+	INTAKE_FILE_SIZE = 128,
+};
+
+/* Of fields that are not known (fields.h). */
+enum intake_fields { INTAKE_FIELDS_PASS, INTAKE_FIELDS_TELL, INTAKE_FIELDS_REFUSE };
 
 struct intake_opts {
 	const struct files *files; /* borrowed */
 	struct pl_span space;      /* of objects that name none; empty: "default" */
 	uint32_t partitions;
+	enum intake_fields fields;
 	/* One that is refused: file, object, field and reason. */
 	void (*refused)(void *ctx, const struct pl_err *err);
 	void *ctx;
@@ -39,7 +51,17 @@ struct intake {
 		uint64_t count;
 	} passed[INTAKE_KINDS_MAX]; /* the last one: all others */
 	unsigned kinds;
-	struct pl_arena arena; /* of the budgets */
+	struct intake_unknown {
+		char path[FIELDS_PATH_SIZE];
+		const char *like;            /* what may be meant; NULL: nobody knows */
+		char file[INTAKE_FILE_SIZE]; /* where it stood first, */
+		unsigned long number;        /* in which object */
+		uint64_t count;
+	} unknown[INTAKE_UNKNOWN_MAX];
+	unsigned unknowns;
+	uint64_t unknown_more;
+	const struct manifest_object *object; /* that is looked at */
+	struct pl_arena arena;                /* of the budgets */
 	struct budget_given *budget;
 	uint32_t budgets, budgets_cap;
 };

@@ -79,13 +79,20 @@ static void on_refused(void *ctx, const struct pl_err *why)
 	(void)snprintf(refusals + len, sizeof refusals - len, "%s\n", why->msg);
 }
 
-static void begin(struct intake *intake)
+static void begin_with(struct intake *intake, enum intake_fields fields)
 {
-	struct intake_opts opts = {
-		.files = &files, .partitions = 8, .refused = on_refused};
+	struct intake_opts opts = {.files = &files,
+	                           .partitions = 8,
+	                           .fields = fields,
+	                           .refused = on_refused};
 
 	refusals[0] = 0;
 	T_OK(intake_open(intake, &opts, &err), &err);
+}
+
+static void begin(struct intake *intake)
+{
+	begin_with(intake, INTAKE_FIELDS_PASS);
 }
 
 /* The names of all pods. */
@@ -182,6 +189,63 @@ T_CASE(a_large_file_is_read_in_pieces_and_twice)
 	(void)pods(&intake);
 	T_EQ(intake.pods, MANY);
 	T_EQ(intake.refused, 0);
+	intake_close(&intake);
+	down();
+}
+
+#define TYPO(name)                                         \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
+	"\"},\"spec\":{\"nodeSelectr\":{"                  \
+	"\"a\":\"b\"},\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+T_CASE(fields_that_nobody_knows_are_told_once_or_refused)
+{
+	struct intake intake;
+
+	up();
+	put("a.json", POD("one") TYPO("two") TYPO("three"));
+	put("b.json", TYPO("four") "{\"kind\":\"Service\",\"spek\":1}");
+	T_OK(files_add(&files, dir, &err), &err);
+	begin_with(&intake, INTAKE_FIELDS_TELL);
+	T_STR(pods(&intake), "default/one default/two default/three default/four");
+	T_STR(refusals, "");
+	T_EQ(intake.unknowns, 1);
+	T_STR(intake.unknown[0].path, "spec.nodeSelectr");
+	T_STR(intake.unknown[0].like, "nodeSelector");
+	T_EQ(intake.unknown[0].number, 2);
+	T_EQ(intake.unknown[0].count, 3);
+	has(intake.unknown[0].file, "a.json");
+	T_EQ(intake.unknown_more, 0);
+	intake_close(&intake);
+
+	begin_with(&intake, INTAKE_FIELDS_REFUSE);
+	T_STR(pods(&intake), "default/one");
+	T_EQ(intake.refused, 3);
+	T_EQ(intake.pods, 1);
+	has(refusals, "a.json: object 2: spec.nodeSelectr: unknown field; is "
+	              "nodeSelector meant?");
+	has(refusals, "b.json: object 1: spec.nodeSelectr: ");
+	intake_close(&intake);
+	down();
+}
+
+T_CASE(more_unknown_fields_than_are_kept_are_counted)
+{
+	char text[2048] = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"";
+	struct intake intake;
+
+	up();
+	for (unsigned i = 0; i < INTAKE_UNKNOWN_MAX + 3; i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+		               ",\"field-%u\":1", i);
+	(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+	               "},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+	put("a.json", text);
+	T_OK(files_add(&files, dir, &err), &err);
+	begin_with(&intake, INTAKE_FIELDS_TELL);
+	T_STR(pods(&intake), "default/p");
+	T_EQ(intake.unknowns, INTAKE_UNKNOWN_MAX);
+	T_EQ(intake.unknown_more, 3);
 	intake_close(&intake);
 	down();
 }

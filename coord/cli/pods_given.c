@@ -51,6 +51,22 @@ static void say_passed(const struct intake *intake)
 		    intake->passed[i].kind);
 }
 
+static void say_unknown(const struct intake *intake)
+{
+	for (unsigned i = 0; i < intake->unknowns; i++) {
+		const struct intake_unknown *is = &intake->unknown[i];
+		const char *like = is->like;
+
+		say("warning: %s: object %lu: %s: unknown field%s%s%s", is->file,
+		    is->number, is->path, like == NULL ? "" : "; is ",
+		    like == NULL ? "" : like, like == NULL ? "" : " meant?");
+		if (is->count > 1)
+			say("warning: and %" PRIu64 " times more", is->count - 1);
+	}
+	if (intake->unknown_more > 0)
+		say("warning: and %" PRIu64 " unknown fields more", intake->unknown_more);
+}
+
 enum pl_code pods_given_intake(const struct pods_given *given, uint32_t partitions,
                                bool keep_going, struct intake *out, struct pl_err *err)
 {
@@ -59,6 +75,7 @@ enum pl_code pods_given_intake(const struct pods_given *given, uint32_t partitio
 		.files = &given->files,
 		.space = pl_span_str(given->space),
 		.partitions = partitions,
+		.fields = given->fields,
 		.refused = on_refused,
 		.ctx = &said,
 	};
@@ -71,8 +88,10 @@ enum pl_code pods_given_intake(const struct pods_given *given, uint32_t partitio
 	out->opts.refused = NULL;
 	if (code == PL_OK && said > SAID_MAX)
 		say("and %u more", said - SAID_MAX);
-	if (code == PL_OK)
+	if (code == PL_OK) {
 		say_passed(out);
+		say_unknown(out);
+	}
 	if (code == PL_OK && out->refused > 0 && !keep_going)
 		code = pl_err_set(err, PL_INVALID,
 		                  "%" PRIu64

@@ -16,6 +16,7 @@ enum { PODS_GIVEN_FILE = 'f', PODS_GIVEN_SPACE = 'n' };
 struct pods_given {
 	struct files files;
 	const char *space; /* NULL: not said */
+	enum intake_fields fields;
 };
 
 /* Of one of those options. */
@@ -28,9 +29,9 @@ PL_NODISCARD enum pl_code pods_given_name(const struct pods_given *given, const 
                                           struct pl_err *err);
 
 /* Opens an intake of the files and checks it all, saying what is refused (the first ones)
- * and what is passed over. PL_INVALID: something is refused, and keep_going is not set;
- * or there is no object at all.
- * On PL_OK the intake is to be closed. */
+ * what is passed over, and which fields are not known. PL_INVALID: something is refused,
+ * and keep_going is not set; or there is no object at all. On PL_OK the intake is to be
+ * closed. */
 PL_NODISCARD enum pl_code pods_given_intake(const struct pods_given *given,
                                             uint32_t partitions, bool keep_going,
                                             struct intake *out, struct pl_err *err);

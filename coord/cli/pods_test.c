@@ -105,6 +105,12 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	T_EQ(RUN(input, "submit", "-f", "-", "--keep-going"), 1);
 	placet_prints("1 submitted");
 	T_EQ(keys(), 1);
+	T_EQ(RUN(POD("odd", "\"nodeSelectr\":{},"), "submit", "-f", "-", "--strict"), 1);
+	placet_says("refused: ");
+	placet_says("spec.nodeSelectr: unknown field; is nodeSelector meant?");
+	T_EQ(RUN(POD("odd", "\"nodeSelectr\":{},"), "submit", "-f", "-"), 0);
+	placet_says("warning: ");
+	placet_says("spec.nodeSelectr: unknown field; is nodeSelector meant?");
 	T_EQ(PLACET("submit"), 2);
 	T_EQ(PLACET("submit", "-f", "/nowhere"), 2);
 	T_EQ(PLACET("submit", "-f", "-", "-n", "No"), 2);

@@ -15,7 +15,7 @@
 #include "coord/cli/say.h"
 #include "coord/submit/submit.h"
 
-enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, SAID_MAX = 20 };
+enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SAID_MAX = 20 };
 
 struct job {
 	struct pods_given given;
@@ -35,10 +35,16 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 {
 	struct job *job = ctx;
 
-	if (opt != OPT_KEEP_GOING)
+	switch (opt) {
+	case OPT_KEEP_GOING:
+		job->keep_going = true;
+		return PL_OK;
+	case OPT_STRICT:
+		job->given.fields = INTAKE_FIELDS_REFUSE;
+		return PL_OK;
+	default:
 		return pods_given_take(&job->given, opt, arg, err);
-	job->keep_going = true;
-	return PL_OK;
+	}
 }
 
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
@@ -256,6 +262,7 @@ static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_e
 static const struct option own[] = {
 	PODS_GIVEN_OPTIONS,
 	{"keep-going", no_argument, NULL, OPT_KEEP_GOING},
+	{"strict", no_argument, NULL, OPT_STRICT},
 	{NULL, 0, NULL, 0},
 };
 
@@ -277,7 +284,9 @@ static const struct options_spec spec = {
 		"                         line, gzip; a directory; - is standard input;\n"
 		"                         may be given again\n"
 		"  -n, --namespace NAME   of objects that name none (default default)\n"
-		"  --keep-going           submit the others when some are refused\n",
+		"  --keep-going           submit the others when some are refused\n"
+		"  --strict               refuse fields that Kubernetes does not have, instead\n"
+		"                         of a warning\n",
 	.example = "  placet submit -f deployment.yaml -f jobs/\n"
 		   "  kubectl get deploy web -o json | placet submit -f -\n",
 	.exits = "0 every pod is there, 1 some is refused or there with another spec, "
@@ -291,7 +300,7 @@ static const struct options_spec spec = {
 
 static enum exit_code run(int argc, char **argv)
 {
-	struct job job = {.keep_going = false};
+	struct job job = {.given = {.fields = INTAKE_FIELDS_TELL}};
 	enum exit_code exit_code = reach_run(&spec, argc, argv, submit_all, &job);
 
 	files_done(&job.given.files);

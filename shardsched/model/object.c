@@ -303,31 +303,31 @@ enum pl_code object_print(struct pl_span json, const struct object_change *chang
 	return p.code;
 }
 
+bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *value)
+{
+	skip_space(rest);
+	if (rest->len > 0 && (rest->at[0] == '{' || rest->at[0] == ','))
+		skip(rest, 1);
+	skip_space(rest);
+	if (rest->len == 0 || rest->at[0] != '"')
+		return false;
+	*name = pl_span(rest->at, string_len(*rest));
+	skip(rest, name->len);
+	skip_space(rest);
+	skip(rest, 1); /* the colon */
+	skip_space(rest);
+	*value = pl_span(rest->at, value_len(*rest));
+	skip(rest, value->len);
+	return true;
+}
+
 struct pl_span object_member(struct pl_span json, const char *name)
 {
-	struct pl_span text = json;
+	struct pl_span rest = json, key, value;
 
-	skip_space(&text);
-	PL_ASSERT(text.len > 0 && text.at[0] == '{');
-	skip(&text, 1);
-	skip_space(&text);
-	while (text.len > 0 && text.at[0] == '"') {
-		struct pl_span key = pl_span(text.at, string_len(text));
-		size_t len;
-
-		skip(&text, key.len);
-		skip_space(&text);
-		skip(&text, 1); /* the colon */
-		skip_space(&text);
-		len = value_len(text);
+	while (object_pair(&rest, &key, &value))
 		if (is_name(key, name))
-			return pl_span(text.at, len);
-		skip(&text, len);
-		skip_space(&text);
-		if (text.len > 0 && text.at[0] == ',')
-			skip(&text, 1);
-		skip_space(&text);
-	}
+			return value;
 	return (struct pl_span){0};
 }
 

@@ -6,6 +6,8 @@
 #ifndef SHARDSCHED_MODEL_OBJECT_H
 #define SHARDSCHED_MODEL_OBJECT_H
 
+#include <stdbool.h>
+
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/span.h"
@@ -33,6 +35,10 @@ PL_NODISCARD enum pl_code object_compact(struct pl_span json, struct pl_buf *out
 
 /* The text of that member as it stands in json; at NULL: there is none. */
 struct pl_span object_member(struct pl_span json, const char *name);
+
+/* The next member of an object, its name in quotes as it stands; *rest is the object's
+ * text first, and what is left of it then. False: there is none. */
+bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *value);
 
 /* The text of the next element of an array; *rest is the array's text first, and what is
  * left of it then. Empty: there is none. */
