@@ -103,6 +103,7 @@ static void on_unknown(void *ctx, const char *path, const char *like)
 	struct intake_unknown *unknown;
 	unsigned i = 0;
 
+	intake->all_known = false;
 	while (i < intake->unknowns && strcmp(intake->unknown[i].path, path) != 0)
 		i++;
 	if (i == INTAKE_UNKNOWN_MAX) {
@@ -137,6 +138,7 @@ static enum pl_code look_at_fields(struct intake *intake,
 {
 	struct pl_err first = {0};
 
+	intake->all_known = true;
 	switch (intake->opts.fields) {
 	case INTAKE_FIELDS_PASS:
 		return PL_OK;
@@ -147,6 +149,7 @@ static enum pl_code look_at_fields(struct intake *intake,
 		return PL_OK;
 	case INTAKE_FIELDS_REFUSE:
 		fields_look(source, object->json, on_first_unknown, &first);
+		intake->all_known = first.code == PL_OK;
 		if (first.code != PL_OK)
 			*err = first;
 		return first.code;
@@ -154,12 +157,34 @@ static enum pl_code look_at_fields(struct intake *intake,
 	PL_UNREACHABLE("what becomes of unknown fields");
 }
 
+/* An object with pods. Typing errors are told first: what else is wrong with it may
+ * follow from them. A pod that is like the one before has no others. */
+static enum pl_code begin_one(struct intake *intake, const struct manifest_object *object,
+                              enum expand_source source, bool tells, struct pl_err *err)
+{
+	enum pl_code code = expand_begin(&intake->expand, source, object->json, err);
+	struct pl_err typo = {0};
+
+	if (code == PL_NOMEM || (intake->expand.same && intake->all_known))
+		return code;
+	if (!tells && intake->opts.fields != INTAKE_FIELDS_REFUSE)
+		return code;
+	if (look_at_fields(intake, object, source, &typo) == PL_OK)
+		return code;
+	*err = typo;
+	return typo.code;
+}
+
 static enum pl_code check_one(struct intake *intake, const struct manifest_object *object,
                               enum expand_source source, struct pl_err *err)
 {
-	enum pl_code code = look_at_fields(intake, object, source, err);
+	enum pl_code code = PL_OK;
 
 	intake->objects += source != EXPAND_NOTHING;
+	if (source == EXPAND_CLASS || source == EXPAND_BUDGET) {
+		code = look_at_fields(intake, object, source, err);
+		intake->all_known = false; /* that is said of pods */
+	}
 	if (code != PL_OK) {
 		/* What else is wrong with it may follow from that. */
 	} else if (source == EXPAND_NOTHING) {
@@ -169,7 +194,7 @@ static enum pl_code check_one(struct intake *intake, const struct manifest_objec
 	} else if (source == EXPAND_BUDGET) {
 		code = keep_budget(intake, object->json, err);
 	} else {
-		code = expand_begin(&intake->expand, source, object->json, err);
+		code = begin_one(intake, object, source, true, err);
 		if (code == PL_OK)
 			code = first_home(intake, err);
 		if (code == PL_OK)
@@ -262,11 +287,7 @@ static enum pl_code next_object(struct intake *intake, struct pl_err *err)
 			source = expand_source_of(object.json);
 			if (source >= EXPAND_CLASS)
 				continue;
-			if (intake->opts.fields == INTAKE_FIELDS_REFUSE)
-				code = look_at_fields(intake, &object, source, &why);
-			if (code == PL_OK)
-				code = expand_begin(&intake->expand, source, object.json,
-				                    &why);
+			code = begin_one(intake, &object, source, false, &why);
 		}
 		if (code == PL_OK)
 			return code;

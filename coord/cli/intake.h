@@ -61,7 +61,8 @@ struct intake {
 	unsigned unknowns;
 	uint64_t unknown_more;
 	const struct manifest_object *object; /* that is looked at */
-	struct pl_arena arena;                /* of the budgets */
+	bool all_known;        /* the last pods that were had nothing else */
+	struct pl_arena arena; /* of the budgets */
 	struct budget_given *budget;
 	uint32_t budgets, budgets_cap;
 };

@@ -203,7 +203,9 @@ T_CASE(fields_that_nobody_knows_are_told_once_or_refused)
 	struct intake intake;
 
 	up();
-	put("a.json", POD("one") TYPO("two") TYPO("three"));
+	put("a.json",
+	    POD("one") TYPO("two") "{\"kind\":\"PriorityClass\",\"metadata\":{"
+	                           "\"name\":\"high\"},\"value\":7}" TYPO("three"));
 	put("b.json", TYPO("four") "{\"kind\":\"Service\",\"spek\":1}");
 	T_OK(files_add(&files, dir, &err), &err);
 	begin_with(&intake, INTAKE_FIELDS_TELL);

@@ -263,7 +263,9 @@ enum pl_code expand_begin(struct expand *expand, enum expand_source source,
 	enum pl_code code;
 
 	PL_ASSERT(source < EXPAND_CLASS);
-	if (source == EXPAND_POD && expand->alike && bare_is_like_last(expand, json))
+	expand->same =
+		source == EXPAND_POD && expand->alike && bare_is_like_last(expand, json);
+	if (expand->same)
 		return PL_OK;
 	expand->alike = false;
 	pod_drop(&expand->model, &expand->pod);

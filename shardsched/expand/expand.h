@@ -60,6 +60,7 @@ struct expand {
 	struct mould mould;
 	struct mould like;  /* of a Pod that may be like the last one */
 	bool alike;         /* the last object was a Pod that was found good */
+	bool same;          /* the one at hand has its text, but for the name */
 	struct pl_buf raw;  /* the pod's text, open places and spaces still in it */
 	struct pl_buf json; /* of the last pod */
 	/* The object at hand. */
