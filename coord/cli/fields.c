@@ -80,7 +80,7 @@ static const char *nearest(const struct fields_shape *shape, struct pl_span name
 		struct pl_span is = pl_span_str(shape->field[i].name);
 		unsigned far = distance(is, name);
 
-		if (far < best && far * 2 < is.len) {
+		if (far < best && is.len > 2 * (size_t)far) {
 			best = far;
 			found = shape->field[i].name;
 		}
