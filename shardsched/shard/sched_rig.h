@@ -14,6 +14,7 @@
 #include "shardsched/shard/rig_store.h"
 #include "shardsched/shard/sched.h"
 #include "store/base/arena.h"
+#include "store/base/fault.h"
 #include "store/base/rng.h"
 #include "store/keys/keys.h"
 #include "store/kv/keys.h"
@@ -430,6 +431,19 @@ static inline void rig_run(struct rig *rig)
 		               PL_SPAN_ARG(action.key), action.err->msg);
 	}
 	sched_check(rig->sched);
+}
+
+/* The nth allocation of it fails. False: it has fewer. */
+static inline bool rig_run_failing(struct rig *rig, uint64_t nth)
+{
+	bool fired;
+
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	rig_run(rig);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+	return fired;
 }
 
 static inline void rig_fail(struct rig *rig, unsigned i, enum pl_code code)

@@ -200,11 +200,7 @@ T_CASE(what_a_call_compares_is_not_kept)
 		rig_pod(&rig, 0, "a", "1", ",\"nodeSelector\":{\"host\":\"n-1\"}");
 		rig_pod(&rig, 0, "q", "1", ",\"nodeSelector\":{\"host\":\"n-2\"}");
 		rig_deliver_all(&rig);
-		pl_fault_reset();
-		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		rig_run(&rig);
-		fired = pl_fault_fired(PL_FAULT_ALLOC);
-		pl_fault_reset();
+		fired = rig_run_failing(&rig, nth);
 		T_TRUE(check_sent() > 0 || fired);
 		rig_close(&rig);
 	}

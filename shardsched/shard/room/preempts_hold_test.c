@@ -2,7 +2,6 @@
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/room/preempts_kit.h"
 #include "shardsched/shard/tables/tables.h"
-#include "store/base/fault.h"
 
 T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
 {
@@ -157,11 +156,7 @@ T_CASE_SECONDS(any_allocation_may_fail_while_who_waits_is_undone, 60)
 
 		pod("top", "2", 20);
 		rig_deliver_all(&rig);
-		pl_fault_reset();
-		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		rig_run(&rig);
-		fired = pl_fault_fired(PL_FAULT_ALLOC);
-		pl_fault_reset();
+		fired = rig_run_failing(&rig, nth);
 		undone = undone || mid->place != POD_WAITS;
 		rig_settle(&rig);
 		later(12);

@@ -1,6 +1,5 @@
 /* Pods that make room for themselves. */
 #include "shardsched/shard/room/preempts_kit.h"
-#include "store/base/fault.h"
 
 T_CASE(the_less_important_leave_and_the_room_is_kept)
 {
@@ -229,11 +228,7 @@ T_CASE_SECONDS(any_allocation_may_fail_while_room_is_made, 60)
 		up();
 		pod("high", "2", 10);
 		rig_deliver_all(&rig);
-		pl_fault_reset();
-		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		rig_run(&rig);
-		fired = pl_fault_fired(PL_FAULT_ALLOC);
-		pl_fault_reset();
+		fired = rig_run_failing(&rig, nth);
 		rig_settle(&rig);
 		for (unsigned i = 0; i < 3; i++)
 			later(12);

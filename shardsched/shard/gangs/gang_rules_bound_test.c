@@ -1,0 +1,267 @@
+/* Large gangs whose members rules concern: when they are bound, whoever comes then, dies
+ * where, or has no room for it. */
+#include "shardsched/shard/gangs/gang_rules_kit.h"
+
+/* -- who comes after it is bound
+ * ---------------------------------------------------------- */
+
+/* Decided before it, and sent after. */
+T_CASE(who_was_decided_without_it_fails)
+{
+	two_shards();
+	other_pod("q", "q", apart("a"));
+	until_other_binds();
+	members("");
+	until("bound");
+	other_hears();
+	T_EQ(node_of("q", others()), NOWHERE);
+	both_for(5000);
+	if (node_of("q", others()) != NOWHERE)
+		T_EQ(members_in(node_of("q", others()) % ZONES), 0);
+	all_is_well();
+	close_both();
+}
+
+static const char *spread_of(const char *key, const char *values)
+{
+	return text("\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"
+	            "\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
+	            "\"labelSelector\":{\"matchExpressions\":[{\"key\":\"%s\","
+	            "\"operator\":\"In\",\"values\":[%s]}]}}],",
+	            key, values);
+}
+
+/* The gang looks at the pod, the pod at a member, and neither at who looks at him: what
+ * the gang's record puts is more than what it compares. Five zones, of which one takes
+ * one member less than the others, and a node in z0 which only the pod has room on and
+ * tolerates: with it there, there are too many for either, whoever came first. */
+T_CASE(neither_of_two_who_look_at_each_other_is_missed)
+{
+	const char *members_rule, *pod_rule;
+
+	two_shards();
+	for (uint32_t n = 0; n < NODES; n++)
+		put_zone(n, n % 5, n % 5 == 4 ? "2" : "4");
+	rig_node(&rig, 100 % RIG_PARTITIONS, "n-100", "9");
+	put_node(100, 0, "9", "\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]");
+	members_rule = spread_of("app", "\"a\",\"p\"");
+	other_pod("first", "w", members_rule); /* so it is registered */
+	both_for(2000);
+	pod_rule = spread_of("two", "\"y\"");
+	rig_put(&rig, text("/schedules/%04u/web/p/spec", others()),
+	        text("{\"metadata\":{\"namespace\":\"web\",\"name\":\"p\",\"labels\":{"
+	             "\"app\":\"p\",\"two\":\"y\"}},\"spec\":{%s\"tolerations\":[{"
+	             "\"operator\":\"Exists\"}],\"containers\":[{\"name\":\"c\",\"resources\":{"
+	             "\"requests\":{\"cpu\":\"6\"}}}]}}",
+	             pod_rule));
+	until_other_binds();
+	for (uint32_t i = 1; i < MEMBERS; i++)
+		member_with(i, members_rule);
+	rig_put(&rig, text("/schedules/%04u/web/a-0/spec", home()),
+	        text("{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-0\",\"labels\":{"
+	             "\"app\":\"a\",\"two\":\"y\"},\"annotations\":{"
+	             "\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"%d\"}},"
+	             "\"spec\":{%s\"nodeSelector\":{\"zone\":\"z0\"},\"containers\":[{"
+	             "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+	             MEMBERS, members_rule));
+	until("bound");
+	other_hears();
+	T_EQ(node_of("p", others()), NOWHERE);
+	both_for(5000);
+	T_EQ(node_of("p", others()), NOWHERE);
+	all_is_well();
+	close_both();
+}
+
+/* Another gang is bound, and its pods are on their way: no view shows where they are. */
+T_CASE(it_waits_for_a_gang_that_is_on_its_way)
+{
+	char name[16];
+	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
+	uint32_t p = RIG_PARTITIONS;
+
+	two_shards();
+	members(spread);
+	until("reserving");
+	for (unsigned i = 0; p != others(); i++) {
+		(void)snprintf(name, sizeof name, "b-%u", i);
+		group.gang = pl_span_str(name);
+		T_OK(partition_of_group(&group, RIG_PARTITIONS, &p, &rig.err), &rig.err);
+	}
+	rig_put(&rig, text("/gangs/web/%s", name),
+	        "{\"v\":1,\"phase\":\"bound\",\"shard\":\"east-1\",\"epoch\":\"1\","
+	        "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":0,"
+	        "\"cluster\":\"east\",\"node\":\"n-0\",\"pods\":{\"b\":\"7\"}}]}");
+	rig_deliver_all(&rig);
+	settle_for(5000);
+	T_STR(phase(), "reserving");
+	both_for(2000); /* its owner sees that nothing is left of it */
+	all_is_well();
+	close_both();
+}
+
+/* With a rule that nobody knew when it was bound; and whoever was to list it may be dead.
+ */
+T_CASE(nobody_is_decided_while_it_is_on_its_way)
+{
+	for (unsigned dead = 0; dead < 2; dead++) {
+		two_shards();
+		members(spread);
+		until("bound");
+		T_EQ(bound(), 0);
+		if (dead) {
+			sched_free(rig.sched);
+			rig.sched = NULL;
+			another_shard();
+		}
+		other_pod("q", "q", apart("a"));
+		other_for(8000);
+		T_EQ(node_of("q", others()), NOWHERE);
+		T_EQ(bound(), 0);
+		if (dead)
+			for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+				if (p != others())
+					rig_own(&rig, p);
+		both_for(5000);
+		T_EQ(node_of("q", others()), NOWHERE); /* they are everywhere */
+		rig_node(&rig, 101 % RIG_PARTITIONS, "n-101", "4");
+		put_zone(101, 9, "4");
+		both_for(20000);
+		all_is_well();
+		close_both();
+	}
+}
+
+/* -- whoever dies
+ * --------------------------------------------------------------------------- */
+
+/* Death at each call; the last one was applied, or not. */
+T_CASE(whoever_takes_over_keeps_the_rules)
+{
+	bool reached = true;
+	unsigned in[2] = {0};
+
+	for (unsigned die = 0; reached; die++) {
+		node_cpus = 4;
+		begin_unowned();
+		for (uint32_t n = 0; n < NODES; n++)
+			put_zone(n, n % ZONES, "4");
+		own_all();
+		members(spread);
+		reached = dies_at(die / 2, die % 2 == 0);
+		in[0] += strcmp(phase(), "reserving") == 0;
+		in[1] += strcmp(phase(), "bound") == 0;
+		if (reached) {
+			another_shard();
+			own_all();
+		}
+		all_is_well();
+		for (uint32_t z = 0; z < ZONES; z++)
+			T_EQ(members_in(z), MEMBERS / ZONES);
+		rig_close(&rig);
+	}
+	T_TRUE(in[0] > 2 && in[1] > 2);
+}
+
+/* The one that was sent may be applied no more, since its epoch is over; sent anew under
+ * the next one it would be, though most members have gone. */
+T_CASE(a_flip_of_an_old_epoch_is_only_asked_for)
+{
+	for (unsigned waits = 0; waits < 2; waits++) {
+		unsigned flip;
+
+		two_shards();
+		members("");
+		flip = until_flip();
+		if (waits)
+			rig_fail(&rig, flip, PL_UNKNOWN);
+		rig_lost(&rig, home());
+		for (uint32_t i = 4; i < MEMBERS; i++)
+			rig_del(&rig, text("/schedules/%04u/web/a-%u/spec", home(), i));
+		rig_own(&rig, home());
+		if (!waits)
+			rig_fail(&rig, flip, PL_UNKNOWN);
+		rig.now_ms += 20;
+		rig_run(&rig);
+		T_EQ(flip_out(), RIG_OUT_MAX);
+		both_for(5000);
+		T_EQ(bound(), 0);
+		T_EQ(held(), 0);
+		T_STR(phase(), "none");
+		members("");
+		both_for(5000);
+		all_is_well();
+		close_both();
+	}
+}
+
+/* -- what can not be
+ * --------------------------------------------------------------------- */
+
+T_CASE(more_locks_than_a_transaction_takes)
+{
+	struct pod_state state;
+	int phase_is;
+
+	two_shards();
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		member_with(i, apart(text("x-%u", i)));
+	rig_deliver_all(&rig);
+	both_for(5000);
+	T_EQ(bound(), 0);
+	T_EQ(held(), 0);
+	T_STR(phase(), "none");
+	state = rig_state(&rig, home(), "a-0", &phase_is);
+	T_SPAN(state.reason, PL_SPAN_LIT("gang.large"));
+	T_TRUE(memmem(state.message.at, state.message.len, "the locks of the rules",
+	              22) != NULL);
+	close_both();
+}
+
+/* -- whatever allocation fails
+ * -------------------------------------------------------------- */
+
+static enum pl_code live_through(void)
+{
+	const struct sched_opts opts = {.shard = "east-0", .partitions = RIG_PARTITIONS};
+	enum pl_code code = sched_new(&opts, &rig.sched, &rig.err);
+
+	if (code != PL_OK)
+		return code;
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = OPS});
+	own_all();
+	for (int i = 0; i < 5; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 11000;
+	}
+	return PL_OK;
+}
+
+T_CASE_SECONDS(any_allocation_may_fail, 200)
+{
+	bool fired = true;
+	uint64_t nth = 1;
+
+	for (; fired; nth += 11) { /* the others have tests of their own */
+		enum pl_code code;
+
+		node_cpus = 4;
+		begin_unowned();
+		for (uint32_t n = 0; n < NODES; n++)
+			put_zone(n, n % ZONES, "4");
+		members(spread);
+		sched_free(rig.sched);
+		rig.sched = NULL;
+		pl_fault_reset();
+		pl_fault_arm(PL_FAULT_ALLOC, nth);
+		code = live_through();
+		fired = pl_fault_fired(PL_FAULT_ALLOC);
+		pl_fault_reset();
+		T_TRUE(code == PL_OK || (fired && code == PL_NOMEM));
+		if (code == PL_OK)
+			close_well();
+		else
+			rig_close(&rig);
+	}
+	T_TRUE(nth > 250);
+}
