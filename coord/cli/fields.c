@@ -169,3 +169,12 @@ void fields_look(enum expand_source source, struct pl_span json, fields_fn *fn, 
 	if (shape != NULL)
 		look_at(&look, shape, json);
 }
+
+void fields_say(char out[FIELDS_SAY_SIZE], const char *path, const char *like)
+{
+	if (like == NULL)
+		(void)snprintf(out, FIELDS_SAY_SIZE, "%s: unknown field", path);
+	else
+		(void)snprintf(out, FIELDS_SAY_SIZE, "%s: unknown field; is %s meant?",
+		               path, like);
+}

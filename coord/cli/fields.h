@@ -38,4 +38,8 @@ typedef void fields_fn(void *ctx, const char *path, const char *like);
 void fields_look(enum expand_source source, struct pl_span json, fields_fn *fn,
                  void *ctx);
 
+/* Of one that was told: "spec.nodeSelectr: unknown field; is nodeSelector meant?" */
+enum { FIELDS_SAY_SIZE = FIELDS_PATH_SIZE + 100 };
+void fields_say(char out[FIELDS_SAY_SIZE], const char *path, const char *like);
+
 #endif

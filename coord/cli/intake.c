@@ -114,10 +114,9 @@ static void on_unknown(void *ctx, const char *path, const char *like)
 	if (i == intake->unknowns) {
 		intake->unknowns++;
 		*unknown = (struct intake_unknown){.like = like,
+		                                   .file = intake->object->file,
 		                                   .number = intake->object->number};
 		(void)snprintf(unknown->path, sizeof unknown->path, "%s", path);
-		(void)snprintf(unknown->file, sizeof unknown->file, "%s",
-		               intake->object->file);
 	}
 	unknown->count++;
 }
@@ -125,11 +124,12 @@ static void on_unknown(void *ctx, const char *path, const char *like)
 static void on_first_unknown(void *ctx, const char *path, const char *like)
 {
 	struct pl_err *err = ctx;
+	char text[FIELDS_SAY_SIZE];
 
-	if (err->code == PL_OK)
-		(void)pl_err_set(err, PL_INVALID, "%s: unknown field%s%s%s", path,
-		                 like == NULL ? "" : "; is ", like == NULL ? "" : like,
-		                 like == NULL ? "" : " meant?");
+	if (err->code != PL_OK)
+		return;
+	fields_say(text, path, like);
+	(void)pl_err_set(err, PL_INVALID, "%s", text);
 }
 
 static enum pl_code look_at_fields(struct intake *intake,

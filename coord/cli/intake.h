@@ -22,7 +22,6 @@ enum {
 	INTAKE_KIND_SIZE = 64,
 	INTAKE_BUDGETS_MAX = 10000,
 	INTAKE_UNKNOWN_MAX = 20, /* kept; more are counted */
-	INTAKE_FILE_SIZE = 128,
 };
 
 /* Of fields that are not known (fields.h). */
@@ -53,9 +52,9 @@ struct intake {
 	unsigned kinds;
 	struct intake_unknown {
 		char path[FIELDS_PATH_SIZE];
-		const char *like;            /* what may be meant; NULL: nobody knows */
-		char file[INTAKE_FILE_SIZE]; /* where it stood first, */
-		unsigned long number;        /* in which object */
+		const char *like;     /* what may be meant; NULL: nobody knows */
+		const char *file;     /* where it stood first, */
+		unsigned long number; /* in which object */
 		uint64_t count;
 	} unknown[INTAKE_UNKNOWN_MAX];
 	unsigned unknowns;

@@ -55,11 +55,10 @@ static void say_unknown(const struct intake *intake)
 {
 	for (unsigned i = 0; i < intake->unknowns; i++) {
 		const struct intake_unknown *is = &intake->unknown[i];
-		const char *like = is->like;
+		char text[FIELDS_SAY_SIZE];
 
-		say("warning: %s: object %lu: %s: unknown field%s%s%s", is->file,
-		    is->number, is->path, like == NULL ? "" : "; is ",
-		    like == NULL ? "" : like, like == NULL ? "" : " meant?");
+		fields_say(text, is->path, is->like);
+		say("warning: %s: object %lu: %s", is->file, is->number, text);
 		if (is->count > 1)
 			say("warning: and %" PRIu64 " times more", is->count - 1);
 	}
