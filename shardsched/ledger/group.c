@@ -27,12 +27,23 @@ enum group_kind group_kind_of(struct pl_span word)
 	return (enum group_kind)kind;
 }
 
-struct pl_span group_value(const char *shard, char out[GROUP_VALUE_SIZE])
+#define DECIDES_PART ",\"decides\":true"
+
+struct pl_span group_value(const char *shard, bool decides, char out[GROUP_VALUE_SIZE])
 {
-	int len = snprintf(out, GROUP_VALUE_SIZE, "{\"v\":1,\"shard\":\"%s\"}", shard);
+	int len = snprintf(out, GROUP_VALUE_SIZE, "{\"v\":1,\"shard\":\"%s\"%s}", shard,
+	                   decides ? DECIDES_PART : "");
 
 	PL_ASSERT(len > 0 && len < GROUP_VALUE_SIZE);
 	return pl_span(out, (size_t)len);
+}
+
+bool group_value_decides(struct pl_span value)
+{
+	struct pl_span end = PL_SPAN_LIT(DECIDES_PART "}");
+
+	return value.len >= end.len &&
+	       pl_span_eq(pl_span(value.at + value.len - end.len, end.len), end);
 }
 
 /* -- printing ---------------------------------------------------------------------- */

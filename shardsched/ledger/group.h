@@ -65,7 +65,10 @@ bool group_is_carrier(const struct model *model, const struct spec *spec);
 bool group_finds(const struct model *model, const struct spec *carrier,
                  const struct spec *spec, const struct labels *space);
 
-/* The value of a lock; shard is no longer than a name may be. */
-struct pl_span group_value(const char *shard, char out[GROUP_VALUE_SIZE]);
+/* The value of a lock; shard is no longer than a name may be. decides: what it was put
+ * for was decided under it. */
+struct pl_span group_value(const char *shard, bool decides, char out[GROUP_VALUE_SIZE]);
+/* Whether it says that; a value by anybody else does not. */
+bool group_value_decides(struct pl_span value);
 
 #endif

@@ -442,6 +442,7 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
+	rivals_run(sched);
 	sched->wall_ms = wall_ms;
 	repair(sched);
 	nodes_count_again(sched);
@@ -496,6 +497,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 		at_ms = earlier(at_ms, sched->uncounted_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
 	at_ms = earlier(at_ms, register_deadline_ms(sched));
+	at_ms = earlier(at_ms, rivals_deadline_ms(sched));
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN)
 			at_ms = earlier(at_ms, sched->call[i].at_ms);

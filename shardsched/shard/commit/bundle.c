@@ -106,6 +106,8 @@ void bundle_add(struct sched *sched, struct sched_pod *pod)
 	struct sched_node *node = pod->node;
 
 	PL_ASSERT(bundle->state <= BUNDLE_GATHERS && pod->place == POD_WAITS);
+	if (bundle->state == BUNDLE_NONE)
+		bundle->began_ms = sched->now_ms;
 	bundle->state = BUNDLE_GATHERS;
 	bundle->pods++;
 	pod->flags |= POD_BUNDLED;
@@ -149,6 +151,14 @@ uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra)
 	if (at->key.at == NULL || (at->value.at == NULL && extra->value.len > 0))
 		bundle->broken = true;
 	return bundle->extras++;
+}
+
+void bundle_extra_value(struct sched *sched, struct bundle_extra *extra,
+                        struct pl_span value)
+{
+	extra->value = pl_arena_dup(&sched->bundle.arena, value);
+	if (extra->value.at == NULL)
+		sched->bundle.broken = true;
 }
 
 static void node_out(struct sched *sched, struct sched_node *node)
@@ -451,6 +461,8 @@ void bundle_settled(struct sched *sched, const struct call *call)
 		if (call->item[i].bundled)
 			redo(sched, &call->item[i]);
 	sched->figures.bundles_failed += !call->stood;
+	if (bundle->shaped)
+		rivals_settled(sched, call->stood, bundle->began_ms);
 	if (!call->stood) {
 		bundle->most = bundle->pods > 1 ? bundle->pods / 2 : 1;
 	} else if (bundle->pods >= bundle->most) {

@@ -27,8 +27,9 @@ struct bundle {
 	bool shaped;          /* what nodes there are is compared */
 	struct pl_list nodes; /* until it is sent */
 	uint32_t node_count, pods;
-	uint32_t most;        /* pods; as adapted */
-	uint64_t number;      /* of bundles before */
+	uint32_t most;   /* pods; as adapted */
+	uint64_t number; /* of bundles before */
+	uint64_t began_ms;
 	struct pl_list gangs; /* that are in it; no other pods, then */
 	struct bundle_extra *extra;
 	uint32_t extras, extra_cap;
@@ -50,6 +51,9 @@ bool bundle_takes(const struct sched *sched);
 void bundle_add(struct sched *sched, struct sched_pod *pod);
 /* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
 uint32_t bundle_extra(struct sched *sched, const struct bundle_extra *extra);
+/* Another value for it; without room for that the bundle is broken. */
+void bundle_extra_value(struct sched *sched, struct bundle_extra *extra,
+                        struct pl_span value);
 /* Into a call. PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code bundle_put_extra(struct call *call,
                                            const struct bundle_extra *extra);

@@ -6,6 +6,7 @@
  *	registries.c  registries as they change
  *	locks.c       what a transaction compares and puts
  *	register.c    terms that are not registered yet, and locks that are not there
+ *	rivals.c      whoever else decides under the same locks at once
  *
  * A term is registered before the first pod that carries it is decided. Whoever binds,
  * ends or moves a pod compares the registries that he relied on, so nobody can have
@@ -22,6 +23,7 @@
 
 #include "shardsched/ledger/registry.h"
 #include "shardsched/queue/entry.h"
+#include "shardsched/shard/groups/rivals.h"
 #include "store/base/list.h"
 #include "store/base/map.h"
 #include "store/keys/keys.h"
@@ -64,7 +66,8 @@ struct group {
 	int64_t blind;              /* likewise, that did not */
 	struct pl_list lost;        /* somebody is to be decided, and there is no lock */
 	uint64_t stamp;             /* of the call that has put it last */
-	uint64_t bundle;            /* likewise: its number and one */
+	uint64_t contest;           /* that was lost by it last: its number and one */
+	uint64_t bundle;            /* that it is in: likewise */
 	uint32_t extra;             /* in that bundle */
 	struct pl_list gathered;    /* for a gang's record: */
 	bool compares, puts;
@@ -116,6 +119,7 @@ struct groups {
 		int64_t clear;
 	} turn;
 	uint64_t retry_ms; /* of registering */
+	struct rivals rivals;
 	struct pl_list gathered;
 	uint32_t gathers;
 	bool gathers_shape;

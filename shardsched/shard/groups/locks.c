@@ -35,6 +35,8 @@ static bool take_lock(struct sched *sched, const struct keys_id *id,
 		return true;
 	group->seen = record->mod_revision;
 	group->gone = gone;
+	if (!gone && group->seen != group->own)
+		rivals_heard(sched, group, record->value);
 	if (!gone)
 		pl_list_del(&group->lost);
 	if (group->seen > group->own)
@@ -175,7 +177,7 @@ unsigned groups_lanes_shut(const struct sched *sched)
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
 	if (!bundle_takes(sched) || !steady(sched))
 		return shut | 1u << LANE_GROUPED | 1u << LANE_WIDE;
-	if (is_wide_shut(sched))
+	if (is_wide_shut(sched) || rivals_wait(sched))
 		shut |= 1u << LANE_WIDE;
 	return shut;
 }
@@ -272,24 +274,36 @@ static enum bundle_how how_of(bool compares, bool puts)
 	return compares ? BUNDLE_PUT : BUNDLE_BUMP;
 }
 
+/* It is in the bundle already, for another pod. */
+static void bond_again(struct sched *sched, const struct bond *bond)
+{
+	struct bundle_extra *at = &sched->bundle.extra[bond->group->extra];
+	enum bundle_how how = how_of(at->how != BUNDLE_BUMP || bond->compares,
+	                             at->how != BUNDLE_EXPECT || bond->puts);
+	char value[GROUP_VALUE_SIZE];
+
+	at->rev = lock_of(bond->group);
+	if (at->how == how)
+		return;
+	at->how = how;
+	bundle_extra_value(sched, at,
+	                   group_value(sched->shard, how == BUNDLE_PUT, value));
+}
+
 static void bundle_bond(struct sched *sched, const struct bond *bond)
 {
 	struct group *group = bond->group;
 	struct bundle *bundle = &sched->bundle;
 	struct keys_text text;
 	char value[GROUP_VALUE_SIZE];
-	struct bundle_extra extra = {.rev = lock_of(group),
-	                             .value = group_value(sched->shard, value)};
+	struct bundle_extra extra = {.how = how_of(bond->compares, bond->puts),
+	                             .rev = lock_of(group)};
 
 	if (group->bundle == bundle->number + 1) {
-		struct bundle_extra *at = &bundle->extra[group->extra];
-
-		at->how = how_of(at->how != BUNDLE_BUMP || bond->compares,
-		                 at->how != BUNDLE_EXPECT || bond->puts);
-		at->rev = extra.rev;
+		bond_again(sched, bond);
 		return;
 	}
-	extra.how = how_of(bond->compares, bond->puts);
+	extra.value = group_value(sched->shard, extra.how == BUNDLE_PUT, value);
 	extra.key = key_of(sched, group, &text);
 	group->extra = bundle_extra(sched, &extra);
 	if (group->extra != UINT32_MAX)
@@ -371,32 +385,33 @@ uint32_t groups_gathered(const struct sched *sched)
 
 /* Whoever was decided without these pods, and looks at them, is to fail. */
 static enum pl_code put_gathered(struct sched *sched, struct call *call,
-                                 const struct group *group, struct pl_span value)
+                                 const struct group *group)
 {
+	enum bundle_how how = how_of(group->compares, group->puts);
+	char value[GROUP_VALUE_SIZE];
 	struct keys_text text;
-	const struct bundle_extra extra = {.how = how_of(group->compares, group->puts),
-	                                   .rev = lock_of(group),
-	                                   .key = key_of(sched, group, &text),
-	                                   .value = value};
+	const struct bundle_extra extra = {
+		.how = how,
+		.rev = lock_of(group),
+		.key = key_of(sched, group, &text),
+		.value = pl_arena_dup(
+			&call->arena,
+			group_value(sched->shard, how == BUNDLE_PUT, value))};
 
-	return bundle_put_extra(call, &extra);
+	return extra.value.at == NULL ? PL_NOMEM : bundle_put_extra(call, &extra);
 }
 
 enum pl_code groups_gathered_put(struct sched *sched, struct call *call)
 {
 	struct groups *groups = &sched->groups;
-	char text[GROUP_VALUE_SIZE];
-	struct pl_span value =
-		pl_arena_dup(&call->arena, group_value(sched->shard, text));
 	struct bundle_extra shape;
 	struct keys_text key;
-	enum pl_code code = value.at == NULL ? PL_NOMEM : PL_OK;
+	enum pl_code code = PL_OK;
 
 	PL_LIST_EACH (link, &groups->gathered)
 		if (code == PL_OK)
 			code = put_gathered(sched, call,
-			                    PL_LIST_ITEM(link, struct group, gathered),
-			                    value);
+			                    PL_LIST_ITEM(link, struct group, gathered));
 	if (code == PL_OK && groups->gathers_shape) {
 		shape = shape_of(sched, &key);
 		code = bundle_put_extra(call, &shape);
@@ -468,8 +483,8 @@ static enum pl_code put(void *ctx, const struct bond *bond)
 	if (!bond->puts || is_put_already(to, group))
 		return PL_OK;
 	item = (struct call_item){
-		.value =
-			pl_arena_dup(&call->arena, group_value(to->sched->shard, value))};
+		.value = pl_arena_dup(&call->arena,
+	                              group_value(to->sched->shard, false, value))};
 	if (item.value.at == NULL)
 		return PL_NOMEM;
 	if (!book_bump(&call->book, key_of(to->sched, group, &text), item.value))
@@ -592,6 +607,7 @@ static void lock_failed(struct sched *sched, struct group *group,
 {
 	group->own = 0; /* somebody was there since */
 	if (record != NULL) {
+		rivals_met(sched, group, record->value);
 		pl_list_del(&group->lost);
 		wait_for(sched, record->mod_revision);
 	} else if (group->space != NULL && revision > group->seen &&

@@ -190,7 +190,7 @@ static void put_locks(struct draft *to)
 	struct call *call = to->call;
 	char text[GROUP_VALUE_SIZE];
 	struct pl_span value =
-		pl_arena_dup(&call->arena, group_value(to->sched->shard, text));
+		pl_arena_dup(&call->arena, group_value(to->sched->shard, false, text));
 
 	if (value.at == NULL)
 		to->code = PL_NOMEM;
@@ -317,7 +317,7 @@ static bool add_lost(struct sched *sched, struct call *call)
 {
 	char text[GROUP_VALUE_SIZE];
 	struct pl_span value =
-		pl_arena_dup(&call->arena, group_value(sched->shard, text));
+		pl_arena_dup(&call->arena, group_value(sched->shard, false, text));
 	enum pl_code code = value.at == NULL ? PL_NOMEM : PL_OK;
 	uint32_t made = 0;
 

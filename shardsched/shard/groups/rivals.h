@@ -1,0 +1,43 @@
+/*
+ * Several shards that decide under one lock at once: each commit makes those of all the
+ * others fail, and the more they are the more is decided in vain. So whoever lost against
+ * another that decides, too, lets him go on, until the lock has rested for as long as
+ * three of our own transactions take, or a turn is over; then he tries again. Who won
+ * goes on at once. The length of a turn is drawn, so that losers do not come back as one.
+ *
+ * Whoever only puts a lock, as a pod of his came or went, is no rival: to wait for him
+ * would be to wait for as long as pods come.
+ */
+#ifndef SHARDSCHED_SHARD_GROUPS_RIVALS_H
+#define SHARDSCHED_SHARD_GROUPS_RIVALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/span.h"
+
+struct group;
+struct sched;
+
+struct rivals {
+	uint64_t contest; /* grows when we win */
+	bool met;         /* in the transaction that is being answered */
+	bool lost, heard; /* since the last run */
+	uint64_t began_ms, until_ms, quiet_ms, heard_ms;
+};
+
+/* A transaction of ours failed, as that is in the lock. */
+void rivals_met(struct sched *sched, struct group *group, struct pl_span value);
+/* The view brought that, by somebody else. */
+void rivals_heard(struct sched *sched, const struct group *group, struct pl_span value);
+/* What was decided together, under locks, has ended; then it was begun. */
+void rivals_settled(struct sched *sched, bool stood, uint64_t began_ms);
+/* It is now: answers and news come without a time. */
+void rivals_run(struct sched *sched);
+
+/* Nothing is decided under locks now. */
+bool rivals_wait(const struct sched *sched);
+/* When that is over if nothing is heard. UINT64_MAX: it is not so. */
+uint64_t rivals_deadline_ms(const struct sched *sched);
+
+#endif
