@@ -117,6 +117,7 @@ static void add_flags(struct args *args, const struct launch_member *member)
 	args_add(args, "--max-txn-ops=1024");
 	args_add(args, "--quota-backend-bytes=8589934592");
 	args_add(args, "--backend-batch-interval=10ms");
+	args_add(args, "--backend-batch-limit=200");
 	args_add(args, "--experimental-compaction-batch-limit=10000");
 	args_add(args, "--snapshot-count=10000");
 	args_add(args, "--experimental-watch-progress-notify-interval=5s");
