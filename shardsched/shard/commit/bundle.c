@@ -461,8 +461,7 @@ void bundle_settled(struct sched *sched, const struct call *call)
 		if (call->item[i].bundled)
 			redo(sched, &call->item[i]);
 	sched->figures.bundles_failed += !call->stood;
-	if (bundle->shaped)
-		rivals_settled(sched, call->stood, bundle->began_ms);
+	rivals_settled(sched, call->stood && bundle->shaped, bundle->began_ms);
 	if (!call->stood) {
 		bundle->most = bundle->pods > 1 ? bundle->pods / 2 : 1;
 	} else if (bundle->pods >= bundle->most) {

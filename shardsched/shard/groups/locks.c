@@ -607,7 +607,8 @@ static void lock_failed(struct sched *sched, struct group *group,
 {
 	group->own = 0; /* somebody was there since */
 	if (record != NULL) {
-		rivals_met(sched, group, record->value);
+		if (sched->answered != NULL && sched->answered->bundle)
+			rivals_met(sched, group, record->value);
 		pl_list_del(&group->lost);
 		wait_for(sched, record->mod_revision);
 	} else if (group->space != NULL && revision > group->seen &&

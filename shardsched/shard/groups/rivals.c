@@ -28,14 +28,14 @@ void rivals_heard(struct sched *sched, const struct group *group, struct pl_span
 	                                  group_value_decides(value));
 }
 
-void rivals_settled(struct sched *sched, bool stood, uint64_t began_ms)
+void rivals_settled(struct sched *sched, bool won, uint64_t began_ms)
 {
 	struct rivals *rivals = &sched->groups.rivals;
 
-	rivals->lost = !stood && rivals->met;
+	rivals->lost = rivals->met;
 	rivals->began_ms = began_ms;
 	rivals->met = false;
-	if (!stood)
+	if (!won)
 		return;
 	rivals->contest++;
 	rivals->until_ms = 0;

@@ -26,12 +26,13 @@ struct rivals {
 	uint64_t began_ms, until_ms, quiet_ms, heard_ms;
 };
 
-/* A transaction of ours failed, as that is in the lock. */
+/* What was decided together failed, as that is in the lock. */
 void rivals_met(struct sched *sched, struct group *group, struct pl_span value);
 /* The view brought that, by somebody else. */
 void rivals_heard(struct sched *sched, const struct group *group, struct pl_span value);
-/* What was decided together, under locks, has ended; then it was begun. */
-void rivals_settled(struct sched *sched, bool stood, uint64_t began_ms);
+/* What was decided together has ended; then it was begun. won: it stands, and was decided
+ * under locks. */
+void rivals_settled(struct sched *sched, bool won, uint64_t began_ms);
 /* It is now: answers and news come without a time. */
 void rivals_run(struct sched *sched);
 
