@@ -7,7 +7,8 @@
 #define DECIDED "{\"v\":1,\"shard\":\"west-0\",\"decides\":true}"
 #define PUT "{\"v\":1,\"shard\":\"west-0\"}"
 
-enum { TOOK_MS = 20, QUIET_MS = 3 * TOOK_MS, TURN_MIN_MS = 200, TURN_MAX_MS = 400 };
+enum { TOOK_MS = 20, QUIET_MS = 3 * TOOK_MS, QUIET_TWICE_MS = 2 * QUIET_MS };
+enum { TURN_MIN_MS = 200, TURN_MAX_MS = 400, TURN_TWICE_MS = 2 * TURN_MAX_MS };
 
 /* What took so long is refused: the other shard has put the lock meanwhile. */
 static void lose(const char *value)
@@ -62,7 +63,7 @@ T_CASE(the_other_goes_on)
 	at(lost_ms + QUIET_MS - 1);
 	at(lost_ms + QUIET_MS);
 	T_TRUE(!is_sent());
-	at(lost_ms + 2 * QUIET_MS - 1);
+	at(lost_ms + QUIET_TWICE_MS - 1);
 	T_TRUE(is_sent());
 	rig_close(&rig);
 }
@@ -74,7 +75,7 @@ T_CASE(a_turn_is_over)
 
 	lose(DECIDED);
 	lost_ms = now_ms = rig.now_ms;
-	while (!is_sent() && now_ms < lost_ms + 2 * TURN_MAX_MS) {
+	while (!is_sent() && now_ms < lost_ms + TURN_TWICE_MS) {
 		rig_put(&rig, lock, DECIDED);
 		at(++now_ms);
 	}
