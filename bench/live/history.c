@@ -154,7 +154,7 @@ void history_read(struct live *live, int64_t from, int64_t until, struct history
 
 	bench_check(kv_watch(live->kv, &req, on_note, r, &watch, &err), &err,
 	            "read the history");
-	bench_check(kv_progress(live->kv, watch, &err), &err, "read the history");
+	bench_check(kv_progress(live->kv, watch, 0, &err), &err, "read the history");
 	while (r->seen < until)
 		(void)uv_run(&live->loop, UV_RUN_ONCE);
 	kv_unwatch(live->kv, watch);

@@ -25,6 +25,7 @@ void work_free(struct work *work)
 	sched_free(work->sched);
 	pl_timer_done(&work->turn);
 	pl_timer_done(&work->load);
+	heads_close(work->heads);
 	free(work->part);
 	free(work);
 }
@@ -66,6 +67,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	/* Of as many partitions as there may be: what falls to us later needs no room. */
 	work->part = pl_calloc(KEYS_PARTITIONS_MAX, sizeof *work->part);
 	if (work->part == NULL ||
+	    heads_open(kv, WORK_HEAD_MS, &work->heads, err) != PL_OK ||
 	    pl_timer_init(&work->turn, kv_timers(kv), turn_run, work) != PL_OK ||
 	    pl_timer_init(&work->load, kv_timers(kv), on_load, work) != PL_OK) {
 		work_free(work);

@@ -105,7 +105,8 @@ static enum pl_code start(struct feed *feed, struct pl_err *err)
 	struct keys_id id = {.kind = feeds[feed->what].kind,
 	                     .partition = feed->partition};
 	struct keys_text prefix;
-	struct relist_opts opts = {.pages = &feed->work->feed_pages[feed->what]};
+	struct relist_opts opts = {.pages = &feed->work->feed_pages[feed->what],
+	                           .heads = feed->work->heads};
 
 	if (keys_prefix(&id, 2, &prefix, err) != PL_OK)
 		return PL_INVALID;

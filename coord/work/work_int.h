@@ -17,6 +17,7 @@ enum {
 	WORK_LISTED_AT_ONCE = 2, /* partitions that are not open yet */
 	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
 	WORK_ACTIONS = 64,            /* of a turn */
+	WORK_HEAD_MS = 10000,         /* a look at the store */
 };
 
 /* A relist of a part of a partition. It outlives its partition's loss until it has
@@ -74,6 +75,7 @@ struct work {
 	struct pl_list feeds, calls, views, visits;
 	struct view *view[SCHED_VIEWS]; /* that is listened to */
 	struct relist_pages feed_pages[SCHED_PARTS], view_pages[SCHED_VIEWS];
+	struct heads *heads; /* of all feeds and views */
 	struct pl_timer turn, load;
 	uint32_t turn_pods; /* of the next, at most */
 	uint64_t retry_ms, pause_ms, view_ms;

@@ -112,7 +112,8 @@ static enum pl_code begin(struct work *work, enum sched_view which, struct pl_er
 {
 	struct view *view = pl_calloc(1, sizeof *view);
 	struct relist_opts opts = {.keys = keys_of(which),
-	                           .pages = &work->view_pages[which]};
+	                           .pages = &work->view_pages[which],
+	                           .heads = work->heads};
 	enum pl_code code;
 
 	if (which == SCHED_WHOLE)

@@ -44,6 +44,18 @@ static inline void pl_list_del(struct pl_list *link)
 	pl_list_init(link);
 }
 
+/* All that is in from goes behind what is in to. */
+static inline void pl_list_move(struct pl_list *to, struct pl_list *from)
+{
+	if (pl_list_empty(from))
+		return;
+	from->next->prev = to->prev;
+	to->prev->next = from->next;
+	from->prev->next = to;
+	to->prev = from->prev;
+	pl_list_init(from);
+}
+
 #define PL_LIST_ITEM(link, type, member) PL_CONTAINER_OF(link, type, member)
 
 /* The body may not remove other elements than the current one. */

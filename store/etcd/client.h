@@ -217,6 +217,8 @@ PL_NODISCARD enum pl_code watches_start(struct client *client,
                                         void *ctx, struct kv_watch **out,
                                         struct pl_err *err);
 void watches_cancel(struct client *client, struct kv_watch *watch);
+/* Told of once it is that far. */
+void watch_progress_to(struct kv_watch *watch, int64_t revision);
 PL_NODISCARD enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
                                            struct pl_err *err);
 void watches_pump(struct client *client);

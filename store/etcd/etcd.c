@@ -166,14 +166,17 @@ static void etcd_unwatch(struct kv *kv, struct kv_watch *watch)
 	watches_cancel(client_of(kv), watch);
 }
 
-static enum pl_code etcd_progress(struct kv *kv, struct kv_watch *watch,
+static enum pl_code etcd_progress(struct kv *kv, struct kv_watch *watch, int64_t revision,
                                   struct pl_err *err)
 {
 	struct client *client = client_of(kv);
 
 	if (client->closing)
 		return pl_err_set(err, PL_CANCELED, "progress: the client closes");
-	return watches_progress(client, watch, err);
+	if (revision == 0)
+		return watches_progress(client, watch, err);
+	watch_progress_to(watch, revision);
+	return PL_OK;
 }
 
 static struct kv_limits etcd_limits(struct kv *kv)

@@ -240,14 +240,14 @@ T_CASE(progress_is_not_older_than_the_last_call_for_it)
 	T_OK(get(RIG_TIMEOUT_MS), &rig.err);
 	rig_watch(&rig, &watch, "w/", 0);
 	liar.fn = holds_the_first_read;
-	T_OK(kv_progress(rig.kv, watch.watch, &rig.err), &rig.err);
+	T_OK(kv_progress(rig.kv, watch.watch, 0, &rig.err), &rig.err);
 	while (held == NULL)
 		(void)uv_run(&rig.loop, UV_RUN_ONCE);
 	/* The first read's answer is on its way, and knows nothing of these. */
 	liar_say(held, liar_header(liar.revision));
 	liar_end(held, 0, "");
 	liar.revision += 5;
-	T_OK(kv_progress(rig.kv, watch.watch, &rig.err), &rig.err);
+	T_OK(kv_progress(rig.kv, watch.watch, 0, &rig.err), &rig.err);
 	liar_flush(&liar);
 	while (watch.progress_revision < liar.revision)
 		(void)uv_run(&rig.loop, UV_RUN_ONCE);

@@ -41,7 +41,7 @@ static void progress_all(struct rig_watch *watch)
 	if (watch->ended)
 		return;
 	rig_until(&rig, &watch->is_ready);
-	if (!watch->ended && kv_progress(rig.kv, watch->watch, NULL) == PL_OK)
+	if (!watch->ended && kv_progress(rig.kv, watch->watch, 0, NULL) == PL_OK)
 		rig_until(&rig, &watch->has_progress);
 	(void)get(RIG_TIMEOUT_MS);
 	(void)keep(RIG_TIMEOUT_MS);

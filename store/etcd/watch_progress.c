@@ -142,6 +142,20 @@ void watches_on_progress(struct client *client, int64_t revision)
 	}
 }
 
+void watch_progress_to(struct kv_watch *watch, int64_t revision)
+{
+	struct watches *watches = &watch->client->watches;
+
+	if (revision > watch->progress_target)
+		watch->progress_target = revision;
+	watch_advanced(watch, watch->next_revision - 1);
+	if (watch->progress_target == 0)
+		return;
+	watches_send_progress(watches);
+	if (!pl_timer_is_set(&watches->progress_timer))
+		pl_timer_set(&watches->progress_timer, pl_clock_ms() + PROGRESS_AGAIN_MS);
+}
+
 /* A linearizable read says how far the watch must have come. */
 static void on_target(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
@@ -157,10 +171,7 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 	}
 	watch_free(watch); /* not the last: it has not ended */
 	if (err == NULL) {
-		watch->progress_target = result->header.revision;
-		watch_advanced(watch, watch->next_revision - 1);
-		if (watch->progress_target != 0)
-			watches_send_progress(&client->watches);
+		watch_progress_to(watch, result->header.revision);
 		watch->target_missed =
 			again && watches_progress(client, watch, NULL) != PL_OK;
 	} else if (err->code == PL_DENIED || err->code == PL_AUTH) {

@@ -46,7 +46,8 @@ void faulty_calls_close(struct faulty *f);
 enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch_fn *fn,
                           void *ctx, struct kv_watch **out, struct pl_err *err);
 void faulty_unwatch(struct kv *kv, struct kv_watch *handle);
-enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, struct pl_err *err);
+enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
+                             struct pl_err *err);
 void faulty_watches_calm(struct faulty *f);
 void faulty_watches_close(struct faulty *f);
 

@@ -342,14 +342,15 @@ void faulty_unwatch(struct kv *kv, struct kv_watch *handle)
 		watch_finish(watch, PL_CANCELED, "canceled", NULL);
 }
 
-enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, struct pl_err *err)
+enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
+                             struct pl_err *err)
 {
 	struct watch *watch = (struct watch *)(void *)handle;
 
 	if (watch->ending || !watch->live)
 		return pl_err_set(err, PL_CANCELED, "watch: its end is on its way");
 	return kv_progress(PL_CONTAINER_OF(kv, struct faulty, kv)->inner, watch->inner,
-	                   err);
+	                   revision, err);
 }
 
 void faulty_watches_calm(struct faulty *f)

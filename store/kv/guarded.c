@@ -326,9 +326,9 @@ static void guarded_unwatch(struct kv *kv, struct kv_watch *watch)
 }
 
 static enum pl_code guarded_progress(struct kv *kv, struct kv_watch *watch,
-                                     struct pl_err *err)
+                                     int64_t revision, struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, watch, err);
+	return kv_progress(of(kv)->inner, watch, revision, err);
 }
 
 static uint32_t less_room(uint32_t limit, uint32_t room)

@@ -44,9 +44,10 @@ void kv_unwatch(struct kv *kv, struct kv_watch *watch)
 	kv->ops->unwatch(kv, watch);
 }
 
-enum pl_code kv_progress(struct kv *kv, struct kv_watch *watch, struct pl_err *err)
+enum pl_code kv_progress(struct kv *kv, struct kv_watch *watch, int64_t revision,
+                         struct pl_err *err)
 {
-	return kv->ops->progress(kv, watch, err);
+	return kv->ops->progress(kv, watch, revision, err);
 }
 
 struct kv_limits kv_limits(struct kv *kv)

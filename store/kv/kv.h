@@ -54,7 +54,7 @@ struct kv_ops {
 	                      kv_watch_fn *fn, void *ctx, struct kv_watch **out,
 	                      struct pl_err *err);
 	void (*unwatch)(struct kv *kv, struct kv_watch *watch);
-	enum pl_code (*progress)(struct kv *kv, struct kv_watch *watch,
+	enum pl_code (*progress)(struct kv *kv, struct kv_watch *watch, int64_t revision,
 	                         struct pl_err *err);
 
 	struct kv_limits (*limits)(struct kv *kv);
@@ -88,10 +88,11 @@ PL_NODISCARD enum pl_code kv_watch(struct kv *kv, const struct kv_watch_req *req
 /* KV_WATCH_END with PL_CANCELED follows, and nothing before it. */
 void kv_unwatch(struct kv *kv, struct kv_watch *watch);
 
-/* A KV_WATCH_PROGRESS note follows, once the watch has seen everything up to a
- * revision that is not older than this call. */
+/* A KV_WATCH_PROGRESS note follows, once the watch has seen everything up to that
+ * revision, which the store has reached. 0: up to one that is not older than this call;
+ * which one that is may cost a read. */
 PL_NODISCARD enum pl_code kv_progress(struct kv *kv, struct kv_watch *watch,
-                                      struct pl_err *err);
+                                      int64_t revision, struct pl_err *err);
 
 struct kv_limits kv_limits(struct kv *kv);
 

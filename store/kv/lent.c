@@ -143,10 +143,11 @@ static void lent_unwatch(struct kv *kv, struct kv_watch *watch)
 	kv_unwatch(of(kv)->inner, ((struct watch *)(void *)watch)->inner);
 }
 
-static enum pl_code lent_progress(struct kv *kv, struct kv_watch *watch,
+static enum pl_code lent_progress(struct kv *kv, struct kv_watch *watch, int64_t revision,
                                   struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner, err);
+	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner,
+	                   revision, err);
 }
 
 static struct kv_limits lent_limits(struct kv *kv)

@@ -162,9 +162,10 @@ static void metrics_unwatch(struct kv *kv, struct kv_watch *watch)
 }
 
 static enum pl_code metrics_progress(struct kv *kv, struct kv_watch *watch,
-                                     struct pl_err *err)
+                                     int64_t revision, struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner, err);
+	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner,
+	                   revision, err);
 }
 
 static struct kv_limits metrics_limits(struct kv *kv)

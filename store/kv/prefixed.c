@@ -282,9 +282,10 @@ static void prefixed_unwatch(struct kv *kv, struct kv_watch *watch)
 }
 
 static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
-                                      struct pl_err *err)
+                                      int64_t revision, struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner, err);
+	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner,
+	                   revision, err);
 }
 
 static struct kv_limits prefixed_limits(struct kv *kv)

@@ -32,6 +32,7 @@ struct task {
 	bool dropped;
 	struct kv_call *call;
 	struct kv_watch *watch;
+	struct heads_ask ask; /* with opts.heads */
 };
 
 /* Events that came before the end of the list. */
@@ -173,10 +174,15 @@ static void task_drop(struct relist *r, enum task_kind kind)
 	if (task == NULL)
 		return;
 	task->dropped = true;
-	if (task->watch != NULL)
+	if (task->watch != NULL) {
 		kv_unwatch(r->kv, task->watch);
-	else
+	} else if (task->call != NULL) {
 		kv_cancel(r->kv, task->call);
+	} else { /* ends here */
+		heads_forget(&task->ask);
+		pl_list_del(&task->link);
+		free(task);
+	}
 }
 
 static void feed(struct relist *r, struct relist_event event);
@@ -187,6 +193,27 @@ static struct relist_event event_from(enum relist_event_type type,
 	return (struct relist_event){.type = type,
 	                             .cluster_id = header->cluster_id,
 	                             .revision = header->revision};
+}
+
+/* Why the core will say that the store is another, if it will. */
+static const struct pl_err *rewound(const struct relist *r,
+                                    const struct kv_header *header, bool linear,
+                                    struct pl_err *err)
+{
+	const struct relist_core *core = &r->core;
+
+	if (header->cluster_id != 0 && core->cluster_id != 0 &&
+	    header->cluster_id != core->cluster_id)
+		pl_err_set(err, PL_REWOUND, "cluster %llx answers instead of %llx",
+		           (unsigned long long)header->cluster_id,
+		           (unsigned long long)core->cluster_id);
+	else if (linear && header->revision < core->asked_revision)
+		pl_err_set(err, PL_REWOUND,
+		           "the store is at revision %lld and had been at %lld",
+		           (long long)header->revision, (long long)core->asked_revision);
+	else
+		return NULL;
+	return err;
 }
 
 /* What is to be listed next. There is room for it since the beginning. */
@@ -234,7 +261,7 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 	struct task *task = ctx;
 	struct relist *r = task->owner;
 	struct relist_event event = {.type = RELIST_EV_PAGE_FAILED};
-	struct pl_err senseless;
+	struct pl_err wrong;
 
 	if (!task_end(task))
 		return;
@@ -243,12 +270,14 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 			relist_pages_seen(r->opts.pages, r->records, r->count);
 		event = event_from(RELIST_EV_PAGE, &result->header);
 		event.more = r->more;
+		err = rewound(r, &result->header, true, &wrong);
 	} else if (result != NULL) {
-		pl_err_set(&senseless, PL_PROTO, "page of %zu keys at revision %lld",
+		pl_err_set(&wrong, PL_PROTO, "page of %zu keys at revision %lld",
 		           result->get.count, (long long)result->header.revision);
-		err = &senseless;
+		err = &wrong;
 	}
-	event.code = err == NULL ? PL_OK : err->code;
+	if (event.type == RELIST_EV_PAGE_FAILED)
+		event.code = err->code;
 	if ((event.code == PL_TIMEOUT || event.code == PL_LIMIT) && r->opts.pages != NULL)
 		relist_pages_late(r->opts.pages);
 	r->err = err;
@@ -256,21 +285,29 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 	rearm(r);
 }
 
-static void on_check(void *ctx, const struct kv_result *result, const struct pl_err *err)
+static void on_head(void *ctx, const struct kv_header *header, const struct pl_err *err)
 {
 	struct task *task = ctx;
 	struct relist *r = task->owner;
 	struct relist_event event = {.type = RELIST_EV_CHECK_FAILED};
+	struct pl_err wrong;
 
 	if (!task_end(task))
 		return;
-	if (result != NULL)
-		event = event_from(RELIST_EV_CHECKED, &result->header);
-	else
+	if (header != NULL) {
+		event = event_from(RELIST_EV_CHECKED, header);
+		err = rewound(r, header, true, &wrong);
+	} else {
 		event.code = err->code;
+	}
 	r->err = err;
 	feed(r, event);
 	rearm(r);
+}
+
+static void on_check(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	on_head(ctx, result == NULL ? NULL : &result->header, err);
 }
 
 /* What the list has shown may stand in one note with what is new. */
@@ -321,12 +358,13 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	struct task *task = ctx;
 	struct relist *r = task->owner;
 	struct relist_event event = event_from(types[note->what], &note->header);
+	struct pl_err wrong;
 
 	if (note->what == KV_WATCH_END ? !task_end(task) : task->dropped)
 		return;
 	event.revision = note->revision;
 	event.code = note->err == NULL ? PL_OK : note->err->code;
-	r->err = note->err;
+	r->err = note->err != NULL ? note->err : rewound(r, &note->header, false, &wrong);
 	r->events = note->events;
 	r->count = note->count;
 	r->note_revision = note->revision;
@@ -391,16 +429,26 @@ static void do_fetch(struct relist *r, int64_t revision)
 }
 
 /* One key of those we may read, without its value: all that counts is the header. */
-static void do_check(struct relist *r)
+static enum pl_code check_start(struct relist *r, struct task *task, struct pl_err *err)
 {
 	struct pl_span from = r->opts.keys.from;
-	struct kv_get get = {.keys = kv_key(from.len == 0 ? pl_span("", 1) : from),
-	                     .keys_only = true};
+	struct pl_span key = from.len == 0 ? pl_span("", 1) : from;
+	struct kv_get get = {.keys = kv_key(key), .keys_only = true};
+
+	if (r->opts.heads == NULL)
+		return kv_get(r->kv, &get, r->opts.call_timeout_ms, on_check, task,
+		              &task->call, err);
+	task->ask = (struct heads_ask){.key = key, .fn = on_head, .ctx = task};
+	heads_ask(r->opts.heads, &task->ask);
+	return PL_OK;
+}
+
+static void do_check(struct relist *r)
+{
 	struct task *task = task_new(r, TASK_CHECK);
 	struct pl_err err = {.code = PL_NOMEM, .msg = "check"};
 
-	if (task == NULL || kv_get(r->kv, &get, r->opts.call_timeout_ms, on_check, task,
-	                           &task->call, &err) != PL_OK)
+	if (task == NULL || check_start(r, task, &err) != PL_OK)
 		task_failed(r, TASK_CHECK, task, &err);
 }
 
@@ -417,12 +465,25 @@ static void do_watch(struct relist *r, int64_t from_revision)
 		task_failed(r, TASK_WATCH, task, &err);
 }
 
-static void do_progress(struct relist *r)
+static void do_progress(struct relist *r, int64_t revision)
 {
 	struct task *task = r->live[TASK_WATCH];
 
-	if (task != NULL && kv_progress(r->kv, task->watch, NULL) != PL_OK)
+	if (task != NULL && kv_progress(r->kv, task->watch, revision, NULL) != PL_OK)
 		return; /* the stall deadline stands all the same */
+}
+
+/* What the core found out by itself. */
+static void why(const struct relist *r, enum pl_code code, struct pl_err *err)
+{
+	if (code == PL_TIMEOUT && r->core.want_revision > 0)
+		pl_err_set(err, code,
+		           "the watch showed nothing after revision %lld, "
+		           "and the store is at %lld",
+		           (long long)r->core.watch_revision,
+		           (long long)r->core.want_revision);
+	else
+		pl_err_set(err, code, "list and watch: %s", pl_code_name(code));
 }
 
 static void tell(struct relist *r, enum relist_what what,
@@ -443,8 +504,7 @@ static void tell(struct relist *r, enum relist_what what,
 	if (what == RELIST_LOST || what == RELIST_TROUBLE) {
 		note.err = r->err;
 		if (r->err == NULL || r->err->code != action->code) {
-			pl_err_set(&own, action->code, "list and watch: %s",
-			           pl_code_name(action->code));
+			why(r, action->code, &own);
 			note.err = &own;
 		}
 	}
@@ -469,7 +529,7 @@ static void perform(struct relist *r, const struct relist_action *action)
 		do_check(r);
 		break;
 	case RELIST_DO_PROGRESS:
-		do_progress(r);
+		do_progress(r, action->revision);
 		break;
 	case RELIST_DO_RELEASE:
 		r->releasing = true;

@@ -20,7 +20,7 @@
 #ifndef STORE_KV_RELIST_H
 #define STORE_KV_RELIST_H
 
-#include "store/kv/kv.h"
+#include "store/kv/heads.h"
 #include "store/kv/relist_pages.h"
 
 struct relist;
@@ -67,7 +67,8 @@ struct relist_opts {
 	bool want_prev;
 	uint32_t page_keys;         /* at most; 0: 10,000 */
 	struct relist_pages *pages; /* NULL, or says how many; outlives the relist */
-	uint32_t call_timeout_ms;   /* 0: 10 s */
+	struct heads *heads;        /* NULL, or looks at the store; outlives the relist */
+	uint32_t call_timeout_ms;   /* 0: 10 s; of pages, and of looks of its own */
 	uint32_t check_ms;          /* 0: 10 s; how often the store is looked at */
 	uint32_t stall_ms;          /* 0: 10 s; so long may a watch owe what a read saw */
 	uint64_t seed;              /* of jitter; 0: from the operating system */

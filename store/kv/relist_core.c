@@ -283,7 +283,7 @@ static void on_checked(struct relist_core *core, const struct relist_event *even
 	core->want_revision = event->revision;
 	if (core->stall_at_ms == NEVER)
 		core->stall_at_ms = event->now_ms + core->stall_ms;
-	emit(actions, RELIST_DO_PROGRESS);
+	emit(actions, RELIST_DO_PROGRESS)->revision = event->revision;
 }
 
 static void on_patience(struct relist_core *core, uint64_t now_ms,

@@ -59,7 +59,7 @@ enum relist_action_type {
 	RELIST_DO_WATCH,    /* revision: from there; 0: from now on */
 	RELIST_DO_UNWATCH,  /* hears nothing more of it, nor of a read in flight */
 	RELIST_DO_CHECK,    /* a small linearizable read */
-	RELIST_DO_PROGRESS, /* ask the watch how far it is */
+	RELIST_DO_PROGRESS, /* revision: ask the watch whether it is that far */
 	RELIST_DO_RELEASE,  /* feed HELD for all that is held */
 	/* To be told to the user, with what the event brought: */
 	RELIST_TELL_BEGIN, /* revision */

@@ -148,10 +148,12 @@ static void session_unwatch(struct kv *kv, struct kv_watch *watch)
 	watch_end((struct mem_watch *)(void *)watch, PL_CANCELED, "canceled");
 }
 
+/* By now the watch is further than any revision that somebody has seen. */
 static enum pl_code session_progress(struct kv *kv, struct kv_watch *watch,
-                                     struct pl_err *err)
+                                     int64_t revision, struct pl_err *err)
 {
 	(void)kv;
+	(void)revision;
 	return watch_progress((struct mem_watch *)(void *)watch, err);
 }
 

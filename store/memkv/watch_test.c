@@ -11,7 +11,7 @@ T_CASE(progress_comes_behind_what_has_happened)
 	T_EQ(kit_watch(&kit, &watch[0], &(struct kv_watch_req){.keys = KEY("a")}), PL_OK);
 	start_put(kit.kv, "a", named("put"), NULL);
 	start_put(kit.kv, "b", named("put"), NULL);
-	T_EQ(kv_progress(kit.kv, watch[0].watch, &kit.err), PL_OK);
+	T_EQ(kv_progress(kit.kv, watch[0].watch, 0, &kit.err), PL_OK);
 	start_put(kit.kv, "a", named("put"), NULL);
 	kit_run(&kit, 0);
 	T_STR(kit_told(&watch[0]), "ready@1 put a=1@2 progress@3 put a=1@4");
@@ -198,7 +198,7 @@ static bool survive(uint64_t nth)
 		code = kit_watch(&kit, &watch[0],
 		                 &(struct kv_watch_req){.keys = kv_all_keys()});
 	if (code == PL_OK)
-		code = kv_progress(kit.kv, watch[0].watch, &kit.err);
+		code = kv_progress(kit.kv, watch[0].watch, 0, &kit.err);
 	fired = pl_fault_fired(PL_FAULT_ALLOC);
 	pl_fault_arm(PL_FAULT_ALLOC, 0);
 	T_EQ(code, fired ? PL_NOMEM : PL_OK);

@@ -173,7 +173,7 @@ static void report(void *ctx)
 		struct pl_err err = {0};
 
 		if (watch->created && watch->reports && !watch->dropped && !watch->timed)
-			watch->timed = kv_progress(kv, watch->watch, &err) == PL_OK;
+			watch->timed = kv_progress(kv, watch->watch, 0, &err) == PL_OK;
 	}
 	pl_timer_set(&call->reports, kv_now_ms(kv) + REPORT_MS);
 }
@@ -196,7 +196,7 @@ static void progress(struct serve_call *call)
 		struct pl_err err = {0};
 
 		if (watch->created && !watch->dropped && !watch->timed &&
-		    kv_progress(call->conn->kv, watch->watch, &err) == PL_OK)
+		    kv_progress(call->conn->kv, watch->watch, 0, &err) == PL_OK)
 			return;
 	}
 }

@@ -107,7 +107,7 @@ T_CASE(life_closed_with_all_in_flight)
 	EXPECT(s, PUT("a", "1"), "@1");
 	(void)kit_watch(s, &WATCH(ALL));
 	w = subject_watch(s, &WATCH(ALL, .from_revision = 1));
-	T_EQ(kv_progress(subject_kv(s), w->watch, NULL), PL_OK);
+	T_EQ(kv_progress(subject_kv(s), w->watch, 0, NULL), PL_OK);
 	for (int i = 0; i < CALLS_MAX; i++)
 		start(s, &probes[i],
 		      i % 3 == 0   ? &PUT("a", "2")

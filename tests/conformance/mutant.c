@@ -244,9 +244,9 @@ static void mutant_unwatch(struct kv *kv, struct kv_watch *watch)
 }
 
 static enum pl_code mutant_progress(struct kv *kv, struct kv_watch *watch,
-                                    struct pl_err *err)
+                                    int64_t revision, struct pl_err *err)
 {
-	return kv_progress(mutant_of(kv)->inner, watch, err);
+	return kv_progress(mutant_of(kv)->inner, watch, revision, err);
 }
 
 /* -- the rest ---------------------------------------------------------- */

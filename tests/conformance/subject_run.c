@@ -240,7 +240,7 @@ static void ask_progress(struct subject *subject, struct stream *stream)
 	enum pl_code code;
 
 	stream->progress_before = stream->progress_count;
-	code = kv_progress(subject->kv, stream->watch, &subject->err);
+	code = kv_progress(subject->kv, stream->watch, 0, &subject->err);
 	subject_must(code, "progress", &subject->err);
 	if (stream->progress_count != stream->progress_before)
 		subject_die("progress", "note inside the start");

@@ -232,12 +232,12 @@ static void liar_unwatch(struct kv *kv, struct kv_watch *watch)
 		kv_unwatch(of(kv)->inner, watch);
 }
 
-static enum pl_code liar_progress(struct kv *kv, struct kv_watch *watch,
+static enum pl_code liar_progress(struct kv *kv, struct kv_watch *watch, int64_t revision,
                                   struct pl_err *err)
 {
 	if (of(kv)->lie == LIAR_BREAKS_OFF)
 		return PL_OK;
-	return kv_progress(of(kv)->inner, watch, err);
+	return kv_progress(of(kv)->inner, watch, revision, err);
 }
 
 static struct kv_limits liar_limits(struct kv *kv)

@@ -245,7 +245,7 @@ void watchers_progress(struct load *load)
 
 		/* A refusal is no loss: it is asked again soon. */
 		if (watcher->watch != NULL &&
-		    kv_progress(watcher->kv, watcher->watch, &err) != PL_OK)
+		    kv_progress(watcher->kv, watcher->watch, 0, &err) != PL_OK)
 			continue;
 	}
 }

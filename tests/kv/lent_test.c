@@ -75,7 +75,7 @@ T_CASE(calls_and_watches_pass_as_they_are)
 	T_EQ(kv_watch(lent, &req, kit_on_note, &watch, &watch.watch, NULL), PL_OK);
 	T_EQ(kv_put(lent, &a, 1000, count_end, &ends, &call, NULL), PL_OK);
 	kv_cancel(lent, call);
-	T_EQ(kv_progress(lent, watch.watch, NULL), PL_OK);
+	T_EQ(kv_progress(lent, watch.watch, 0, NULL), PL_OK);
 	kit_run(&kit, 1);
 	T_EQ(ends, 1);
 	T_STR(kit_told(&watch), "ready@1 put a=x@2 progress@2");

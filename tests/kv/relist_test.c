@@ -21,6 +21,7 @@ struct mirror {
 	bool listing, complete, stopped;
 	unsigned lists, losts, pages;
 	enum pl_code lost;
+	char why[256];
 	int64_t told_revision;
 	uint64_t end_ms;   /* of the last list */
 	unsigned released; /* notes of events that came with its end */
@@ -34,6 +35,7 @@ struct mirror {
 static struct kit kit;
 static struct kv *plain, *session; /* without faults; that which has them */
 static struct mirror m;
+static struct heads *heads; /* NULL: each looks at the store on its own */
 /* The truth, written down as it is made. */
 static int64_t history[4096][2]; /* by revision: key or -1, value */
 
@@ -124,6 +126,7 @@ static void take_note(const struct relist_note *note)
 	case RELIST_LOST:
 		m.losts++;
 		m.lost = note->err->code;
+		(void)snprintf(m.why, sizeof m.why, "%s", note->err->msg);
 		m.complete = false;
 		m.listing = false;
 		break;
@@ -166,9 +169,15 @@ static void open_with(uint64_t seed, const struct faulty_rule *rules, size_t cou
 	T_EQ(faulty_open(kit.kv, seed, rules, count, &kit.kv, NULL), PL_OK);
 }
 
+static void share_heads(void)
+{
+	T_EQ(heads_open(kit.kv, 1000, &heads, NULL), PL_OK);
+}
+
 static void follow(struct kv_keys keys, uint32_t page_keys)
 {
 	struct relist_opts opts = {.keys = keys,
+	                           .heads = heads,
 	                           .page_keys = page_keys,
 	                           .call_timeout_ms = 1000,
 	                           .check_ms = 2000,
@@ -214,6 +223,7 @@ static void close_all(void)
 		run(kit.now_ms + 5000);
 		T_TRUE(m.stopped);
 	}
+	heads_close(PL_STEAL(heads));
 	kit_close_session(&kit, plain);
 	kit_close(&kit);
 }
@@ -547,6 +557,8 @@ T_CASE(stalled_watch)
 	run(4000);
 	T_EQ(m.losts, 1);
 	T_EQ(m.lost, PL_TIMEOUT);
+	T_STR(m.why, "the watch showed nothing after revision 2, "
+	             "and the store is at 3");
 	mirror_is_true();
 	close_all();
 }
@@ -571,11 +583,13 @@ T_CASE(watch_ends)
 }
 
 /* Restored from a backup: the revision goes back, and the watch does not say so. */
-T_CASE(restored_store)
+static void is_restored(bool shares_heads)
 {
 	struct memkv_snapshot *backup;
 
 	open_with(1, NULL, 0);
+	if (shares_heads)
+		share_heads();
 	for (unsigned i = 0; i < 5; i++)
 		(void)set(i, i);
 	T_EQ(memkv_save(kit.mem, &backup, NULL), PL_OK);
@@ -590,9 +604,49 @@ T_CASE(restored_store)
 	run(10000);
 	T_EQ(m.losts, 1);
 	T_EQ(m.lost, PL_REWOUND);
+	T_STR(m.why, "the store is at revision 6 and had been at 11");
 	mirror_is_true();
 	memkv_snapshot_free(backup);
 	close_all();
+}
+
+T_CASE(restored_store)
+{
+	is_restored(false);
+	is_restored(true);
+}
+
+/* A read for all whose answer is lost, and one who stops while it waits. */
+T_CASE(a_shared_look_at_the_store)
+{
+	struct faulty_rule bad[] = {{.what = FAULTY_LOSE_ANSWER,
+	                             .ops = 1u << KV_GET,
+	                             .per_mille = 1000,
+	                             .count = 1},
+	                            {.what = FAULTY_SLOW_ANSWER,
+	                             .ops = 1u << KV_GET,
+	                             .per_mille = 1000,
+	                             .delay_min_ms = 500,
+	                             .delay_max_ms = 500}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		open_with(1, &bad[i], 1);
+		faulty_calm(kit.kv, true);
+		share_heads();
+		(void)set(1, 1);
+		follow(kv_prefix(kit_key("p/")), 4);
+		run(1900);
+		T_STR(m.story, "begin@2 page@2 end@2 ");
+		faulty_calm(kit.kv, false);
+		run(2300);
+		T_STR(m.story, i == 0 ? "begin@2 page@2 end@2 trouble@0 "
+		                      : "begin@2 page@2 end@2 ");
+		relist_stop(m.relist);
+		run(2300);
+		T_TRUE(m.stopped);
+		T_EQ(m.losts, 0);
+		close_all();
+	}
 }
 
 /* What was held is of a store that is no more; the watch finds that out, or a page. */
@@ -699,6 +753,8 @@ static unsigned random_life(uint64_t seed)
 	int64_t revision = 1;
 
 	open_with(seed, rules, sizeof rules / sizeof rules[0]);
+	if (seed % 2 == 1)
+		share_heads();
 	pl_rng_init(&rng, seed);
 	follow(kv_prefix(kit_key("p/")), (uint32_t)pl_rng_between(&rng, 3, 40));
 	for (unsigned i = 0; i < 400; i++) {

@@ -58,7 +58,8 @@ void simkv_orphans_leave(struct simkv *sim);
 enum pl_code simkv_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch_fn *fn,
                          void *ctx, struct kv_watch **out, struct pl_err *err);
 void simkv_unwatch(struct kv *kv, struct kv_watch *handle);
-enum pl_code simkv_progress(struct kv *kv, struct kv_watch *handle, struct pl_err *err);
+enum pl_code simkv_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
+                            struct pl_err *err);
 void simkv_watches_end(struct simkv *sim, enum pl_code code, const char *why);
 void simkv_watches_break(struct simkv *sim);
 

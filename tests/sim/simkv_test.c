@@ -300,7 +300,7 @@ T_CASE(a_broken_connection_loses_nothing_of_a_watch)
 		put(&rig, &a[i], "a");
 		run_to(&rig, rig.agenda.now_ms + 7);
 		simkv_break(rig.sim, false);
-		T_OK(kv_progress(rig.kv, w[0].watch, NULL), NULL);
+		T_OK(kv_progress(rig.kv, w[0].watch, 0, NULL), NULL);
 	}
 	run_to(&rig, 5000);
 	T_EQ(w[0].last, memkv_revision(rig.depot.mem));

@@ -206,7 +206,7 @@ static void on_pump(void *ctx)
 static void ask_progress(struct watch *watch)
 {
 	if (watch->owes_progress && watch->feed != NULL &&
-	    kv_progress(watch->owner->depot->kv, watch->feed->inner, NULL) != PL_OK)
+	    kv_progress(watch->owner->depot->kv, watch->feed->inner, 0, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 }
 
@@ -286,11 +286,14 @@ void simkv_unwatch(struct kv *kv, struct kv_watch *handle)
 	end_soon(watch, PL_CANCELED, "canceled");
 }
 
-enum pl_code simkv_progress(struct kv *kv, struct kv_watch *handle, struct pl_err *err)
+/* How far the store is when it comes to that. */
+enum pl_code simkv_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
+                            struct pl_err *err)
 {
 	struct watch *watch = (struct watch *)(void *)handle;
 	struct simkv *sim = simkv_of(kv);
 
+	(void)revision;
 	if (watch->ending)
 		return pl_err_set(err, PL_CANCELED, "watch has ended");
 	watch->owes_progress = true;
