@@ -1,20 +1,19 @@
-#include "coord/cli/store_steps.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/store_steps_int.h"
 #include "store/kv/calls.h"
 
-enum { LEASE_TTL_S = 5, KEY_SIZE = 96, WATCHED = 3, CONTENDERS = 8 };
+enum { LEASE_TTL_S = 5, CONTENDERS = 8 };
 
-static struct pl_span key_of(const struct steps *steps, const char *name, char *at)
+struct pl_span steps_key(const struct steps *steps, const char *name, char *at)
 {
-	int len = snprintf(at, KEY_SIZE, "%s%s", steps->prefix, name);
+	int len = snprintf(at, STEPS_KEY_SIZE, "%s%s", steps->prefix, name);
 
 	return pl_span(at, (size_t)len);
 }
 
-PL_PRINTF(2, 3) static void say(struct steps *steps, const char *fmt, ...)
+void steps_say(struct steps *steps, const char *fmt, ...)
 {
 	va_list args;
 
@@ -42,17 +41,18 @@ static enum pl_code step_reach(struct steps *steps, struct pl_err *err)
 	if (result.status.leader == 0)
 		return pl_err_set(err, PL_NOLEADER,
 		                  "the member that answers has no leader");
-	say(steps,
-	    "etcd %s, cluster %" PRIx64 ", revision %" PRId64 ", database %" PRId64 " kB",
-	    result.status.version, result.header.cluster_id, result.header.revision,
-	    result.status.db_bytes / 1024);
+	steps_say(steps,
+	          "etcd %s, cluster %" PRIx64 ", revision %" PRId64 ", database %" PRId64
+	          " kB",
+	          result.status.version, result.header.cluster_id, result.header.revision,
+	          result.status.db_bytes / 1024);
 	return PL_OK;
 }
 
 static enum pl_code step_put(struct steps *steps, struct pl_err *err)
 {
-	char at[KEY_SIZE];
-	struct pl_span key = key_of(steps, "a", at);
+	char at[STEPS_KEY_SIZE];
+	struct pl_span key = steps_key(steps, "a", at);
 	struct kv_req req = kv_op_put(key, PL_SPAN_LIT("one"));
 	struct kv_result result;
 	enum pl_code code = store_session_call(steps->session, &req, &result, err);
@@ -67,7 +67,8 @@ static enum pl_code step_put(struct steps *steps, struct pl_err *err)
 	    result.get.records[0].mod_revision != steps->revision ||
 	    !pl_span_eq(result.get.records[0].value, PL_SPAN_LIT("one")))
 		return pl_err_set(err, PL_CORRUPT, "what was put is not what is read");
-	say(steps, "a key put at revision %" PRId64 " and read back", steps->revision);
+	steps_say(steps, "a key put at revision %" PRId64 " and read back",
+	          steps->revision);
 	return PL_OK;
 }
 
@@ -77,16 +78,16 @@ static enum pl_code step_limits(struct steps *steps, struct pl_err *err)
 	struct kv_limits limits = kv_limits(steps->session->kv);
 
 	(void)err;
-	say(steps, "%u operations in a transaction, %.1f MiB a request", limits.txn_ops,
-	    (double)limits.request_bytes / (1 << 20));
+	steps_say(steps, "%u operations in a transaction, %.1f MiB a request",
+	          limits.txn_ops, (double)limits.request_bytes / (1 << 20));
 	return PL_OK;
 }
 
 static enum pl_code swap(struct steps *steps, int64_t revision, struct kv_result *result,
                          struct pl_err *err)
 {
-	char at[KEY_SIZE];
-	struct pl_span key = key_of(steps, "a", at);
+	char at[STEPS_KEY_SIZE];
+	struct pl_span key = steps_key(steps, "a", at);
 	struct kv_compare compare = kv_if_mod_rev(key, KV_EQ, revision);
 	struct kv_req put = kv_op_put(key, PL_SPAN_LIT("two"));
 	struct kv_req get = kv_op_get(kv_key(key));
@@ -121,9 +122,10 @@ static enum pl_code step_swap(struct steps *steps, struct pl_err *err)
 		                  "a transaction with a stale revision went through");
 	if (result.txn.count != 1 || result.txn.results[0].get.count != 1)
 		return pl_err_set(err, PL_CORRUPT, "a refusal without the fresh value");
-	say(steps,
-	    "the right revision wins, the stale one is refused and told revision %" PRId64,
-	    result.txn.results[0].get.records[0].mod_revision);
+	steps_say(
+		steps,
+		"the right revision wins, the stale one is refused and told revision %" PRId64,
+		result.txn.results[0].get.records[0].mod_revision);
 	return PL_OK;
 }
 
@@ -147,8 +149,8 @@ static void on_race(void *ctx, const struct kv_result *result, const struct pl_e
 
 static enum pl_code race_start(struct steps *steps, struct race *race, struct pl_err *err)
 {
-	char at[KEY_SIZE];
-	struct pl_span key = key_of(steps, "race", at);
+	char at[STEPS_KEY_SIZE];
+	struct pl_span key = steps_key(steps, "race", at);
 	struct kv_compare compare = kv_if_absent(key);
 	struct kv_req put = kv_op_put(key, PL_SPAN_LIT("mine"));
 	struct kv_txn txn = {
@@ -180,95 +182,14 @@ static enum pl_code step_race(struct steps *steps, struct pl_err *err)
 		return pl_err_set(err, PL_CORRUPT,
 		                  "of %d who raced for a key %u won, %u failed",
 		                  CONTENDERS, race.won, race.failed);
-	say(steps, "of %d transactions that raced for a key one won", CONTENDERS);
-	return PL_OK;
-}
-
-struct watching {
-	int64_t first, last; /* revisions seen */
-	unsigned events;
-	bool ready, enough, ended, wrong;
-	struct pl_err err;
-};
-
-static void on_note(void *ctx, const struct kv_watch_note *note)
-{
-	struct watching *watching = ctx;
-
-	switch (note->what) {
-	case KV_WATCH_READY:
-		watching->ready = true;
-		break;
-	case KV_WATCH_EVENTS:
-		if (watching->first == 0)
-			watching->first = note->revision;
-		watching->wrong |= note->revision <= watching->last;
-		watching->last = note->revision;
-		watching->events += (unsigned)note->count;
-		watching->enough = watching->events >= WATCHED;
-		break;
-	case KV_WATCH_PROGRESS:
-		break;
-	case KV_WATCH_END:
-		watching->ended = true;
-		watching->ready = watching->enough = true; /* wait no longer */
-		watching->err = *note->err;
-		break;
-	}
-}
-
-static enum pl_code watch_puts(struct steps *steps, struct watching *watching,
-                               struct pl_err *err)
-{
-	char at[KEY_SIZE];
-	struct kv_req put = kv_op_put(key_of(steps, "w", at), PL_SPAN_LIT("x"));
-	enum pl_code code = PL_OK;
-
-	if (!store_session_until(steps->session, &watching->ready))
-		return pl_err_set(err, PL_TIMEOUT, "the watch was not set up in time");
-	for (unsigned i = 0; i < WATCHED && code == PL_OK && !watching->ended; i++)
-		code = store_session_call(steps->session, &put, NULL, err);
-	if (code == PL_OK && !store_session_until(steps->session, &watching->enough))
-		code = pl_err_set(err, PL_TIMEOUT, "%u of %d events came in time",
-		                  watching->events, WATCHED);
-	return code;
-}
-
-static enum pl_code step_watch(struct steps *steps, struct pl_err *err)
-{
-	struct watching watching = {0};
-	struct kv_watch *watch = NULL;
-	char at[KEY_SIZE];
-	struct kv_watch_req req = {.keys = kv_prefix(key_of(steps, "w", at))};
-	enum pl_code code =
-		kv_watch(steps->session->kv, &req, on_note, &watching, &watch, err);
-
-	if (code != PL_OK)
-		return code;
-	code = watch_puts(steps, &watching, err);
-	if (watching.ended) {
-		*err = watching.err;
-		return err->code;
-	}
-	kv_unwatch(steps->session->kv, watch);
-	while (!watching.ended)
-		(void)uv_run(&steps->session->loop, UV_RUN_ONCE);
-	if (code != PL_OK)
-		return code;
-	if (watching.wrong || watching.events != WATCHED)
-		return pl_err_set(err, PL_CORRUPT,
-		                  "%u events for %d puts, or out of order",
-		                  watching.events, WATCHED);
-	say(steps,
-	    "%d puts seen, revisions %" PRId64 " to %" PRId64 ", each once and in order",
-	    WATCHED, watching.first, watching.last);
+	steps_say(steps, "of %d transactions that raced for a key one won", CONTENDERS);
 	return PL_OK;
 }
 
 static enum pl_code lease_put(struct steps *steps, int64_t lease, struct pl_err *err)
 {
-	char at[KEY_SIZE];
-	struct pl_span key = key_of(steps, "leased", at);
+	char at[STEPS_KEY_SIZE];
+	struct pl_span key = steps_key(steps, "leased", at);
 	struct kv_req put = kv_op_put_leased(key, PL_SPAN_LIT("x"), lease);
 	struct kv_req keep = {.op = KV_LEASE_KEEP, .lease = {.id = lease}};
 	struct kv_req revoke = {.op = KV_LEASE_REVOKE, .lease = {.id = lease}};
@@ -298,8 +219,9 @@ static enum pl_code step_lease(struct steps *steps, struct pl_err *err)
 	code = lease_put(steps, result.lease.id, err);
 	if (code != PL_OK)
 		return code;
-	say(steps, "%" PRId64 " s granted, kept alive, revoked; its key went with it",
-	    ttl_s);
+	steps_say(steps,
+	          "%" PRId64 " s granted, kept alive, revoked; its key went with it",
+	          ttl_s);
 	return PL_OK;
 }
 
@@ -311,14 +233,14 @@ static enum pl_code step_cleanup(struct steps *steps, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	say(steps, "%" PRId64 " keys removed", result.del.deleted);
+	steps_say(steps, "%" PRId64 " keys removed", result.del.deleted);
 	return PL_OK;
 }
 
 const struct step store_steps[] = {
-	{"reach", step_reach},  {"put", step_put},   {"limits", step_limits},
-	{"compare", step_swap}, {"race", step_race}, {"watch", step_watch},
-	{"lease", step_lease},
+	{"reach", step_reach},  {"put", step_put},     {"limits", step_limits},
+	{"compare", step_swap}, {"race", step_race},   {"watch", step_watch},
+	{"lease", step_lease},  {"quiet", step_quiet},
 };
 const unsigned store_step_count = sizeof store_steps / sizeof store_steps[0];
 const struct step store_cleanup_step = {"clean up", step_cleanup};
