@@ -254,3 +254,39 @@ T_CASE(progress_is_not_older_than_the_last_call_for_it)
 	rig_unwatch(&rig, &watch);
 	down();
 }
+
+static unsigned requests;
+
+static bool counts_requests(struct liar *it, struct liar_call *call,
+                            struct pl_span message)
+{
+	static const uint8_t progress_request = 3 << 3 | 2;
+
+	(void)it;
+	requests += liar_is(call, "Watch") && message.len > 0 &&
+	            message.at[0] == progress_request;
+	return false;
+}
+
+T_CASE(many_who_want_to_know_ask_once)
+{
+	static struct rig_watch watch[50];
+
+	up(NULL);
+	T_OK(get(RIG_TIMEOUT_MS), &rig.err);
+	for (unsigned i = 0; i < 50; i++)
+		rig_watch(&rig, &watch[i], "w/", 0);
+	liar.fn = counts_requests;
+	liar.revision += 5;
+	requests = 0;
+	for (unsigned i = 0; i < 50; i++)
+		T_OK(kv_progress(rig.kv, watch[i].watch, liar.revision, &rig.err),
+		     &rig.err);
+	for (unsigned i = 0; i < 50; i++)
+		while (watch[i].progress_revision < liar.revision)
+			(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	T_TRUE(requests > 0 && requests < 10);
+	for (unsigned i = 0; i < 50; i++)
+		rig_unwatch(&rig, &watch[i]);
+	down();
+}

@@ -149,11 +149,10 @@ void watch_progress_to(struct kv_watch *watch, int64_t revision)
 	if (revision > watch->progress_target)
 		watch->progress_target = revision;
 	watch_advanced(watch, watch->next_revision - 1);
-	if (watch->progress_target == 0)
-		return;
+	if (watch->progress_target == 0 || pl_timer_is_set(&watches->progress_timer))
+		return; /* the timer asks: of hundreds that want to know, once */
 	watches_send_progress(watches);
-	if (!pl_timer_is_set(&watches->progress_timer))
-		pl_timer_set(&watches->progress_timer, pl_clock_ms() + PROGRESS_AGAIN_MS);
+	pl_timer_set(&watches->progress_timer, pl_clock_ms() + PROGRESS_AGAIN_MS);
 }
 
 /* A linearizable read says how far the watch must have come. */
