@@ -6,17 +6,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/files.h"
 #include "coord/cli/nodes_run.h"
 #include "coord/cli/objects.h"
 #include "coord/cli/say.h"
 #include "coord/nodes/input.h"
 #include "store/keys/names.h"
 
-enum { FILES_MAX = 64, OPT_CLUSTER = OPTIONS_OWN_FIRST, OUT_MAX = 512 << 20 };
+enum { OPT_CLUSTER = OPTIONS_OWN_FIRST, OUT_MAX = 512 << 20 };
 
 struct apply {
-	const char *file[FILES_MAX];
-	unsigned files;
+	struct files files;
 	struct pl_span cluster;
 	struct nodes_input input;
 	struct pl_map_node *next; /* to be told of */
@@ -32,10 +32,7 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 		return PL_OK;
 	}
 	PL_ASSERT(opt == 'f');
-	if (apply->files == FILES_MAX)
-		return pl_err_set(err, PL_INVALID, "--filename: more than %d", FILES_MAX);
-	apply->file[apply->files++] = arg;
-	return PL_OK;
+	return files_add(&apply->files, arg, err);
 }
 
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
@@ -44,7 +41,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	enum pl_code code;
 
 	(void)options;
-	if (apply->files == 0)
+	if (apply->files.count == 0)
 		return pl_err_set(err, PL_INVALID, "--filename: which one");
 	if (apply->cluster.len == 0)
 		return pl_err_set(err, PL_INVALID, "--cluster: which one");
@@ -60,9 +57,9 @@ static enum pl_code on_object(void *ctx, struct pl_span kind, struct pl_span jso
 
 static enum pl_code read_files(struct apply *apply, struct pl_err *err)
 {
-	for (unsigned i = 0; i < apply->files; i++) {
+	for (unsigned i = 0; i < apply->files.count; i++) {
 		enum pl_code code =
-			objects_read(apply->file[i], on_object, &apply->input, err);
+			objects_read(apply->files.path[i], on_object, &apply->input, err);
 
 		if (code != PL_OK)
 			return code;
@@ -158,8 +155,9 @@ static const struct options_spec spec = {
 		"to what the files say. All of them are looked at first: when one is not\n"
 		"valid, nothing is written. A Node that does not say whether it is\n"
 		"unschedulable stays as it is in that.\n",
-	.help = "  -f, --filename FILE    JSON or YAML, one or many, a List, an object a line;\n"
-		"                         plain or gzip; - is standard input; may come again\n"
+	.help = "  -f, --filename FILE    JSON or YAML, one or many, a List, an object a line; or a\n"
+		"                         directory of such; plain or gzip; - is standard input; may\n"
+		"                         come again\n"
 		"  --cluster NAME         whose machines they are\n",
 	.example =
 		"  kubectl get nodes -o json | placet nodes apply --cluster east -f -\n"
@@ -180,6 +178,7 @@ static enum exit_code run(int argc, char **argv)
 	nodes_input_init(&apply.input);
 	exit_code = reach_run(&spec, argc, argv, apply_run, &apply);
 	nodes_input_done(&apply.input);
+	files_done(&apply.files);
 	return exit_code;
 }
 

@@ -2,33 +2,21 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "store/base/clock.h"
-
-enum { PROGRESS_EVERY_MS = 200 };
-
-static void progress_wipe(struct nodes_run *run)
-{
-	if (run->told_progress)
-		(void)fprintf(stderr, "\r\033[K");
-	run->told_progress = false;
-}
 
 static void progress(struct nodes_run *run)
 {
 	uint64_t now_ms = pl_clock_ms();
+	double rate = progress_rate(&run->progress, now_ms, run->told_count);
+	char total[32] = "", per_s[32] = "";
 
-	if (now_ms < run->progress_ms || isatty(STDERR_FILENO) != 1)
-		return;
-	progress_wipe(run);
-	(void)fprintf(stderr, "%" PRIu64, run->told_count);
 	if (run->total > 0)
-		(void)fprintf(stderr, " of %" PRIu64, run->total);
-	(void)fprintf(stderr, " nodes");
-	(void)fflush(stderr);
-	run->told_progress = true;
-	run->progress_ms = now_ms + PROGRESS_EVERY_MS;
+		(void)snprintf(total, sizeof total, " of %" PRIu64, run->total);
+	if (rate >= 1) /* it is known from the first second on */
+		(void)snprintf(per_s, sizeof per_s, ", %.0f/s", rate);
+	progress_say(&run->progress, now_ms, "%" PRIu64 "%s nodes%s", run->told_count,
+	             total, per_s);
 }
 
 static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
@@ -46,7 +34,10 @@ static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome
 
 	run->count[outcome]++;
 	run->told_count++;
-	progress(run);
+	if (err != NULL)
+		progress_end(&run->progress); /* it is told of */
+	else
+		progress(run);
 	run->told(run->ctx, item, outcome, err);
 }
 
@@ -76,10 +67,10 @@ enum pl_code nodes_run(struct nodes_run *run, const struct reach *reach,
 	if (code != PL_OK)
 		return code;
 	run->reach = reach;
-	run->progress_ms = pl_clock_ms() + PROGRESS_EVERY_MS;
+	progress_init(&run->progress, pl_clock_ms());
 	while (!run->over)
 		(void)uv_run(&reach->session->loop, UV_RUN_ONCE);
-	progress_wipe(run);
+	progress_end(&run->progress);
 	if (run->err.code != PL_OK)
 		*err = run->err;
 	return run->err.code;

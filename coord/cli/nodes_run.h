@@ -3,6 +3,7 @@
 #ifndef COORD_CLI_NODES_RUN_H
 #define COORD_CLI_NODES_RUN_H
 
+#include "coord/cli/progress.h"
 #include "coord/cli/reach.h"
 #include "coord/nodes/nodes.h"
 
@@ -20,8 +21,8 @@ struct nodes_run {
 	/* While it goes on, and what became of them. */
 	const struct reach *reach;
 	uint64_t count[NODES_OUTCOMES], told_count;
-	uint64_t progress_ms;
-	bool told_progress, over;
+	struct progress progress;
+	bool over;
 	struct pl_err err;
 };
 

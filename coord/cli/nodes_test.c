@@ -88,6 +88,8 @@ T_CASE(one_that_is_not_valid_keeps_all_out)
 	placet_says("--cluster");
 	T_EQ(PLACET("nodes", "apply", "--cluster", "East", "-f", "-"), 2);
 	T_EQ(PLACET("nodes", "apply", "--cluster", "east"), 2);
+	T_EQ(PLACET("nodes", "apply", "--cluster", "east", "-f", "/nowhere/at/all"), 2);
+	placet_says("open /nowhere/at/all: No such file or directory");
 	T_EQ(count("/nodes/"), 0);
 	placet_down();
 }
