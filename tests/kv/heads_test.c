@@ -8,10 +8,10 @@ enum { ASKERS = 300, READ_MS = 100 };
 
 struct asker {
 	struct heads_ask ask;
-	unsigned told;
-	int64_t revision; /* 0: an error */
-	enum pl_code code;
 	struct asker *forgets, *asks; /* when it is told */
+	int64_t revision;             /* 0: an error */
+	unsigned told;
+	enum pl_code code;
 };
 
 static struct kit kit;
