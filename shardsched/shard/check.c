@@ -126,6 +126,8 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	const struct node_row *row;
 	uint32_t waiting = 0, telling = 0, bundled = 0;
 
+	PL_ASSERT(pl_list_empty(&node->ready) ||
+	          node->ready_home == node_is_home(sched, node));
 	check_followed(sched, node);
 	PL_ASSERT(node_is_counted(node) ||
 	          (node->slot != SNAPSHOT_NONE && node->scope == NODE_ASIDE));

@@ -56,11 +56,12 @@ struct sched_node {
 	uint8_t refusals;  /* conflicts in a row, abroad */
 	bool moving;       /* to another scope */
 	bool reset;        /* lost since its call was made */
-	bool sure;  /* its alloc is as we wrote it, so its Node is the one we know */
-	bool bad;   /* its alloc makes no sense */
-	bool told;  /* that it does not add up */
-	bool asked; /* whether specs of others have changed since they were read */
-	bool full;  /* its alloc has no place for more */
+	bool sure;       /* its alloc is as we wrote it, so its Node is the one we know */
+	bool bad;        /* its alloc makes no sense */
+	bool told;       /* that it does not add up */
+	bool asked;      /* whether specs of others have changed since they were read */
+	bool full;       /* its alloc has no place for more */
+	bool ready_home; /* it is, or was, in ready of own nodes */
 	int64_t rev[2];
 	uint64_t generation, left;
 	uint64_t apart_ms;     /* until then it travels alone */

@@ -397,13 +397,17 @@ void node_ready(struct sched *sched, struct sched_node *node)
 	bool ends = !pl_list_empty(&node->ending) && turn_is_here(node);
 	bool alone = (ends || holds_go(sched, node) || preempts_go(sched, node)) &&
 	             node_may_write(sched, node);
+	bool goes = node->call == 0 && node->bundled == 0 &&
+	            (node->waiting_count > 0 || alone);
+	bool home = node_is_home(sched, node);
 
-	if (node->call != 0 || node->bundled > 0 || (node->waiting_count == 0 && !alone))
+	/* Its partition may have come or gone while it stood there. */
+	if (!goes || node->ready_home != home)
 		pl_list_del(&node->ready);
-	else if (pl_list_empty(&node->ready))
-		pl_list_add_tail(node_is_home(sched, node) ? &sched->ready
-		                                           : &sched->abroad.ready,
+	if (goes && pl_list_empty(&node->ready))
+		pl_list_add_tail(home ? &sched->ready : &sched->abroad.ready,
 		                 &node->ready);
+	node->ready_home = home;
 }
 
 /* -- the end ---------------------------------------------------------- */
