@@ -1,5 +1,7 @@
 /* Pods that leave their nodes, when others say so. */
 #include "shardsched/shard/ends/ends_kit.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/tables/tables.h"
 
 /* A pod of nobody's partition is on the node. */
 static void node_with(const char *leaving)
@@ -52,6 +54,28 @@ static void up_with(const char *name)
 	rig_own(&rig, 1);
 	rig_settle(&rig);
 	T_STR(phase_of(name), "Bound");
+}
+
+/* It is not taken for a node of others any more, which rest. */
+T_CASE(a_node_becomes_ours_while_a_pod_is_to_leave_it)
+{
+	const struct sched_node *node;
+
+	up_with("a");
+	rig_lost(&rig, 0);
+	view_want(rig.sched);
+	rig_settle(&rig);
+	rig.sched->abroad.resume_ms = rig.now_ms + 60000;
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_NOT});
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	node = node_find(rig.sched, PL_SPAN_LIT("east"), PL_SPAN_LIT("n-1"));
+	T_TRUE(!pl_list_empty(&node->ready) && !node->ready_home);
+	rig_own(&rig, 0);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Terminating");
+	T_TRUE(rig.sched->abroad.resume_ms > rig.now_ms);
+	rig_close(&rig);
 }
 
 T_CASE(a_pod_that_is_deleted_keeps_its_place_until_it_has_ended)
