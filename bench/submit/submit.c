@@ -20,7 +20,7 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/live/pump.h"
-#include "coord/cli/intake.h"
+#include "coord/cli/input/intake.h"
 #include "shardsched/ledger/book.h"
 #include "store/base/clock.h"
 

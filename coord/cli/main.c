@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "coord/cli/command.h"
-#include "coord/cli/say.h"
+#include "coord/cli/out/say.h"
 #include "coord/cli/version.h"
 
 static const struct command *const commands[] = {

@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 
-#include "coord/cli/eval_case.h"
-#include "coord/cli/eval_verdicts.h"
+#include "coord/cli/eval/eval_case.h"
+#include "coord/cli/eval/eval_verdicts.h"
 #include "shardsched/model/object.h"
 #include "store/base/json_out.h"
 #include "store/base/rng.h"

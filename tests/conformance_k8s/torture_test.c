@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/cli/eval_case.h"
+#include "coord/cli/eval/eval_case.h"
 #include "tests/harness/torture.h"
 
 enum { CASE_MAX = 16 << 10 };

@@ -1,7 +1,7 @@
 /* Every case of every category: our verdicts are those of Kubernetes' scheduler. */
 #include <stdio.h>
 
-#include "coord/cli/eval_compare.h"
+#include "coord/cli/eval/eval_compare.h"
 #include "tests/conformance_k8s/cases.h"
 #include "tests/harness/t.h"
 

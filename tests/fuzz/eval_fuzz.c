@@ -2,7 +2,7 @@
  * Whatever a case says: it is refused with words, or there are verdicts, which are JSON
  * and agree with themselves; and whatever it expects can be compared with them.
  */
-#include "coord/cli/eval_compare.h"
+#include "coord/cli/eval/eval_compare.h"
 #include "tests/fuzz/fuzz.h"
 
 static void on_difference(void *ctx, const struct eval_difference *it)

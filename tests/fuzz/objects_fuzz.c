@@ -1,5 +1,5 @@
 /* Whatever is in a file of objects, each that is told is one JSON object. */
-#include "coord/cli/objects.h"
+#include "coord/cli/input/objects.h"
 #include "store/base/json_scan.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,0 +1,73 @@
+/* placet config diff: what is different between two versions of a configuration. */
+#include <inttypes.h>
+
+#include "coord/cli/config/config_ops.h"
+#include "coord/cli/config/config_past.h"
+#include "coord/cli/reach/reach.h"
+#include "store/base/num.h"
+#include "store/keys/keys.h"
+
+struct diff {
+	enum config_name name;
+	uint64_t version[2];
+	unsigned given;
+};
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct diff *diff = ctx;
+
+	for (unsigned i = 1; i < options->arg_count; i++, diff->given++)
+		if (pl_num_u64_in(pl_span_str(options->args[i]), 0, KEYS_VERSION_MAX,
+		                  &diff->version[i - 1], err) != PL_OK)
+			return pl_err_wrap(err, "version");
+	return config_name_parse(pl_span_str(options->args[0]), &diff->name, err);
+}
+
+static enum pl_code diff_run(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct diff *diff = ctx;
+	struct pl_json before, after;
+	struct config_past past;
+	enum pl_code code = config_past_find(reach->session, diff->name, &past, err);
+
+	if (code != PL_OK)
+		return code;
+	if (diff->given < 1)
+		diff->version[0] = past.before;
+	if (diff->given < 2)
+		diff->version[1] = past.current;
+	code = config_past_content(reach->session, diff->name, diff->version[0], &before,
+	                           err);
+	if (code == PL_OK)
+		code = config_past_content(reach->session, diff->name, diff->version[1],
+		                           &after, err);
+	return code == PL_OK ? config_ops_say_diff(reach->session, diff->name, before,
+	                                           after, err)
+	                     : code;
+}
+
+static const struct options_spec spec = {
+	.words = "config diff",
+	.usage = "NAME [FROM [TO]] [options]",
+	.about =
+		"Prints what changes from one version to another, a line for each value\n"
+		"that goes (-) and comes (+). TO is the current one unless it is given, FROM\n"
+		"the one before the current one; 0 is the default.\n",
+	.example = "  placet config diff coord 3\n",
+	.args_min = 1,
+	.args_max = 3,
+	.check = check,
+};
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct diff diff = {0};
+
+	return reach_run(&spec, argc, argv, diff_run, &diff);
+}
+
+const struct command config_diff_command = {
+	.words = "config diff",
+	.summary = "show what differs between two versions",
+	.run = run};

@@ -1,0 +1,133 @@
+/* placet config rollback: a new version with the content of an old one. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "coord/cli/config/config_ops.h"
+#include "coord/cli/config/config_past.h"
+#include "coord/cli/reach/reach.h"
+#include "store/base/num.h"
+#include "store/keys/keys.h"
+
+enum { OPT_TO = OPTIONS_OWN_FIRST };
+
+struct rollback {
+	enum config_name name;
+	uint64_t to; /* 0: the one before the current one */
+};
+
+static const struct option own[] = {
+	{"to", required_argument, NULL, OPT_TO},
+	{NULL, 0, NULL, 0},
+};
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct rollback *rollback = ctx;
+
+	PL_ASSERT(opt == OPT_TO);
+	if (pl_num_u64_in(pl_span_str(arg), 1, KEYS_VERSION_MAX, &rollback->to, err) !=
+	    PL_OK)
+		return pl_err_wrap(err, "--to");
+	return PL_OK;
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct rollback *rollback = ctx;
+
+	return config_name_parse(pl_span_str(options->args[0]), &rollback->name, err);
+}
+
+/* Where the current one can not be told there is nothing to compare with. */
+static enum pl_code say_diff(const struct rollback *rollback, const struct reach *reach,
+                             uint64_t current, struct pl_err *err)
+{
+	struct pl_json before, after;
+	struct pl_err why = {0};
+	enum pl_code code = config_past_content(reach->session, rollback->name,
+	                                        rollback->to, &after, err);
+
+	if (code != PL_OK)
+		return code;
+	if (current == 0 || config_past_content(reach->session, rollback->name, current,
+	                                        &before, &why) != PL_OK)
+		return PL_OK;
+	return config_ops_say_diff(reach->session, rollback->name, before, after, err);
+}
+
+/* *current 0: can not be told. */
+static enum pl_code choose(struct rollback *rollback, const struct reach *reach,
+                           uint64_t *current, struct pl_err *err)
+{
+	struct config_past past = {0};
+	enum pl_code code = config_past_find(reach->session, rollback->name, &past, err);
+
+	*current = past.current;
+	if (code == PL_INVALID && rollback->to != 0) {
+		*err = (struct pl_err){0};
+		return PL_OK;
+	}
+	if (code == PL_INVALID)
+		return pl_err_wrap(err, "say --to which version");
+	if (code != PL_OK)
+		return code;
+	if (rollback->to == 0)
+		rollback->to = past.before;
+	if (rollback->to == 0)
+		return pl_err_set(err, PL_NOTFOUND,
+		                  "%s has no version before the current one; see placet "
+		                  "config history %s",
+		                  config_name_text(rollback->name),
+		                  config_name_text(rollback->name));
+	return PL_OK;
+}
+
+static enum pl_code rollback_run(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct rollback *rollback = ctx;
+	struct config_ops_edit edit = {
+		.name = rollback->name, .expect_version = -1, .why = reach->options->why};
+	uint64_t current = 0, version = 0;
+	enum pl_code code = choose(rollback, reach, &current, err);
+
+	if (code == PL_OK)
+		code = say_diff(rollback, reach, current, err);
+	if (code != PL_OK || reach->options->dry_run)
+		return code;
+	edit.to_version = rollback->to;
+	if (current > 0)
+		edit.expect_version = (int64_t)current;
+	code = config_ops_edit(reach->session, &edit, &version, err);
+	if (code != PL_OK)
+		return code;
+	(void)printf("%s: version %" PRIu64 " is current, with the content of %" PRIu64
+	             "\n",
+	             config_name_text(rollback->name), version, rollback->to);
+	return PL_OK;
+}
+
+static const struct options_spec spec = {
+	.words = "config rollback",
+	.usage = "NAME [options]",
+	.about =
+		"Writes a new version with the content of an old one and makes it current:\n"
+		"history only grows. Prints what changes.\n",
+	.help = "  --to N                 to version N (default the one before the current)\n",
+	.example = "  placet config rollback coord --to 3 --why 'it was better'\n",
+	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
+	.args_min = 1,
+	.args_max = 1,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct rollback rollback = {0};
+
+	return reach_run(&spec, argc, argv, rollback_run, &rollback);
+}
+
+const struct command config_rollback_command = {
+	.words = "config rollback", .summary = "go back to an older version", .run = run};

@@ -1,0 +1,184 @@
+/*
+ * placet config set: a new version of a configuration, from a file or from single
+ * values; shown as what changes before it is written, and not written when it does
+ * not pass its schema.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "coord/cli/config/config_ops.h"
+#include "coord/cli/config/config_text.h"
+#include "coord/cli/reach/reach.h"
+#include "coord/config/config_diff.h"
+
+struct set {
+	enum config_name name;
+	const char *file; /* NULL: none */
+	const struct reach *reach;
+};
+
+static const struct option own[] = {
+	{"filename", required_argument, NULL, 'f'},
+	{NULL, 0, NULL, 0},
+};
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct set *set = ctx;
+
+	(void)err;
+	PL_ASSERT(opt == 'f');
+	set->file = arg;
+	return PL_OK;
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct set *set = ctx;
+
+	if (set->file == NULL && options->arg_count < 2)
+		return pl_err_set(err, PL_INVALID, "want --filename, or path=value");
+	if (set->file != NULL && options->arg_count > 1)
+		return pl_err_set(err, PL_INVALID,
+		                  "want --filename or path=value, not both");
+	return config_name_parse(pl_span_str(options->args[0]), &set->name, err);
+}
+
+struct versions {
+	int64_t expect; /* -1: what is current can not be read, and is replaced */
+	struct pl_json before;
+	struct pl_json after;
+};
+
+/* A whole file may also replace what nobody can read any more. */
+static enum pl_code read_before(const struct set *set, struct versions *out,
+                                struct pl_err *err)
+{
+	struct config_found found = {0};
+	enum pl_code code =
+		config_ops_read(set->reach->session, set->name, 0, &found, err);
+
+	out->expect = (int64_t)found.current;
+	if (code == PL_INVALID && set->file != NULL) {
+		*err = (struct pl_err){0};
+		out->expect = -1;
+		code = PL_OK;
+	}
+	if (code != PL_OK)
+		return code;
+	return config_ops_content(set->reach->session, set->name, &found, &out->before,
+	                          err);
+}
+
+static enum pl_code read_after(const struct set *set, struct versions *versions,
+                               struct pl_err *err)
+{
+	struct pl_arena *arena = &set->reach->session->arena;
+	const struct options *options = set->reach->options;
+	enum pl_code code = PL_OK;
+
+	if (set->file != NULL)
+		return config_text_read(set->file, arena, &versions->after, err);
+	versions->after = versions->before;
+	for (unsigned i = 1; i < options->arg_count && code == PL_OK; i++)
+		code = config_text_set(versions->after, options->args[i], arena,
+		                       &versions->after, err);
+	return code;
+}
+
+static enum pl_code validate(const struct set *set, const struct versions *versions,
+                             struct pl_err *err)
+{
+	struct config_value value;
+	enum pl_code code = config_parse(set->name, versions->after,
+	                                 &set->reach->session->arena, &value, err);
+
+	return code == PL_OK ? PL_OK
+	                     : pl_err_wrap(err, "refused, nothing was written: %s",
+	                                   config_name_text(set->name));
+}
+
+static enum pl_code write_version(const struct set *set, const struct versions *versions,
+                                  struct pl_err *err)
+{
+	struct config_ops_edit edit = {.name = set->name,
+	                               .expect_version = versions->expect,
+	                               .why = set->reach->options->why};
+	uint64_t version = 0;
+	enum pl_code code = config_text_print(
+		versions->after, &set->reach->session->arena, &edit.config, err);
+
+	if (code == PL_OK)
+		code = config_ops_edit(set->reach->session, &edit, &version, err);
+	if (code == PL_CONFLICT)
+		return pl_err_set(err, code,
+		                  "somebody else changed %s meanwhile and nothing was "
+		                  "written; look at it and repeat this",
+		                  config_name_text(set->name));
+	if (code != PL_OK)
+		return code;
+	(void)printf("%s: version %" PRIu64 " is current\n", config_name_text(set->name),
+	             version);
+	return PL_OK;
+}
+
+static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct set *set = ctx;
+	struct versions versions;
+	bool same = false;
+	enum pl_code code;
+
+	set->reach = reach;
+	code = read_before(set, &versions, err);
+	if (code == PL_OK)
+		code = read_after(set, &versions, err);
+	if (code == PL_OK)
+		code = validate(set, &versions, err);
+	if (code == PL_OK)
+		code = config_ops_say_diff(reach->session, set->name, versions.before,
+		                           versions.after, err);
+	if (code == PL_OK && config_same(versions.before, versions.after, &same) != PL_OK)
+		code = pl_err_set(err, PL_NOMEM, "compare");
+	if (code != PL_OK || reach->options->dry_run)
+		return code;
+	if (versions.expect > 0 && same) {
+		(void)printf("%s: version %" PRId64 " says so already\n",
+		             config_name_text(set->name), versions.expect);
+		return PL_OK;
+	}
+	return write_version(set, &versions, err);
+}
+
+static const struct options_spec spec = {
+	.words = "config set",
+	.usage = "NAME (-f FILE | path=value ...) [options]",
+	.about =
+		"Writes a new version of a configuration and makes it current, unless\n"
+		"somebody else did meanwhile. Prints what changes. With path=value the\n"
+		"other values stay as they are (path= takes one away); a file is all of it,\n"
+		"what it does not name is as by default. What does not pass the schema is\n"
+		"refused with the path of the field.\n",
+	.help = "  -f, --filename FILE    JSON or YAML; - is standard input\n",
+	.example =
+		"  placet config set coord balancer.interval_ms=60000 handover_ms=500\n"
+		"  placet config get coord | sed s/30000/60000/ | placet config set coord "
+		"-f -\n"
+		"  placet config set shards drain='[east-0, east-1]' --dry-run\n",
+	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
+	.args_min = 1,
+	.args_max = 64,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct set set = {0};
+
+	return reach_run(&spec, argc, argv, set_run, &set);
+}
+
+const struct command config_set_command = {
+	.words = "config set", .summary = "change what is configured", .run = run};

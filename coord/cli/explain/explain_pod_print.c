@@ -1,0 +1,371 @@
+#include <stdio.h>
+
+#include "coord/cli/explain/explain_pod.h"
+#include "coord/cli/explain/explain_print.h"
+#include "coord/cli/out/age.h"
+#include "coord/cli/out/output.h"
+#include "coord/cli/out/printable.h"
+#include "store/base/stamp.h"
+
+/* The first failure stays. */
+struct text {
+	struct pl_buf *out;
+	enum pl_code code;
+};
+
+PL_PRINTF(2, 3) static void add(struct text *text, const char *fmt, ...)
+{
+	char line[2048];
+	va_list args;
+
+	if (text->code != PL_OK)
+		return;
+	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it was begun above */
+	(void)vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	text->code = printable_add(text->out, pl_span_str(line), NULL);
+}
+
+static void end(struct text *text)
+{
+	if (text->code == PL_OK)
+		text->code = pl_buf_add_str(text->out, "\n");
+}
+
+/* -- what its state says ---------------------------------------------------------------
+ */
+
+static void add_since(struct text *text, const struct explain_pod *pod)
+{
+	char stamp[PL_STAMP_SIZE], age[AGE_SIZE];
+
+	add(text, " since %s (%s)", pl_stamp_print(pod->state.since_ms, stamp),
+	    age_text(pod->now_ms - pod->state.since_ms, age));
+}
+
+static void add_place(struct text *text, const struct explain_pod *pod)
+{
+	const struct pod_state *state = &pod->state;
+
+	add(text, " on " PL_SPAN_FMT "/" PL_SPAN_FMT, PL_SPAN_ARG(state->cluster),
+	    PL_SPAN_ARG(state->node));
+	add_since(text, pod);
+	add(text, ", placed by " PL_SPAN_FMT " under epoch %lld",
+	    PL_SPAN_ARG(state->shard), (long long)state->epoch);
+	end(text);
+	if (state->attempts > 1)
+		add(text, "  at attempt %u", state->attempts), end(text);
+}
+
+static void add_waits(struct text *text, const struct explain_pod *pod)
+{
+	const struct pod_state *state = &pod->state;
+
+	add_since(text, pod);
+	end(text);
+	if (state->reason.len > 0) {
+		add(text, "  " PL_SPAN_FMT ": " PL_SPAN_FMT, PL_SPAN_ARG(state->reason),
+		    PL_SPAN_ARG(state->message));
+		end(text);
+	}
+	if (state->nominated_node.len > 0) {
+		add(text, "  nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT,
+		    PL_SPAN_ARG(state->nominated_cluster),
+		    PL_SPAN_ARG(state->nominated_node));
+		end(text);
+	}
+	add(text, "  %u attempt%s, told by " PL_SPAN_FMT " under epoch %lld",
+	    state->attempts, state->attempts == 1 ? "" : "s", PL_SPAN_ARG(state->shard),
+	    (long long)state->epoch);
+	end(text);
+}
+
+static void add_state(struct text *text, const struct explain_pod *pod)
+{
+	add(text, PL_SPAN_FMT "/" PL_SPAN_FMT " is ", PL_SPAN_ARG(pod->space),
+	    PL_SPAN_ARG(pod->name));
+	if (pod->garbled.code != PL_OK) {
+		add(text, "garbled: %s", pod->garbled.msg);
+		end(text);
+	} else if (!pod->has_state) {
+		add(text, "Pending, and nobody has decided about it yet");
+		end(text);
+	} else {
+		add(text, "%s", state_phase_word(pod->state.phase));
+		if (state_has_place(&pod->state))
+			add_place(text, pod);
+		else
+			add_waits(text, pod);
+	}
+}
+
+/* -- where it is judged
+ * ------------------------------------------------------------------ */
+
+static void add_home(struct text *text, const struct explain_pod *pod)
+{
+	add(text, "  partition %u", pod->partition);
+	if (pod->partition != pod->named)
+		add(text, " (its name falls in %u: it is judged together with others)",
+		    pod->named);
+	if (pod->owner.len > 0)
+		add(text, ", of shard " PL_SPAN_FMT, PL_SPAN_ARG(pod->owner));
+	else
+		add(text, ", which no shard owns at the moment");
+	end(text);
+	add(text, "  as of revision %lld%s, by %s", (long long)pod->revision,
+	    pod->cluster.compacted ? " and later ones (it was compacted meanwhile)" : "",
+	    pod->config == 0 ? "the default profile" : "version");
+	if (pod->config != 0)
+		add(text, " %llu of scheduler", (unsigned long long)pod->config);
+	end(text);
+	if (pod->config_err.code != PL_OK)
+		add(text, "  the current scheduler configuration can not be used: %s",
+		    pod->config_err.msg),
+			end(text);
+	else if (pod->config != pod->config_current)
+		add(text,
+		    "  version %llu is current; its shard has not told yet that it runs it",
+		    (unsigned long long)pod->config_current),
+			end(text);
+}
+
+static void add_left_out(struct text *text, const struct explain_pod *pod)
+{
+	for (unsigned i = 0; i < STORE_FLAWS; i++) {
+		const struct store_flawed *flaw = &pod->cluster.flaw[i];
+
+		if (flaw->nodes == 0)
+			continue;
+		add(text, "  left out: %llu node%s, %s (" PL_SPAN_FMT "%s%s)%s",
+		    (unsigned long long)flaw->nodes, flaw->nodes == 1 ? "" : "s",
+		    store_flaw_words((enum store_flaw)i),
+		    PL_SPAN_ARG(keys_span(&flaw->first)),
+		    flaw->err.code == PL_OK ? "" : ": ", flaw->err.msg,
+		    i == STORE_FLAW_CLOSED ? "" : "; see fsck");
+		end(text);
+	}
+}
+
+static void add_queue(struct text *text, const struct explain_pod *pod)
+{
+	const struct explain_queue *queue = &pod->queue;
+
+	if (!queue->known)
+		return;
+	add(text,
+	    "  of the pods of " PL_SPAN_FMT
+	    " that wait %llu come%s before it by %s, %llu "
+	    "%s as important, %llu of these older",
+	    PL_SPAN_ARG(pod->owner), (unsigned long long)queue->before,
+	    queue->before == 1 ? "s" : "",
+	    queue->sort == QUEUE_BY_SLA ? "SLA and priority" : "priority",
+	    (unsigned long long)queue->alike, queue->alike == 1 ? "is" : "are",
+	    (unsigned long long)queue->older);
+	end(text);
+}
+
+static void add_remarks(struct text *text, const struct explain_pod *pod,
+                        const struct explain *explain)
+{
+	if (pod->gang.len > 0) {
+		add(text,
+		    "  it is of the gang " PL_SPAN_FMT
+		    ", which is placed as a whole: here it is decided alone",
+		    PL_SPAN_ARG(pod->gang));
+		end(text);
+	}
+	if (pod->gang_phase.len > 0) {
+		add(text, "  the gang's record says: " PL_SPAN_FMT,
+		    PL_SPAN_ARG(pod->gang_phase));
+		end(text);
+	}
+	if (pod->cluster.kept_room) {
+		add(text, "  room is kept for it on a node: its victims terminate there");
+		end(text);
+	}
+	if (pod->owner.len > 0 && explain->decision->outcome.result == CYCLE_NODE &&
+	    !explain->decision->gated) {
+		add(text, "  of the %u nodes of its own shard, which come first, %u %s",
+		    pod->own_nodes, pod->own_feasible,
+		    pod->own_feasible == 1 ? "is feasible" : "are feasible");
+		end(text);
+	}
+}
+
+enum pl_code explain_pod_text(const struct explain_pod *pod,
+                              const struct explain *explain, struct pl_buf *out)
+{
+	struct text text = {.out = out};
+
+	add_state(&text, pod);
+	add_home(&text, pod);
+	if (explain == NULL)
+		return text.code;
+	add_left_out(&text, pod);
+	add_queue(&text, pod);
+	add_remarks(&text, pod, explain);
+	end(&text);
+	if (pod->has_state && state_has_place(&pod->state)) {
+		add(&text, "if it were decided now, as if it were nowhere:");
+		end(&text);
+	}
+	return text.code == PL_OK ? explain_printable(explain, out) : text.code;
+}
+
+/* -- for machines
+ * -------------------------------------------------------------------------- */
+
+static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
+{
+	if (text.len == 0)
+		return;
+	pl_json_out_name(out, name);
+	pl_json_out_string(out, text);
+}
+
+static void put_int(struct pl_json_out *out, const char *name, int64_t value)
+{
+	pl_json_out_name(out, name);
+	pl_json_out_int(out, value);
+}
+
+static void put_state(const struct explain_pod *pod, struct pl_json_out *out)
+{
+	const struct pod_state *state = &pod->state;
+	char stamp[PL_STAMP_SIZE];
+
+	put_text(out, "phase", pl_span_str(state_phase_word(state->phase)));
+	put_text(out, "cluster", state->cluster);
+	put_text(out, "node", state->node);
+	if (state->nominated_node.len > 0) {
+		pl_json_out_name(out, "nominated");
+		pl_json_out_object(out);
+		put_text(out, "cluster", state->nominated_cluster);
+		put_text(out, "node", state->nominated_node);
+		pl_json_out_end(out);
+	}
+	put_text(out, "shard", state->shard);
+	pl_json_out_name(out, "epoch");
+	pl_json_out_int_string(out, state->epoch);
+	put_int(out, "attempts", state->attempts);
+	put_text(out, "reason", state->reason);
+	put_text(out, "message", state->message);
+	put_text(out, "since", pl_span_str(pl_stamp_print(state->since_ms, stamp)));
+}
+
+static void put_left_out(const struct explain_pod *pod, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "leftOut");
+	pl_json_out_array(out);
+	for (unsigned i = 0; i < STORE_FLAWS; i++) {
+		const struct store_flawed *flaw = &pod->cluster.flaw[i];
+
+		if (flaw->nodes == 0)
+			continue;
+		pl_json_out_object(out);
+		put_text(out, "reason", pl_span_str(store_flaw_code((enum store_flaw)i)));
+		put_text(out, "message",
+		         pl_span_str(store_flaw_words((enum store_flaw)i)));
+		put_int(out, "nodes", (int64_t)flaw->nodes);
+		put_text(out, "first", keys_span(&flaw->first));
+		if (flaw->err.code != PL_OK)
+			put_text(out, "why", pl_span_str(flaw->err.msg));
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}
+
+static void put_config(const struct explain_pod *pod, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "scheduler");
+	pl_json_out_object(out);
+	put_int(out, "version", (int64_t)pod->config);
+	put_int(out, "current", (int64_t)pod->config_current);
+	if (pod->config_err.code != PL_OK)
+		put_text(out, "refused", pl_span_str(pod->config_err.msg));
+	pl_json_out_end(out);
+}
+
+static void put_home(const struct explain_pod *pod, struct pl_json_out *out)
+{
+	put_text(out, "namespace", pod->space);
+	put_text(out, "name", pod->name);
+	pl_json_out_name(out, "revision");
+	pl_json_out_int_string(out, pod->revision);
+	if (pod->cluster.compacted) {
+		pl_json_out_name(out, "compacted");
+		pl_json_out_bool(out, true);
+	}
+	put_int(out, "partition", pod->partition);
+	if (pod->partition != pod->named)
+		put_int(out, "named", pod->named);
+	put_text(out, "owner", pod->owner);
+	put_text(out, "gang", pod->gang);
+	put_text(out, "gangPhase", pod->gang_phase);
+	put_config(pod, out);
+}
+
+static void put_queue(const struct explain_pod *pod, struct pl_json_out *out)
+{
+	const struct explain_queue *queue = &pod->queue;
+
+	if (!queue->known)
+		return;
+	pl_json_out_name(out, "queue");
+	pl_json_out_object(out);
+	put_text(out, "sort",
+	         pl_span_str(queue->sort == QUEUE_BY_SLA ? "sla" : "priority"));
+	put_int(out, "before", (int64_t)queue->before);
+	put_int(out, "alike", (int64_t)queue->alike);
+	put_int(out, "older", (int64_t)queue->older);
+	pl_json_out_end(out);
+}
+
+static void put_decision(const struct explain_pod *pod, const struct explain *explain,
+                         struct pl_json_out *out)
+{
+	put_left_out(pod, out);
+	put_queue(pod, out);
+	pl_json_out_name(out, "own");
+	pl_json_out_object(out);
+	put_int(out, "nodes", pod->own_nodes);
+	put_int(out, "feasible", pod->own_feasible);
+	pl_json_out_end(out);
+	pl_json_out_name(out, "decision");
+	explain_json(explain, out);
+}
+
+enum pl_code explain_pod_json(const struct explain_pod *pod,
+                              const struct explain *explain, struct pl_buf *to,
+                              struct pl_err *err)
+{
+	struct pl_json_out out;
+	struct pl_buf text;
+	enum pl_code code;
+
+	pl_buf_init(&text, EXPLAIN_OUT_MAX);
+	pl_json_out_init(&out, &text);
+	pl_json_out_object(&out);
+	put_text(&out, "kind", PL_SPAN_LIT("PodExplanation"));
+	put_home(pod, &out);
+	if (pod->has_state) {
+		pl_json_out_name(&out, "state");
+		pl_json_out_object(&out);
+		put_state(pod, &out);
+		pl_json_out_end(&out);
+	}
+	if (pod->garbled.code != PL_OK)
+		put_text(&out, "garbled", pl_span_str(pod->garbled.msg));
+	if (explain != NULL)
+		put_decision(pod, explain, &out);
+	pl_json_out_end(&out);
+	code = pl_json_out_done(&out);
+	if (code == PL_OK)
+		code = output_document(OUTPUT_JSON, pl_buf_span(&text), to, err);
+	else
+		pl_err_set(err, code, "print the explanation");
+	pl_buf_done(&text);
+	return code;
+}

@@ -1,0 +1,126 @@
+#include "coord/cli/explain/explain_queue.h"
+
+#include <string.h>
+
+#include "shardsched/ledger/home.h"
+#include "shardsched/ledger/state.h"
+#include "shardsched/model/parse.h"
+
+enum { ARENA_CHUNK = 1 << 16 };
+
+void explain_queue_init(struct explain_queue *queue)
+{
+	pl_arena_init(&queue->arena, ARENA_CHUNK, READER_ARENA_MAX);
+}
+
+void explain_queue_done(struct explain_queue *queue)
+{
+	pl_arena_done(&queue->arena);
+}
+
+/* Of one that can be in the queue. */
+static bool read_pod(struct explain_queue *queue, struct pl_span json, struct pod *out)
+{
+	struct parse parse = {.model = queue->model, .arena = &queue->arena};
+	struct pl_err err = {0};
+	bool is_pointer = false;
+	uint32_t at;
+
+	pl_arena_reset(&queue->arena);
+	if (pointer_parse(json, &is_pointer, &at, &err) != PL_OK || is_pointer ||
+	    pod_parse(&parse, json, out, &err) != PL_OK)
+		return false;
+	if (out->node == 0 && out->deleted_ms == 0 && !pod_is_over(out) &&
+	    out->spec->form->gates.count == 0)
+		return true;
+	pod_drop(queue->model, out);
+	return false;
+}
+
+void explain_queue_of(struct explain_queue *queue, struct pl_span spec)
+{
+	struct pod pod;
+
+	if (!read_pod(queue, spec, &pod))
+		return;
+	queue->known = true;
+	queue->sla = pod.spec->sla;
+	queue->priority = pod.spec->priority;
+	queue->created_ms = pod.created_ms;
+	pod_drop(queue->model, &pod);
+}
+
+/* Below 0: it comes before the one that is asked about, whatever their ages. */
+static int compare(const struct explain_queue *queue, const struct pod *pod)
+{
+	if (queue->sort == QUEUE_BY_SLA && pod->spec->sla != queue->sla)
+		return pod->spec->sla > queue->sla ? -1 : 1;
+	if (pod->spec->priority != queue->priority)
+		return pod->spec->priority > queue->priority ? -1 : 1;
+	return 0;
+}
+
+static void count(uint64_t *last[2], unsigned at, uint64_t *of)
+{
+	last[at] = of;
+	++*of;
+}
+
+/* "0007/web/app-1" */
+static struct pl_span who(struct pl_span key, size_t leaf)
+{
+	size_t prefix = strlen("/schedules/");
+
+	return pl_span(key.at + prefix, key.len - prefix - leaf);
+}
+
+static void see_spec(struct explain_queue *queue, const struct kv_record *record)
+{
+	struct pl_span key = who(record->key, strlen("/spec"));
+	struct pod pod;
+	int order;
+
+	queue->last[0] = queue->last[1] = NULL;
+	if (pl_span_eq(key, queue->self) || !read_pod(queue, record->value, &pod))
+		return;
+	order = compare(queue, &pod);
+	if (order < 0)
+		count(queue->last, 0, &queue->before);
+	else if (order == 0)
+		count(queue->last, 0, &queue->alike);
+	if (order == 0 && pod.created_ms < queue->created_ms)
+		count(queue->last, 1, &queue->older);
+	pod_drop(queue->model, &pod);
+	memcpy(queue->last_key.at, key.at, key.len);
+	queue->last_key.len = key.len;
+}
+
+/* Of the one that was counted last: whoever has a place, or had one, does not wait. */
+static void see_state(struct explain_queue *queue, const struct kv_record *record)
+{
+	struct pod_state state;
+
+	if (queue->last[0] == NULL ||
+	    !pl_span_eq(who(record->key, strlen("/state")), keys_span(&queue->last_key)))
+		return;
+	pl_arena_reset(&queue->arena);
+	if (state_parse(record->value, &queue->arena, &state, NULL) == PL_OK &&
+	    state.phase == STATE_PENDING)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		if (queue->last[i] != NULL)
+			--*queue->last[i];
+		queue->last[i] = NULL;
+	}
+}
+
+void explain_queue_see(struct explain_queue *queue, const struct keys_id *id,
+                       const struct kv_record *record)
+{
+	if (!queue->known || !queue->own[id->partition])
+		return;
+	if (id->kind == KEYS_SPEC)
+		see_spec(queue, record);
+	else
+		see_state(queue, record);
+}

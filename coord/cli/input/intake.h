@@ -1,0 +1,87 @@
+/*
+ * The pods that files speak of: all of them read and checked once before anything is done
+ * with the first, then given one after the other, with where each of them stands.
+ *
+ * PriorityClasses count wherever they stand in the input. Objects of other kinds than
+ * those that pods are made of are passed over and counted; those of none are refused.
+ * PodDisruptionBudgets are kept. Fields that are not known are kept, too, and told where
+ * that is asked for.
+ */
+#ifndef COORD_CLI_INTAKE_H
+#define COORD_CLI_INTAKE_H
+
+#include "coord/cli/input/budget_given.h"
+#include "coord/cli/input/fields.h"
+#include "coord/cli/input/files.h"
+#include "coord/cli/input/manifest.h"
+#include "shardsched/expand/expand.h"
+#include "shardsched/ledger/home.h"
+
+enum {
+	INTAKE_KINDS_MAX = 16,
+	INTAKE_KIND_SIZE = 64,
+	INTAKE_BUDGETS_MAX = 10000,
+	INTAKE_UNKNOWN_MAX = 20, /* kept; more are counted */
+};
+
+/* Of fields that are not known (fields.h). */
+enum intake_fields { INTAKE_FIELDS_PASS, INTAKE_FIELDS_TELL, INTAKE_FIELDS_REFUSE };
+
+struct intake_opts {
+	const struct files *files; /* borrowed */
+	struct pl_span space;      /* of objects that name none; empty: "default" */
+	uint32_t partitions;
+	enum intake_fields fields;
+	/* One that is refused: file, object, field and reason. */
+	void (*refused)(void *ctx, const struct pl_err *err);
+	void *ctx;
+};
+
+/* May not be moved. */
+struct intake {
+	struct intake_opts opts;
+	struct manifest *manifest;
+	struct expand expand;
+	bool expanding; /* an object is at hand */
+	/* What the check found. */
+	uint64_t pods, objects, refused;
+	struct {
+		char kind[INTAKE_KIND_SIZE];
+		uint64_t count;
+	} passed[INTAKE_KINDS_MAX]; /* the last one: all others */
+	unsigned kinds;
+	struct intake_unknown {
+		char path[FIELDS_PATH_SIZE];
+		const char *like;     /* what may be meant; NULL: nobody knows */
+		const char *file;     /* where it stood first, */
+		unsigned long number; /* in which object */
+		uint64_t count;
+	} unknown[INTAKE_UNKNOWN_MAX];
+	unsigned unknowns;
+	uint64_t unknown_more;
+	const struct manifest_object *object; /* that is looked at */
+	bool all_known;        /* the last pods that were had nothing else */
+	struct pl_arena arena; /* of the budgets */
+	struct budget_given *budget;
+	uint32_t budgets, budgets_cap;
+};
+
+PL_NODISCARD enum pl_code intake_open(struct intake *intake,
+                                      const struct intake_opts *opts, struct pl_err *err);
+void intake_close(struct intake *intake);
+
+/* Reads all, and tells what is refused. PL_OK also when something is; errors are those of
+ * ours (PL_NOMEM). */
+PL_NODISCARD enum pl_code intake_check(struct intake *intake, struct pl_err *err);
+
+struct intake_pod {
+	struct expand_pod pod;
+	struct home home;
+};
+
+/* After the check. Objects that are refused have no pods. PL_NOTFOUND: there are no more.
+ * Borrowed until the next call. */
+PL_NODISCARD enum pl_code intake_next(struct intake *intake, struct intake_pod *out,
+                                      struct pl_err *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* Files with objects, read as often as wanted, and the pods that they speak of. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "coord/cli/input/intake.h"
+#include "tests/harness/torture.h"
+
+enum { PATH = 200, MANY = 20000 };
+
+static char dir[] = "/tmp/placet-intake-XXXXXX";
+static struct pl_err err;
+static struct files files;
+static char told[1 << 16], refusals[4096];
+
+#define POD(name)                                          \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
+	"\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+static const char deployment[] = "apiVersion: apps/v1\n"
+				 "kind: Deployment\n"
+				 "metadata: {name: web, namespace: shop}\n"
+				 "spec:\n"
+				 "  replicas: 2\n"
+				 "  selector: {matchLabels: {app: web}}\n"
+				 "  template:\n"
+				 "    metadata: {labels: {app: web}}\n"
+				 "    spec:\n"
+				 "      priorityClassName: gold\n"
+				 "      containers: [{name: c, image: i}]\n"
+				 "---\n"
+				 "# nothing\n"
+				 "---\n"
+				 "kind: Service\n"
+				 "metadata: {name: web}\n"
+				 "--- \n"
+				 "kind: PriorityClass\n"
+				 "metadata: {name: gold}\n"
+				 "value: 7\n";
+
+static void up(void)
+{
+	T_TRUE(mkdtemp(dir) != NULL);
+}
+
+static void down(void)
+{
+	char command[PATH];
+
+	files_done(&files);
+	(void)snprintf(command, sizeof command, "rm -r %s", dir);
+	T_EQ(system(command), 0); /* NOLINT(cert-env33-c): of a test's own directory */
+}
+
+static const char *path_of(const char *name)
+{
+	static char path[PATH];
+
+	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
+	return path;
+}
+
+static void put(const char *name, const char *text)
+{
+	FILE *file = fopen(path_of(name), "we");
+
+	T_TRUE(file != NULL);
+	T_EQ(fputs(text, file) >= 0, 1);
+	T_EQ(fclose(file), 0);
+}
+
+static void on_refused(void *ctx, const struct pl_err *why)
+{
+	size_t len = strlen(refusals);
+
+	(void)ctx;
+	(void)snprintf(refusals + len, sizeof refusals - len, "%s\n", why->msg);
+}
+
+static void begin_with(struct intake *intake, enum intake_fields fields)
+{
+	struct intake_opts opts = {.files = &files,
+	                           .partitions = 8,
+	                           .fields = fields,
+	                           .refused = on_refused};
+
+	refusals[0] = 0;
+	T_OK(intake_open(intake, &opts, &err), &err);
+}
+
+static void begin(struct intake *intake)
+{
+	begin_with(intake, INTAKE_FIELDS_PASS);
+}
+
+/* The names of all pods. */
+static const char *pods(struct intake *intake)
+{
+	struct intake_pod pod;
+	enum pl_code code;
+	size_t len = 0;
+
+	told[0] = 0;
+	T_OK(intake_check(intake, &err), &err);
+	while ((code = intake_next(intake, &pod, &err)) == PL_OK)
+		if (len + PATH < sizeof told)
+			len += (size_t)snprintf(told + len, sizeof told - len,
+			                        "%s%.*s/%.*s", len == 0 ? "" : " ",
+			                        PL_SPAN_ARG(pod.pod.space),
+			                        PL_SPAN_ARG(pod.pod.name));
+	T_CODE(code, PL_NOTFOUND, &err);
+	return told;
+}
+
+static void has(const char *text, const char *words)
+{
+	if (strstr(text, words) == NULL)
+		t_fail(__FILE__, __LINE__, "no '%s' in:\n%s", words, text);
+}
+
+T_CASE(a_directory_of_files_of_all_sorts)
+{
+	struct intake intake;
+
+	up();
+	put("b.yaml", deployment);
+	put("a.json", "{\"kind\":\"List\",\"items\":[" POD("one") "," POD("two") "]}");
+	put("c.ndjson", POD("three") "\n" POD("four") "\n");
+	put("d.json", "[" POD("five") "]");
+	put("e.txt", "what is this");
+	put(".f.yaml", "what is this");
+	put("g.yml", "");
+	T_OK(files_add(&files, dir, &err), &err);
+	T_EQ(files.count, 5);
+	begin(&intake);
+	(void)pods(&intake);
+	T_STR(refusals, "");
+	T_EQ(intake.pods, 7);
+	T_EQ(intake.kinds, 1);
+	T_STR(intake.passed[0].kind, "Service");
+	has(told, "default/one default/two shop/web-");
+	has(told, "-1 default/three default/four default/five");
+	intake_close(&intake);
+	down();
+}
+
+T_CASE(what_is_refused_is_told_with_file_object_and_field)
+{
+	struct intake intake;
+
+	up();
+	put("a.json", POD("one") "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"bad\"}}" POD(
+			      "two") "{]" POD("lost"));
+	put("b.yaml", "kind: Job\nmetadata: {name: job}\nspec: {completions: x}\n");
+	put("c.yaml", "a: [\n");
+	put("d.json", POD("three"));
+	T_OK(files_add(&files, dir, &err), &err);
+	begin(&intake);
+	T_STR(pods(&intake), "default/one default/two default/three");
+	T_EQ(intake.refused, 4);
+	has(refusals, "a.json: object 2: Pod default/bad: spec.containers");
+	has(refusals, "a.json: behind object 3: ");
+	has(refusals, "b.yaml: object 1: Job default/job: spec.completions");
+	has(refusals, "c.yaml: behind object 0: ");
+	intake_close(&intake);
+	down();
+}
+
+T_CASE(a_large_file_is_read_in_pieces_and_twice)
+{
+	struct intake intake;
+	gzFile file;
+
+	up();
+	file = gzopen(path_of("all.ndjson.gz"), "wb1");
+	T_TRUE(file != NULL);
+	for (unsigned i = 0; i < MANY; i++)
+		(void)gzprintf(
+			file,
+			"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-%u\"},\n"
+			"\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+			"\"args\":[\"%0200u\"]}]}}\n",
+			i, i);
+	T_EQ(gzclose(file), Z_OK);
+	T_OK(files_add(&files, path_of("all.ndjson.gz"), &err), &err);
+	begin(&intake);
+	(void)pods(&intake);
+	T_EQ(intake.pods, MANY);
+	T_EQ(intake.refused, 0);
+	intake_close(&intake);
+	down();
+}
+
+#define TYPO(name)                                         \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
+	"\"},\"spec\":{\"nodeSelectr\":{"                  \
+	"\"a\":\"b\"},\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+T_CASE(fields_that_nobody_knows_are_told_once_or_refused)
+{
+	struct intake intake;
+
+	up();
+	put("a.json",
+	    POD("one") TYPO("two") "{\"kind\":\"PriorityClass\",\"metadata\":{"
+	                           "\"name\":\"high\"},\"value\":7}" TYPO("three"));
+	put("b.json", TYPO("four") "{\"kind\":\"Service\",\"spek\":1}");
+	T_OK(files_add(&files, dir, &err), &err);
+	begin_with(&intake, INTAKE_FIELDS_TELL);
+	T_STR(pods(&intake), "default/one default/two default/three default/four");
+	T_STR(refusals, "");
+	T_EQ(intake.unknowns, 1);
+	T_STR(intake.unknown[0].path, "spec.nodeSelectr");
+	T_STR(intake.unknown[0].like, "nodeSelector");
+	T_EQ(intake.unknown[0].number, 2);
+	T_EQ(intake.unknown[0].count, 3);
+	has(intake.unknown[0].file, "a.json");
+	T_EQ(intake.unknown_more, 0);
+	intake_close(&intake);
+
+	begin_with(&intake, INTAKE_FIELDS_REFUSE);
+	T_STR(pods(&intake), "default/one");
+	T_EQ(intake.refused, 3);
+	T_EQ(intake.pods, 1);
+	has(refusals, "a.json: object 2: spec.nodeSelectr: unknown field; is "
+	              "nodeSelector meant?");
+	has(refusals, "b.json: object 1: spec.nodeSelectr: ");
+	intake_close(&intake);
+	down();
+}
+
+T_CASE(more_unknown_fields_than_are_kept_are_counted)
+{
+	char text[2048] = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"";
+	struct intake intake;
+
+	up();
+	for (unsigned i = 0; i < INTAKE_UNKNOWN_MAX + 3; i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+		               ",\"field-%u\":1", i);
+	(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+	               "},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+	put("a.json", text);
+	T_OK(files_add(&files, dir, &err), &err);
+	begin_with(&intake, INTAKE_FIELDS_TELL);
+	T_STR(pods(&intake), "default/p");
+	T_EQ(intake.unknowns, INTAKE_UNKNOWN_MAX);
+	T_EQ(intake.unknown_more, 3);
+	intake_close(&intake);
+	down();
+}
+
+T_CASE(paths_that_lead_nowhere_are_told)
+{
+	up();
+	T_CODE(files_add(&files, path_of("none"), &err), PL_IO, NULL);
+	T_CODE(files_add(&files, dir, &err), PL_NOTFOUND, NULL);
+	has(err.msg, "has no file that ends in");
+	down();
+}
+
+static enum pl_code tortured(void)
+{
+	struct intake_opts opts = {.files = &files, .partitions = 8};
+	struct intake intake;
+	struct intake_pod pod;
+	enum pl_code code = intake_open(&intake, &opts, &err);
+
+	if (code != PL_OK)
+		return code;
+	code = intake_check(&intake, &err);
+	while (code == PL_OK)
+		code = intake_next(&intake, &pod, &err);
+	intake_close(&intake);
+	return code == PL_NOTFOUND ? PL_OK : code;
+}
+
+T_CASE(memory_may_run_out_anywhere)
+{
+	up();
+	put("b.yaml", deployment);
+	T_OK(files_add(&files, dir, &err), &err);
+	t_torture(tortured, false);
+	down();
+}

@@ -1,0 +1,40 @@
+/* For commands about nodes: all of them are done, however many, with a line of progress
+ * where somebody looks. */
+#ifndef COORD_CLI_NODES_RUN_H
+#define COORD_CLI_NODES_RUN_H
+
+#include "coord/cli/out/progress.h"
+#include "coord/cli/reach/reach.h"
+#include "coord/nodes/nodes.h"
+
+enum { NODES_OUTCOMES = NODES_REFUSED + 1 };
+
+struct nodes_run {
+	enum nodes_verb verb;
+	uint64_t total; /* for the progress; 0: not known */
+	/* As of struct nodes_opts, with ctx. */
+	enum pl_code (*next)(void *ctx, struct nodes_item *out, bool *more,
+	                     struct pl_err *err);
+	void (*told)(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
+	             const struct pl_err *err);
+	void *ctx;
+	/* While it goes on, and what became of them. */
+	const struct reach *reach;
+	uint64_t count[NODES_OUTCOMES], told_count;
+	struct progress progress;
+	bool over;
+	struct pl_err err;
+};
+
+/* PL_OK: each was told; some may have been refused. */
+PL_NODISCARD enum pl_code nodes_run(struct nodes_run *run, const struct reach *reach,
+                                    struct pl_err *err);
+
+/* "created"; "would be created" of a dry run. */
+const char *nodes_run_word(const struct nodes_run *run, enum nodes_outcome outcome);
+
+/* PL_CONFLICT, if some were refused. */
+PL_NODISCARD enum pl_code nodes_run_verdict(const struct nodes_run *run,
+                                            struct pl_err *err);
+
+#endif

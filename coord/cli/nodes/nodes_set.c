@@ -1,0 +1,358 @@
+/* placet nodes cordon, uncordon, drain and delete: of nodes that are named. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coord/cli/nodes/drain.h"
+#include "coord/cli/nodes/nodes_run.h"
+#include "coord/cli/out/say.h"
+#include "coord/cli/reach/ask.h"
+#include "store/base/alloc.h"
+#include "store/base/duration.h"
+#include "store/keys/names.h"
+
+enum {
+	OPT_FORCE = OPTIONS_OWN_FIRST,
+	OPT_TIMEOUT,
+	OPT_PAST,
+	NODES_MAX = 4096,
+	QUESTION_SIZE = 160,
+	TIMEOUT_MAX_MS = 86400000,
+	FORCED_MS = 60000, /* to take pods off nodes that are deleted */
+};
+
+struct set {
+	const char *words;
+	char **args;
+	unsigned count, at;
+	bool drain, force, past_budgets;
+	uint64_t timeout_ms; /* of the drain */
+	bool *refused;       /* which of args; NULL: it does not matter */
+	struct nodes_run run;
+};
+
+static enum pl_code split(const char *arg, struct nodes_item *out, struct pl_err *err)
+{
+	const char *slash = strchr(arg, '/');
+	enum pl_code code;
+
+	if (slash == NULL)
+		return pl_err_set(err, PL_INVALID, "'%s': want CLUSTER/NODE", arg);
+	out->cluster = pl_span(arg, (size_t)(slash - arg));
+	out->name = pl_span_str(slash + 1);
+	code = names_check(NAMES_CLUSTER, out->cluster, err);
+	if (code == PL_OK)
+		code = names_check(NAMES_NODE, out->name, err);
+	return code;
+}
+
+/* Twice the same is one wish. */
+static bool came_before(const struct set *set, unsigned at)
+{
+	for (unsigned i = 0; i < at; i++)
+		if (strcmp(set->args[i], set->args[at]) == 0)
+			return true;
+	return false;
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct set *set = ctx;
+	struct nodes_item item;
+
+	set->args = options->args;
+	set->count = options->arg_count;
+	for (unsigned i = 0; i < set->count; i++) {
+		enum pl_code code = split(set->args[i], &item, err);
+
+		if (code != PL_OK)
+			return code;
+	}
+	return PL_OK;
+}
+
+static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
+                            struct pl_err *err)
+{
+	struct set *set = ctx;
+
+	while (set->at < set->count && came_before(set, set->at))
+		set->at++;
+	*more = set->at < set->count;
+	return *more ? split(set->args[set->at++], out, err) : PL_OK;
+}
+
+static void mark_refused(struct set *set, const struct nodes_item *item)
+{
+	for (unsigned i = 0; i < set->count && set->refused != NULL; i++) {
+		struct nodes_item one = {0};
+
+		if (split(set->args[i], &one, NULL) == PL_OK &&
+		    pl_span_eq(one.cluster, item->cluster) &&
+		    pl_span_eq(one.name, item->name))
+			set->refused[i] = true;
+	}
+}
+
+static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
+                    const struct pl_err *err)
+{
+	struct set *set = ctx;
+
+	if (outcome == NODES_REFUSED)
+		mark_refused(set, item);
+	if (outcome == NODES_REFUSED)
+		say("placet %s: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s", set->words,
+		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
+	else
+		(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " %s\n",
+		             PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name),
+		             nodes_run_word(&set->run, outcome));
+}
+
+/* -- off them --------------------------------------------------------------------------
+ */
+
+static enum pl_code drain_all(struct set *set, const struct reach *reach,
+                              struct pl_err *err)
+{
+	struct drain drain = {.words = set->words,
+	                      .reach = reach,
+	                      .force = set->force,
+	                      .past_budgets = set->past_budgets || !set->drain,
+	                      .timeout_ms = set->timeout_ms};
+	enum pl_code code = PL_OK;
+
+	drain.node = pl_calloc(set->count, sizeof *drain.node);
+	if (drain.node == NULL)
+		return pl_err_set(err, PL_NOMEM, "drain");
+	for (unsigned i = 0; i < set->count && code == PL_OK; i++) {
+		struct nodes_item item = {0};
+
+		if (came_before(set, i) || (set->refused != NULL && set->refused[i]))
+			continue;
+		code = split(set->args[i], &item, err);
+		drain.node[drain.nodes++] =
+			(struct drain_node){.cluster = item.cluster, .name = item.name};
+	}
+	if (code == PL_OK)
+		code = reach->options->dry_run ? drain_show(&drain, err)
+		                               : drain_run(&drain, err);
+	free(drain.node);
+	return code;
+}
+
+/* No new pods come, those that are there go. */
+static enum pl_code empty(struct set *set, const struct reach *reach, struct pl_err *err)
+{
+	enum pl_code code;
+
+	set->run.verb = NODES_CORDON;
+	code = nodes_run(&set->run, reach, err);
+	if (code == PL_OK)
+		code = nodes_run_verdict(&set->run, err);
+	if (code == PL_OK && !reach->options->dry_run)
+		code = drain_all(set, reach, err);
+	return code;
+}
+
+/* Nodes that can not be cordoned keep nobody from draining the others. */
+static enum pl_code drain_those(struct set *set, const struct reach *reach,
+                                struct pl_err *err)
+{
+	enum pl_code code;
+
+	set->refused = pl_calloc(set->count, sizeof *set->refused);
+	if (set->refused == NULL)
+		return pl_err_set(err, PL_NOMEM, "drain");
+	set->run.verb = NODES_CORDON;
+	code = nodes_run(&set->run, reach, err);
+	if (code == PL_OK && set->run.count[NODES_REFUSED] < set->run.told_count)
+		code = drain_all(set, reach, err);
+	free(set->refused);
+	set->refused = NULL;
+	return code == PL_OK ? nodes_run_verdict(&set->run, err) : code;
+}
+
+static enum pl_code confirm(const struct set *set, const struct reach *reach,
+                            struct pl_err *err)
+{
+	const char *pods = set->force ? " and move their pods" : "";
+	char question[QUESTION_SIZE];
+
+	if (set->count == 1)
+		(void)snprintf(question, sizeof question, "Delete node %.80s%s?",
+		               set->args[0], pods);
+	else
+		(void)snprintf(question, sizeof question, "Delete %u nodes%s?",
+		               set->count, pods);
+	return ask(reach->options, question, err);
+}
+
+static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct set *set = ctx;
+	bool deletes = set->run.verb == NODES_DELETE;
+	enum pl_code code = PL_OK;
+
+	if (deletes && !reach->options->dry_run)
+		code = confirm(set, reach, err);
+	if (code == PL_OK && set->drain)
+		return drain_those(set, reach, err);
+	if (code == PL_OK && deletes && set->force && !reach->options->dry_run) {
+		code = empty(set, reach, err);
+		set->at = 0;
+		set->run = (struct nodes_run){.verb = NODES_DELETE,
+		                              .next = set->run.next,
+		                              .told = set->run.told,
+		                              .ctx = set};
+	}
+	if (code == PL_OK)
+		code = nodes_run(&set->run, reach, err);
+	return code == PL_OK ? nodes_run_verdict(&set->run, err) : code;
+}
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct set *set = ctx;
+
+	if (opt == OPT_FORCE || opt == OPT_PAST) {
+		set->force = set->force || opt == OPT_FORCE;
+		set->past_budgets = set->past_budgets || opt == OPT_PAST;
+		return PL_OK;
+	}
+	if (pl_duration_ms(pl_span_str(arg), 0, TIMEOUT_MAX_MS, &set->timeout_ms, err) ==
+	    PL_OK)
+		return PL_OK;
+	return pl_err_wrap(err, "--timeout");
+}
+
+static const struct option own[] = {{"force", no_argument, NULL, OPT_FORCE},
+                                    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+                                    {0}};
+
+static const struct option drain_own[] = {
+	{"force", no_argument, NULL, OPT_FORCE},
+	{"ignore-budgets", no_argument, NULL, OPT_PAST},
+	{"timeout", required_argument, NULL, OPT_TIMEOUT},
+	{0}};
+
+static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb verb,
+                               int argc, char **argv)
+{
+	struct set set = {.words = spec->words,
+	                  .run = {.verb = verb, .next = on_next, .told = on_told}};
+
+	set.run.ctx = &set;
+	return reach_run(spec, argc, argv, set_run, &set);
+}
+
+static const struct options_spec cordon_spec = {
+	.words = "nodes cordon",
+	.usage = "CLUSTER/NODE... [options]",
+	.about =
+		"Lets no new pods onto nodes (spec.unschedulable). What is on them stays.\n",
+	.example = "  placet nodes cordon east/n-7 east/n-8\n",
+	.common = OPTIONS_DRY_RUN,
+	.args_min = 1,
+	.args_max = NODES_MAX,
+	.check = check,
+};
+
+static enum exit_code cordon(int argc, char **argv)
+{
+	return run_verb(&cordon_spec, NODES_CORDON, argc, argv);
+}
+
+const struct command nodes_cordon_command = {
+	.words = "nodes cordon", .summary = "let no new pods onto nodes", .run = cordon};
+
+static const struct options_spec uncordon_spec = {
+	.words = "nodes uncordon",
+	.usage = "CLUSTER/NODE... [options]",
+	.about = "Lets pods onto nodes again.\n",
+	.example = "  placet nodes uncordon east/n-7\n",
+	.common = OPTIONS_DRY_RUN,
+	.args_min = 1,
+	.args_max = NODES_MAX,
+	.check = check,
+};
+
+static enum exit_code uncordon(int argc, char **argv)
+{
+	return run_verb(&uncordon_spec, NODES_UNCORDON, argc, argv);
+}
+
+const struct command nodes_uncordon_command = {.words = "nodes uncordon",
+                                               .summary = "let pods onto nodes again",
+                                               .run = uncordon};
+
+static const struct options_spec delete_spec = {
+	.words = "nodes delete",
+	.usage = "CLUSTER/NODE... [options]",
+	.about =
+		"Takes nodes out of the store. One that has pods, or room that is held for\n"
+		"pods, is refused: no pod is lost. With --force its pods are placed again\n"
+		"first, whatever their member says of them. Asks first.\n",
+	.help = "  --force                nodes with pods, too: the machines are gone\n"
+		"  --timeout DURATION     until the pods have left (default 1m)\n",
+	.example = "  placet nodes delete east/n-7 --yes\n"
+		   "  placet nodes delete east/n-7 --force --yes\n",
+	.common = OPTIONS_DRY_RUN | OPTIONS_YES,
+	.own = own,
+	.take = take,
+	.args_min = 1,
+	.args_max = NODES_MAX,
+	.check = check,
+};
+
+static enum exit_code delete_nodes(int argc, char **argv)
+{
+	struct set set = {
+		.words = delete_spec.words,
+		.timeout_ms = FORCED_MS,
+		.run = {.verb = NODES_DELETE, .next = on_next, .told = on_told}};
+
+	set.run.ctx = &set;
+	return reach_run(&delete_spec, argc, argv, set_run, &set);
+}
+
+static const struct options_spec drain_spec = {
+	.words = "nodes drain",
+	.usage = "CLUSTER/NODE... [options]",
+	.about =
+		"Takes all pods off nodes: cordons them, evicts what is there, to be placed\n"
+		"elsewhere, and waits until it has ended. Interrupted, it may be run again.\n"
+		"What a PodDisruptionBudget protects waits until that allows it to go.\n",
+	.help = "  --force                does not wait for the members to say that pods "
+		"have\n"
+		"                         ended\n"
+		"  --ignore-budgets       evicts pods whatever their budgets allow\n"
+		"  --timeout DURATION     until all have left (default 0: however long it "
+		"takes)\n",
+	.example = "  placet nodes drain east/n-7 --timeout=10m\n",
+	.exits = "0 all are drained, 1 some are not, 2 wrong usage",
+	.common = OPTIONS_DRY_RUN,
+	.args_min = 1,
+	.args_max = NODES_MAX,
+	.own = drain_own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code drain_nodes(int argc, char **argv)
+{
+	struct set set = {
+		.words = drain_spec.words,
+		.drain = true,
+		.run = {.verb = NODES_CORDON, .next = on_next, .told = on_told}};
+
+	set.run.ctx = &set;
+	return reach_run(&drain_spec, argc, argv, set_run, &set);
+}
+
+const struct command nodes_drain_command = {
+	.words = "nodes drain", .summary = "take all pods off nodes", .run = drain_nodes};
+
+const struct command nodes_delete_command = {
+	.words = "nodes delete", .summary = "take nodes away", .run = delete_nodes};

@@ -1,0 +1,139 @@
+#include "coord/cli/out/output.h"
+
+#include "coord/cli/out/output_int.h"
+
+static void set(struct output_row *row, unsigned column, struct output_cell cell)
+{
+	PL_ASSERT(column < OUTPUT_COLUMNS_MAX);
+	row->cells[column] = cell;
+}
+
+void output_text(struct output_row *row, unsigned column, struct pl_span text)
+{
+	set(row, column,
+	    (struct output_cell){.type = text.len > 0 ? OUTPUT_TEXT : OUTPUT_NONE,
+	                         .text = text});
+}
+
+void output_int(struct output_row *row, unsigned column, int64_t value)
+{
+	set(row, column, (struct output_cell){.type = OUTPUT_INT, .number = value});
+}
+
+void output_int_string(struct output_row *row, unsigned column, int64_t value)
+{
+	set(row, column,
+	    (struct output_cell){.type = OUTPUT_INT_STRING, .number = value});
+}
+
+void output_double(struct output_row *row, unsigned column, double value)
+{
+	set(row, column, (struct output_cell){.type = OUTPUT_DOUBLE, .real = value});
+}
+
+void output_bool(struct output_row *row, unsigned column, bool value)
+{
+	set(row, column, (struct output_cell){.type = OUTPUT_BOOL, .flag = value});
+}
+
+void output_raw(struct output_row *row, unsigned column, struct pl_span text,
+                struct pl_span json)
+{
+	set(row, column,
+	    (struct output_cell){.type = OUTPUT_RAW, .text = text, .json = json});
+}
+
+void output_init(struct output *output, const struct output_schema *schema,
+                 enum output_format format, bool watch)
+{
+	PL_ASSERT(schema->count <= OUTPUT_COLUMNS_MAX);
+	*output = (struct output){.schema = schema, .format = format, .watch = watch};
+}
+
+static bool is_table(const struct output *output)
+{
+	return output->format == OUTPUT_TABLE || output->format == OUTPUT_WIDE;
+}
+
+enum pl_code output_look(const struct output *output, const struct output_row *row,
+                         struct pl_buf *to)
+{
+	return is_table(output) ? output_table_look(output, row, to)
+	                        : output_json_look(output->schema, row, to);
+}
+
+static enum pl_code changes(struct output *output, const struct output_row *rows,
+                            size_t count, struct pl_buf *to)
+{
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < count && code == PL_OK; i++)
+		code = output_json_change(output, &rows[i], OUTPUT_ADDED, to);
+	return code;
+}
+
+static enum pl_code finish(enum pl_code code, struct pl_err *err)
+{
+	if (code == PL_OK || (err != NULL && err->code == code))
+		return code;
+	return pl_err_set(err, code, "print: %s",
+	                  code == PL_LIMIT ? "there is too much of it"
+	                                   : pl_code_name(code));
+}
+
+enum pl_code output_list(struct output *output, const struct output_row *rows,
+                         size_t count, struct pl_buf *to, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (is_table(output))
+		code = output_table_rows(output, rows, count, to);
+	else if (output->watch)
+		code = changes(output, rows, count, to);
+	else
+		code = output_json_list(output, rows, count, to);
+	return finish(code, err);
+}
+
+enum pl_code output_part(struct output *output, const struct output_row *rows,
+                         size_t count, bool last, struct pl_buf *to, struct pl_err *err)
+{
+	PL_ASSERT(!output->watch);
+	return finish(is_table(output) ? output_table_rows(output, rows, count, to)
+	                               : output_json_part(output, rows, count, last, to),
+	              err);
+}
+
+enum pl_code output_change(struct output *output, const struct output_row *row,
+                           enum output_change change, struct pl_buf *to,
+                           struct pl_err *err)
+{
+	PL_ASSERT(output->watch);
+	return finish(is_table(output) ? output_table_rows(output, row, 1, to)
+	                               : output_json_change(output, row, change, to),
+	              err);
+}
+
+enum pl_code output_object(const struct output *output, const struct output_row *row,
+                           struct pl_buf *to, struct pl_err *err)
+{
+	PL_ASSERT(!is_table(output));
+	return finish(output_json_one(output, row, to), err);
+}
+
+enum pl_code output_format_parse(const char *text, enum output_format *out,
+                                 struct pl_err *err)
+{
+	static const char *const names[] = {[OUTPUT_TABLE] = "table",
+	                                    [OUTPUT_WIDE] = "wide",
+	                                    [OUTPUT_JSON] = "json",
+	                                    [OUTPUT_YAML] = "yaml"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(text, names[i]) == 0) {
+			*out = (enum output_format)i;
+			return PL_OK;
+		}
+	return pl_err_set(err, PL_INVALID, "--output %s: want table, wide, json or yaml",
+	                  text);
+}

@@ -1,0 +1,596 @@
+/*
+ * placet get pods: read page by page, sorted by namespace and name, printed in parts; so
+ * a million of them can be looked at. Those that are named are read where their names
+ * lead. With --watch they are kept, and every change printed.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "coord/cli/out/live.h"
+#include "coord/cli/out/say.h"
+#include "coord/cli/pods/gates.h"
+#include "coord/cli/pods/pod_row.h"
+#include "coord/cli/pods/pods_given.h"
+#include "coord/cli/pods/podwatch.h"
+#include "coord/cli/reach/listing.h"
+#include "coord/cli/reach/reach.h"
+#include "shardsched/ledger/home.h"
+#include "shardsched/ledger/state.h"
+#include "store/base/alloc.h"
+#include "store/base/clock.h"
+#include "store/keys/names.h"
+#include "store/keys/partition.h"
+
+enum {
+	PART = 8192,
+	ARENA_CHUNK = 1 << 20,
+	PRINT_MAX = 256 << 20,
+	PODS_MAX = PODWATCH_PODS_MAX,
+	ARGS_MAX = 1000,
+	LIVE_MAX = 60000,
+	OPT_NODE = OPTIONS_OWN_FIRST,
+	NAME_LEVELS = 4, /* /schedules/<partition>/<namespace>/<name>/ */
+};
+
+struct found {
+	struct pl_span space, name, state; /* the state's value; at NULL: none */
+	uint32_t partition;
+	bool has_spec, gated;
+};
+
+struct get {
+	struct pods_given given;
+	struct pl_span cluster, node; /* only those on it; empty: all */
+	const struct reach *reach;
+	struct pl_arena arena; /* of what was found */
+	struct found *found;
+	size_t count, cap;
+	struct pointer { /* what was read last of a name */
+		bool there;
+		uint32_t at;
+	} pointer;
+	/* --watch */
+	struct live live;
+	struct podwatch *watch;
+	struct pl_err err;
+	uint32_t first; /* rows of the first picture */
+	bool stopped;
+};
+
+/* -- all there is
+ * ------------------------------------------------------------------------ */
+
+static bool is_asked_for(const struct get *get, struct pl_span space, struct pl_span name)
+{
+	const struct options *options = get->reach->options;
+	struct pl_span one_space, one_name;
+
+	if (get->given.space != NULL && options->arg_count == 0)
+		return pl_span_eq(space, pl_span_str(get->given.space));
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (pods_given_name(&get->given, options->args[i], &one_space, &one_name,
+		                    NULL) == PL_OK &&
+		    pl_span_eq(space, one_space) && pl_span_eq(name, one_name))
+			return true;
+	return options->arg_count == 0;
+}
+
+static struct found *add(struct get *get, const struct keys_id *id, struct pl_err *err)
+{
+	struct found *found;
+
+	if (get->count == get->cap) {
+		size_t cap = get->cap == 0 ? 1024 : get->cap * 2;
+
+		found = cap > PODS_MAX ? NULL
+		                       : pl_realloc(get->found, cap * sizeof *found);
+		if (found == NULL) {
+			(void)pl_err_set(err, PL_NOMEM,
+			                 "keep the pods; ask for less with "
+			                 "--namespace");
+			return NULL;
+		}
+		get->found = found;
+		get->cap = cap;
+	}
+	PL_ASSERT(get->found != NULL);
+	found = &get->found[get->count];
+	*found = (struct found){.space = pl_arena_dup(&get->arena, id->scope),
+	                        .name = pl_arena_dup(&get->arena, id->name),
+	                        .partition = id->partition};
+	if (found->space.at == NULL || found->name.at == NULL) {
+		(void)pl_err_set(err, PL_NOMEM, "keep the pods");
+		return NULL;
+	}
+	get->count++;
+	return found;
+}
+
+/* The one that the last record was about, or a new one. */
+static struct found *found_of(struct get *get, const struct keys_id *id,
+                              struct pl_err *err)
+{
+	struct found *last = get->count == 0 ? NULL : &get->found[get->count - 1];
+
+	if (last != NULL && last->partition == id->partition &&
+	    pl_span_eq(last->name, id->name) && pl_span_eq(last->space, id->scope))
+		return last;
+	return add(get, id, err);
+}
+
+static enum pl_code on_record(void *ctx, const struct kv_record *record,
+                              struct pl_err *err)
+{
+	struct get *get = ctx;
+	bool is_pointer = false;
+	struct found *found;
+	struct keys_id id;
+	uint32_t at = 0;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK ||
+	    !is_asked_for(get, id.scope, id.name))
+		return PL_OK;
+	if (id.kind == KEYS_SPEC &&
+	    (pointer_parse(record->value, &is_pointer, &at, NULL) != PL_OK ||
+	     is_pointer)) {
+		get->pointer = (struct pointer){is_pointer, at};
+		return PL_OK;
+	}
+	found = found_of(get, &id, err);
+	if (found == NULL)
+		return err->code;
+	if (id.kind == KEYS_SPEC) {
+		found->has_spec = true;
+		found->gated = gates_stand(record->value);
+		return PL_OK;
+	}
+	found->state = pl_arena_dup(&get->arena, record->value);
+	return found->state.at == NULL ? pl_err_set(err, PL_NOMEM, "keep the pods")
+	                               : PL_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int order = pl_span_cmp(x->space, y->space);
+
+	return order != 0 ? order : pl_span_cmp(x->name, y->name);
+}
+
+static enum pl_code rows_of(struct get *get, size_t first, size_t count,
+                            struct pl_arena *arena, struct output_row *rows)
+{
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < count && code == PL_OK; i++) {
+		const struct found *found = &get->found[first + i];
+		struct pod_row_about about = {.space = found->space,
+		                              .name = found->name,
+		                              .partition = found->partition,
+		                              .has_spec = found->has_spec,
+		                              .gated = found->gated,
+		                              .has_state = found->state.at != NULL,
+		                              .state = found->state,
+		                              .now_ms = pl_clock_wall_ms()};
+
+		code = pod_row(&about, arena, &rows[i]);
+	}
+	return code;
+}
+
+static enum pl_code print_parts(struct get *get, struct output_row *rows,
+                                struct pl_err *err)
+{
+	struct output output;
+	struct pl_arena arena;
+	enum pl_code code = PL_OK;
+	struct pl_buf out;
+	size_t at = 0;
+
+	output_init(&output, &pod_schema, get->reach->options->format, false);
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	pl_buf_init(&out, PRINT_MAX);
+	do {
+		size_t left = get->count - at, count = left < PART ? left : PART;
+
+		pl_arena_reset(&arena);
+		code = rows_of(get, at, count, &arena, rows);
+		if (code != PL_OK)
+			(void)pl_err_set(err, code, "print the pods");
+		else if (get->count <= PART)
+			code = output_list(&output, rows, count, &out, err);
+		else
+			code = output_part(&output, rows, count, count == left, &out,
+			                   err);
+		at += count;
+		if (code == PL_OK)
+			code = say_result(&out, err);
+	} while (at < get->count && code == PL_OK);
+	pl_buf_done(&out);
+	pl_arena_done(&arena);
+	return code;
+}
+
+static enum pl_code read_prefix(struct get *get, const struct keys_id *id,
+                                unsigned levels, int64_t *revision, struct pl_err *err)
+{
+	struct keys_text prefix;
+	enum pl_code code = keys_prefix(id, levels, &prefix, err);
+
+	return code == PL_OK ? listing_read(get->reach->session, keys_span(&prefix),
+	                                    revision, on_record, get, err)
+	                     : code;
+}
+
+/* Of one namespace there is a prefix in each partition. */
+static enum pl_code read_all(struct get *get, struct pl_err *err)
+{
+	struct keys_id id = {.kind = KEYS_SPEC};
+	unsigned levels = get->given.space == NULL ? 1 : 3;
+	uint32_t prefixes = levels == 1 ? 1 : get->reach->meta.partitions;
+	enum pl_code code = PL_OK;
+	int64_t revision = 0;
+
+	if (get->reach->options->arg_count > 0)
+		prefixes = levels = 1;
+	id.scope = pl_span_str(get->given.space);
+	for (uint32_t p = 0; p < prefixes && code == PL_OK; p++) {
+		id.partition = p;
+		code = read_prefix(get, &id, levels, &revision, err);
+	}
+	return code;
+}
+
+/* -- those that are named
+ * ------------------------------------------------------------- */
+
+static void named(const struct get *get, unsigned arg, struct keys_id *out)
+{
+	*out = (struct keys_id){.kind = KEYS_SPEC};
+	if (pods_given_name(&get->given, get->reach->options->args[arg], &out->scope,
+	                    &out->name, NULL) != PL_OK)
+		PL_UNREACHABLE("a name that was checked");
+}
+
+static bool is_named_before(const struct get *get, unsigned arg, const struct keys_id *id)
+{
+	for (unsigned i = 0; i < arg; i++) {
+		struct keys_id other;
+
+		named(get, i, &other);
+		if (pl_span_eq(other.scope, id->scope) &&
+		    pl_span_eq(other.name, id->name))
+			return true;
+	}
+	return false;
+}
+
+/* Where its name falls, or where the pointer there leads. */
+static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *revision,
+                               struct pl_err *err)
+{
+	uint32_t partitions = get->reach->meta.partitions;
+	enum pl_code code =
+		partition_of_pod(id->scope, id->name, partitions, &id->partition, err);
+
+	get->pointer = (struct pointer){0};
+	if (code == PL_OK)
+		code = read_prefix(get, id, NAME_LEVELS, revision, err);
+	if (code != PL_OK || !get->pointer.there || get->pointer.at >= partitions)
+		return code;
+	id->partition = get->pointer.at;
+	return read_prefix(get, id, NAME_LEVELS, revision, err);
+}
+
+/* One that its name does not lead to may still be there: then all are looked through. */
+static enum pl_code read_names(struct get *get, struct pl_err *err)
+{
+	int64_t revision = 0;
+
+	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+		size_t before = get->count;
+		enum pl_code code;
+		struct keys_id id;
+
+		named(get, i, &id);
+		if (is_named_before(get, i, &id))
+			continue;
+		code = read_named(get, &id, &revision, err);
+		if (code != PL_OK)
+			return code;
+		if (get->count == before) {
+			get->count = 0;
+			return read_all(get, err);
+		}
+	}
+	return PL_OK;
+}
+
+static bool is_found(const struct get *get, const struct keys_id *id)
+{
+	struct found wanted = {.space = id->scope, .name = id->name};
+
+	return get->count > 0 && bsearch(&wanted, get->found, get->count,
+	                                 sizeof *get->found, by_name) != NULL;
+}
+
+/* PL_NOTFOUND: some are not there. */
+static enum pl_code say_absent(const struct get *get, struct pl_err *err)
+{
+	uint64_t absent = 0;
+
+	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+		struct keys_id id;
+
+		named(get, i, &id);
+		if (is_found(get, &id) || is_named_before(get, i, &id))
+			continue;
+		absent++;
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod", PL_SPAN_ARG(id.scope),
+		    PL_SPAN_ARG(id.name));
+	}
+	return absent == 0
+	               ? PL_OK
+	               : pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", absent);
+}
+
+/* -- shown
+ * ---------------------------------------------------------------------------- */
+
+/* By the state, as it is shown. */
+static bool is_on_node(const struct get *get, const struct found *found,
+                       struct pl_arena *scratch)
+{
+	struct pod_state state;
+
+	pl_arena_reset(scratch);
+	return found->state.at != NULL &&
+	       state_parse(found->state, scratch, &state, NULL) == PL_OK &&
+	       pl_span_eq(state.cluster, get->cluster) &&
+	       pl_span_eq(state.node, get->node);
+}
+
+static void keep_those_on_node(struct get *get)
+{
+	struct pl_arena scratch;
+	size_t count = 0;
+
+	pl_arena_init(&scratch, 0, 0);
+	for (size_t i = 0; i < get->count; i++)
+		if (is_on_node(get, &get->found[i], &scratch))
+			get->found[count++] = get->found[i];
+	get->count = count;
+	pl_arena_done(&scratch);
+}
+
+static enum pl_code show(struct get *get, struct pl_err *err)
+{
+	bool names = get->reach->options->arg_count > 0;
+	struct output_row *rows;
+	enum pl_code code = names ? read_names(get, err) : read_all(get, err);
+
+	if (code != PL_OK)
+		return code;
+	if (get->node.len > 0)
+		keep_those_on_node(get);
+	if (get->count == 0 && !names)
+		say("no pods");
+	if (get->count > 1)
+		qsort(get->found, get->count, sizeof *get->found, by_name);
+	rows = pl_calloc(PART, sizeof *rows);
+	if (rows == NULL)
+		return pl_err_set(err, PL_NOMEM, "print the pods");
+	if (get->count > 0 || !names)
+		code = print_parts(get, rows, err);
+	free(rows);
+	return code == PL_OK ? say_absent(get, err) : code;
+}
+
+/* -- and every change
+ * -------------------------------------------------------------------- */
+
+static bool wanted(void *ctx, struct pl_span key)
+{
+	struct get *get = ctx;
+	const uint8_t *slash = memchr(key.at, '/', key.len);
+	size_t len = (size_t)(slash - key.at);
+
+	return is_asked_for(get, pl_span(key.at, len),
+	                    pl_span(slash + 1, key.len - len - 1));
+}
+
+static void put(struct get *get, const struct podwatch_note *note)
+{
+	const struct podwatch_pod *pod = note->pod;
+	struct pod_row_about about = {.space = pod->space,
+	                              .name = pod->name,
+	                              .partition = pod->partition,
+	                              .has_spec = pod->has_spec,
+	                              .gated = pod->gated,
+	                              .has_state = pod->has_state,
+	                              .now_ms = pl_clock_wall_ms()};
+	struct pl_arena *arena = &get->live.arena;
+	struct output_row row;
+
+	/* In the first picture rows stay until all are there. */
+	about.space = pl_arena_dup(arena, pod->space);
+	about.name = pl_arena_dup(arena, pod->name);
+	about.state = pl_arena_dup(arena, note->state);
+	if (!get->live.whole && ++get->first > LIVE_MAX)
+		live_fail(&get->live, PL_LIMIT,
+		          "more than 60000 pods at once; watch a namespace");
+	else if (about.space.at == NULL || about.name.at == NULL ||
+	         pod_row(&about, arena, &row) != PL_OK)
+		live_fail(&get->live, PL_NOMEM, "a pod's row");
+	else
+		live_put(&get->live, pod->node.key, &row);
+}
+
+static void on_pod(void *ctx, const struct podwatch_note *note)
+{
+	struct get *get = ctx;
+
+	switch (note->what) {
+	case PODWATCH_POD:
+		put(get, note);
+		break;
+	case PODWATCH_GONE:
+		live_gone(&get->live, note->pod->node.key);
+		break;
+	case PODWATCH_WHOLE:
+		if (!get->live.whole)
+			live_end(&get->live);
+		break;
+	case PODWATCH_TROUBLE:
+		say("placet get pods: %s; going on", note->err->msg);
+		break;
+	case PODWATCH_STOPPED:
+		get->stopped = true;
+		if (note->err != NULL)
+			get->err = *note->err;
+		break;
+	}
+}
+
+/* Lists of a namespace by partition, as long as they are not too many. */
+static unsigned prefixes_of(const struct get *get,
+                            struct keys_text text[PODWATCH_LISTS_MAX],
+                            struct pl_span prefix[PODWATCH_LISTS_MAX])
+{
+	uint32_t partitions = get->reach->meta.partitions;
+	bool parts = get->given.space != NULL && get->reach->options->arg_count == 0 &&
+	             partitions <= PODWATCH_LISTS_MAX;
+	unsigned count = parts ? partitions : 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct keys_id id = {.kind = KEYS_SPEC,
+		                     .partition = i,
+		                     .scope = pl_span_str(get->given.space)};
+
+		if (keys_prefix(&id, parts ? 3 : 1, &text[i], NULL) != PL_OK)
+			PL_UNREACHABLE("a namespace that was checked");
+		prefix[i] = keys_span(&text[i]);
+	}
+	return count;
+}
+
+static enum pl_code follow(struct get *get, struct pl_err *err)
+{
+	struct keys_text text[PODWATCH_LISTS_MAX];
+	struct pl_span prefix[PODWATCH_LISTS_MAX];
+	struct podwatch_opts opts = {
+		.prefix = prefix, .wanted = wanted, .fn = on_pod, .ctx = get};
+	enum pl_code code;
+
+	opts.count = prefixes_of(get, text, prefix);
+	live_init(&get->live, &pod_schema, get->reach->options->format, true);
+	get->live.state_column = 2;
+	live_begin(&get->live);
+	code = podwatch_open(get->reach->session->kv, &opts, &get->watch, err);
+	while (code == PL_OK && !get->stopped) {
+		(void)uv_run(&get->reach->session->loop, UV_RUN_ONCE);
+		if (get->live.err.code != PL_OK && !get->stopped)
+			podwatch_stop(get->watch);
+	}
+	if (code == PL_OK) {
+		*err = get->live.err.code != PL_OK ? get->live.err : get->err;
+		code = err->code;
+	}
+	live_done(&get->live);
+	return code;
+}
+
+static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct get *get = ctx;
+	enum pl_code code;
+
+	get->reach = reach;
+	if (reach->options->watch)
+		return follow(get, err);
+	pl_arena_init(&get->arena, ARENA_CHUNK, 0);
+	code = show(get, err);
+	pl_arena_done(&get->arena);
+	free(get->found);
+	return code;
+}
+
+/* -- the command line
+ * -------------------------------------------------------------------- */
+
+static enum pl_code take_node(struct get *get, const char *arg, struct pl_err *err)
+{
+	const char *slash = strchr(arg, '/');
+	enum pl_code code;
+
+	if (slash == NULL)
+		return pl_err_set(err, PL_INVALID, "--node %s: want CLUSTER/NODE", arg);
+	get->cluster = pl_span(arg, (size_t)(slash - arg));
+	get->node = pl_span_str(slash + 1);
+	code = names_check(NAMES_CLUSTER, get->cluster, err);
+	if (code == PL_OK)
+		code = names_check(NAMES_NODE, get->node, err);
+	return code == PL_OK ? code : pl_err_wrap(err, "--node");
+}
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct get *get = ctx;
+
+	return opt == OPT_NODE ? take_node(get, arg, err)
+	                       : pods_given_take(&get->given, opt, arg, err);
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct get *get = ctx;
+	struct pl_span space, name;
+
+	if (get->node.len > 0 && (options->arg_count > 0 || options->watch))
+		return pl_err_set(err, PL_INVALID,
+		                  "--node: goes with neither names nor --watch");
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (pods_given_name(&get->given, options->args[i], &space, &name, err) !=
+		    PL_OK)
+			return err->code;
+	return PL_OK;
+}
+
+static const struct option own[] = {
+	{"namespace", required_argument, NULL, PODS_GIVEN_SPACE},
+	{"node", required_argument, NULL, OPT_NODE},
+	{NULL, 0, NULL, 0},
+};
+
+static const struct options_spec spec = {
+	.words = "get pods",
+	.usage = "[<namespace>/<name>...] [options]",
+	.about =
+		"Shows pods by namespace and name: their phase, and where they are. One\n"
+		"that nobody has decided about yet is Pending without a reason. What\n"
+		"makes no sense is shown as garbled, with the reason.\n",
+	.help = "  -n, --namespace NAME   only those of a namespace; of names without one\n"
+		"                         (default all, and default of those)\n"
+		"  --node CLUSTER/NODE    only those that are on a node\n",
+	.example =
+		"  placet get pods -n shop -o wide\n"
+		"  placet get pods --node east/n-7\n"
+		"  placet get pods -o json | jq '.items[] | select(.phase==\"Pending\")'\n",
+	.exits =
+		"0 done, 1 some named pod is not there, or it could not be, 2 wrong usage",
+	.common = OPTIONS_OUTPUT | OPTIONS_WATCH,
+	.args_max = ARGS_MAX,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct get get = {.count = 0};
+
+	return reach_run(&spec, argc, argv, look, &get);
+}
+
+const struct command get_pods_command = {
+	.words = "get pods", .summary = "show the pods and where they are", .run = run};

@@ -1,0 +1,148 @@
+#include "coord/cli/pods/pod_row.h"
+
+#include "coord/cli/out/age.h"
+#include "store/base/stamp.h"
+
+enum column {
+	NAMESPACE,
+	NAME,
+	PHASE,
+	CLUSTER,
+	NODE,
+	AGE,
+	SINCE,
+	NOMINATED,
+	ATTEMPTS,
+	REASON,
+	MESSAGE,
+	SHARD,
+	EPOCH,
+	PARTITION,
+	POD_UID,
+	COLUMN_COUNT,
+};
+
+static const struct output_column columns[] = {
+	[NAMESPACE] = {"NAMESPACE", "namespace", OUTPUT_ALWAYS},
+	[NAME] = {"NAME", "name", OUTPUT_ALWAYS},
+	[PHASE] = {"PHASE", "phase", OUTPUT_ALWAYS},
+	[CLUSTER] = {"CLUSTER", "cluster", OUTPUT_ALWAYS},
+	[NODE] = {"NODE", "node", OUTPUT_ALWAYS},
+	[AGE] = {"AGE", NULL, OUTPUT_ALWAYS},
+	[SINCE] = {NULL, "since", OUTPUT_ALWAYS},
+	[NOMINATED] = {"NOMINATED", "nominated", OUTPUT_ON_WIDE},
+	[ATTEMPTS] = {"ATTEMPTS", "attempts", OUTPUT_ON_WIDE},
+	[REASON] = {"REASON", "reason", OUTPUT_ALWAYS},
+	[MESSAGE] = {"MESSAGE", "message", OUTPUT_ON_WIDE},
+	[SHARD] = {"SHARD", "shard", OUTPUT_ON_WIDE},
+	[EPOCH] = {"EPOCH", "epoch", OUTPUT_ON_WIDE},
+	[PARTITION] = {"PARTITION", "partition", OUTPUT_ON_WIDE},
+	[POD_UID] = {"UID", "uid", OUTPUT_ON_WIDE},
+};
+
+const struct output_schema pod_schema = {"Pod", columns, COLUMN_COUNT};
+
+struct pl_span pod_row_phase(const struct output_row *row)
+{
+	return row->cells[PHASE].text;
+}
+
+static enum pl_code garbled(struct output_row *row, struct pl_arena *arena,
+                            const char *why)
+{
+	struct pl_span text = pl_arena_dup(arena, pl_span_str(why));
+
+	if (text.at == NULL)
+		return PL_NOMEM;
+	output_text(row, PHASE, PL_SPAN_LIT("garbled"));
+	output_text(row, REASON, text);
+	return PL_OK;
+}
+
+static enum pl_code put_since(struct output_row *row, struct pl_arena *arena,
+                              int64_t since_ms, int64_t now_ms)
+{
+	char *age = pl_arena_alloc(arena, AGE_SIZE);
+	char *since = pl_arena_alloc(arena, PL_STAMP_SIZE);
+
+	if (age == NULL || since == NULL)
+		return PL_NOMEM;
+	output_text(row, AGE, pl_span_str(age_text(now_ms - since_ms, age)));
+	output_text(row, SINCE, pl_span_str(pl_stamp_print(since_ms, since)));
+	return PL_OK;
+}
+
+/* Where room is made for it. */
+static enum pl_code put_nominated(struct output_row *row, struct pl_arena *arena,
+                                  const struct pod_state *state)
+{
+	const char *text;
+
+	if (state->nominated_node.len == 0)
+		return PL_OK;
+	text = pl_arena_printf(arena, PL_SPAN_FMT "/" PL_SPAN_FMT,
+	                       PL_SPAN_ARG(state->nominated_cluster),
+	                       PL_SPAN_ARG(state->nominated_node));
+	if (text == NULL)
+		return PL_NOMEM;
+	output_text(row, NOMINATED, pl_span_str(text));
+	return PL_OK;
+}
+
+/* No shard says so: it leaves such a pod alone until its gates are gone. */
+static void put_gated(struct output_row *row)
+{
+	output_text(row, REASON, PL_SPAN_LIT("pod.gated"));
+	output_text(row, MESSAGE, PL_SPAN_LIT("waiting for scheduling gates"));
+}
+
+static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
+                              const struct pod_row_about *about)
+{
+	struct pl_err err = {0};
+	struct pod_state state;
+	enum pl_code code = state_parse(about->state, arena, &state, &err);
+
+	if (code == PL_NOMEM)
+		return code;
+	if (code != PL_OK)
+		return garbled(row, arena, err.msg);
+	output_text(row, PHASE, pl_span_str(state_phase_word(state.phase)));
+	output_text(row, CLUSTER, state.cluster);
+	output_text(row, NODE, state.node);
+	output_text(row, REASON, state.reason);
+	output_text(row, MESSAGE, state.message);
+	if (about->gated && state.phase == STATE_PENDING && state.reason.len == 0)
+		put_gated(row);
+	output_text(row, SHARD, state.shard);
+	output_text(row, POD_UID, state.uid);
+	if (state.attempts > 0)
+		output_int(row, ATTEMPTS, state.attempts);
+	if (state.epoch > 0)
+		output_int_string(row, EPOCH, state.epoch);
+	code = put_nominated(row, arena, &state);
+	return code != PL_OK ? code
+	                     : put_since(row, arena, state.since_ms, about->now_ms);
+}
+
+enum pl_code pod_row(const struct pod_row_about *about, struct pl_arena *arena,
+                     struct output_row *out)
+{
+	struct output_row row = {0};
+	enum pl_code code = PL_OK;
+
+	output_text(&row, NAMESPACE, about->space);
+	output_text(&row, NAME, about->name);
+	output_int(&row, PARTITION, about->partition);
+	if (!about->has_spec)
+		code = garbled(&row, arena, "a state without a spec");
+	else if (about->has_state)
+		code = put_state(&row, arena, about);
+	else /* nobody has decided yet */
+		output_text(&row, PHASE, PL_SPAN_LIT("Pending"));
+	if (about->has_spec && !about->has_state && about->gated)
+		put_gated(&row);
+	if (code == PL_OK)
+		*out = row;
+	return code;
+}

@@ -1,0 +1,26 @@
+/* A pod as a row: who it is, and what its state says. */
+#ifndef COORD_CLI_POD_ROW_H
+#define COORD_CLI_POD_ROW_H
+
+#include "coord/cli/out/output.h"
+#include "shardsched/ledger/state.h"
+#include "store/keys/keys.h"
+
+extern const struct output_schema pod_schema;
+
+struct pod_row_about {
+	struct pl_span space, name;
+	uint32_t partition;
+	bool has_spec, has_state, gated;
+	struct pl_span state; /* its value */
+	int64_t now_ms;       /* of the wall's clock */
+};
+
+/* The row borrows from the arena and from about. PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_row(const struct pod_row_about *about,
+                                  struct pl_arena *arena, struct output_row *out);
+
+/* The word in its column. */
+struct pl_span pod_row_phase(const struct output_row *row);
+
+#endif

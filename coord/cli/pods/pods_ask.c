@@ -1,0 +1,420 @@
+#include "coord/cli/pods/pods_ask.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coord/cli/out/say.h"
+#include "coord/cli/pods/podwatch.h"
+#include "coord/cli/reach/ask.h"
+#include "coord/cli/reach/rest.h"
+#include "store/base/alloc.h"
+#include "store/base/duration.h"
+
+enum { TIMEOUT_MAX_MS = 86400000, ROUND_MS = 500, SAID_MAX = 20 };
+
+/* -- the command line ------------------------------------------------------------------
+ */
+
+static enum pl_code take_wait(struct pods_ask *job, const char *arg, struct pl_err *err)
+{
+	job->wait = arg == NULL || strcmp(arg, "true") == 0;
+	if (!job->wait && strcmp(arg, "false") != 0)
+		return pl_err_set(err, PL_INVALID, "--wait=%s: want true or false", arg);
+	return PL_OK;
+}
+
+enum pl_code pods_ask_take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct pods_ask *job = ctx;
+
+	switch (opt) {
+	case PODS_ASK_FORCE:
+		job->force = true;
+		return PL_OK;
+	case PODS_ASK_ALL:
+		job->all = true;
+		return PL_OK;
+	case PODS_ASK_IGNORE:
+		job->ignore_absent = true;
+		return PL_OK;
+	case PODS_ASK_PAST:
+		job->past_budgets = true;
+		return PL_OK;
+	case PODS_ASK_WAIT:
+		return take_wait(job, arg, err);
+	case PODS_ASK_TIMEOUT:
+		if (pl_duration_ms(pl_span_str(arg), 0, TIMEOUT_MAX_MS, &job->timeout_ms,
+		                   err) == PL_OK)
+			return PL_OK;
+		return pl_err_wrap(err, "--timeout");
+	default:
+		return pods_given_take(&job->given, opt, arg, err);
+	}
+}
+
+enum pl_code pods_ask_check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct pods_ask *job = ctx;
+	struct pl_span space, name;
+
+	if ((unsigned)job->all + (options->arg_count > 0) +
+	            (job->given.files.count > 0) !=
+	    1)
+		return pl_err_set(err, PL_INVALID, "want names, -f FILE or --all");
+	if (job->all && job->given.space == NULL)
+		return pl_err_set(err, PL_INVALID, "--all: of which namespace (-n NAME)");
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (pods_given_name(&job->given, options->args[i], &space, &name, err) !=
+		    PL_OK)
+			return err->code;
+	return PL_OK;
+}
+
+/* -- all of a namespace ----------------------------------------------------------------
+ */
+
+struct found {
+	struct pl_map_node node;
+	uint32_t partition;
+	size_t space_len;
+	uint8_t key[];
+};
+
+struct finding {
+	struct pods_ask *job;
+	struct podwatch *watch;
+	bool whole, stopped;
+	struct pl_err err;
+};
+
+static bool is_of_space(void *ctx, struct pl_span key)
+{
+	const struct finding *finding = ctx;
+	struct pl_span space = pl_span_str(finding->job->given.space);
+
+	return key.len > space.len && key.at[space.len] == '/' &&
+	       pl_span_eq(pl_span(key.at, space.len), space);
+}
+
+static void keep_found(struct finding *finding, const struct podwatch_pod *pod)
+{
+	struct found *found = pl_calloc(1, sizeof *found + pod->node.key.len);
+
+	if (found == NULL) {
+		pl_err_set(&finding->err, PL_NOMEM, "keep the pods' names");
+		finding->whole = true;
+		return;
+	}
+	memcpy(found->key, pod->node.key.at, pod->node.key.len);
+	found->partition = pod->partition;
+	found->space_len = pod->space.len;
+	if (pl_map_add(&finding->job->named, &found->node,
+	               pl_span(found->key, pod->node.key.len)) != NULL)
+		free(found);
+}
+
+static void on_found(void *ctx, const struct podwatch_note *note)
+{
+	struct finding *finding = ctx;
+
+	if (note->what == PODWATCH_POD)
+		keep_found(finding, note->pod);
+	else if (note->what == PODWATCH_WHOLE)
+		finding->whole = true;
+	else if (note->what == PODWATCH_STOPPED)
+		finding->stopped = true;
+	if (note->what == PODWATCH_STOPPED && note->err != NULL)
+		finding->err = *note->err;
+}
+
+static enum pl_code find_all(struct pods_ask *job, struct pl_err *err)
+{
+	struct finding finding = {.job = job};
+	const struct pl_span prefix = PL_SPAN_LIT("/schedules/");
+	struct podwatch_opts opts = {.prefix = &prefix,
+	                             .count = 1,
+	                             .wanted = is_of_space,
+	                             .fn = on_found,
+	                             .ctx = &finding};
+	uv_loop_t *loop = &job->reach->session->loop;
+	enum pl_code code =
+		podwatch_open(job->reach->session->kv, &opts, &finding.watch, err);
+
+	if (code != PL_OK)
+		return code;
+	while (!finding.whole && !finding.stopped)
+		(void)uv_run(loop, UV_RUN_ONCE);
+	if (!finding.stopped)
+		podwatch_stop(finding.watch);
+	while (!finding.stopped)
+		(void)uv_run(loop, UV_RUN_ONCE);
+	if (finding.err.code != PL_OK)
+		*err = finding.err;
+	job->next = pl_map_first(&job->named);
+	return err->code;
+}
+
+static void forget_found(struct pods_ask *job)
+{
+	PL_MAP_EACH (node, &job->named) {
+		pl_map_del(&job->named, node);
+		free(PL_CONTAINER_OF(node, struct found, node));
+	}
+	pl_map_done(&job->named);
+}
+
+/* -- one after the other ---------------------------------------------------------------
+ */
+
+static enum pl_code next_found(struct pods_ask *job, struct wish *out)
+{
+	const struct found *found;
+
+	if (job->next == NULL)
+		return PL_NOTFOUND;
+	found = PL_CONTAINER_OF_CONST(job->next, struct found, node);
+	out->space = pl_span(found->key, found->space_len);
+	out->name = pl_span(found->key + found->space_len + 1,
+	                    found->node.key.len - found->space_len - 1);
+	job->next = pl_map_next(&job->named, job->next);
+	return PL_OK;
+}
+
+static enum pl_code next_of_files(struct pods_ask *job, struct wish *out,
+                                  struct pl_err *err)
+{
+	struct intake_pod pod;
+	enum pl_code code = intake_next(&job->intake, &pod, err);
+
+	if (code != PL_OK)
+		return code;
+	out->space = pod.pod.space;
+	out->name = pod.pod.name;
+	return PL_OK;
+}
+
+/* Those that budgets held back in the round before. */
+static enum pl_code next_held(struct pods_ask *job, struct wish *out)
+{
+	const struct pods_held *held = &job->held[(job->round + 1) % 2];
+
+	if (job->again == held->count)
+		return PL_NOTFOUND;
+	out->space = held->at[job->again].space;
+	out->name = held->at[job->again].name;
+	job->again++;
+	return PL_OK;
+}
+
+static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
+{
+	struct pods_ask *job = ctx;
+	const struct options *options = job->reach->options;
+
+	*out = (struct wish){.verb = job->verb,
+	                     .at = WISH_BY_NAME,
+	                     .ended = job->force ? STATE_ENDED_GONE : STATE_ENDED_NOT};
+	if (job->round > 0)
+		return next_held(job, out);
+	if (job->all)
+		return next_found(job, out);
+	if (job->given.files.count > 0)
+		return next_of_files(job, out, err);
+	if (job->arg == options->arg_count)
+		return PL_NOTFOUND;
+	return pods_given_name(&job->given, options->args[job->arg++], &out->space,
+	                       &out->name, err);
+}
+
+/* To be asked again, soon. The first ones are told, once. */
+static void hold_back(struct pods_ask *job, const struct wish *wish, const char *budget)
+{
+	struct pods_held *held = &job->held[job->round % 2];
+	size_t cap = held->cap == 0 ? 64 : held->cap * 2;
+	struct pods_held_pod pod = {.space = pl_arena_dup(&held->arena, wish->space),
+	                            .name = pl_arena_dup(&held->arena, wish->name)};
+	struct pods_held_pod *grown = held->at;
+
+	if (held->count == held->cap)
+		grown = pl_realloc(held->at, cap * sizeof *grown);
+	if (grown == NULL || pod.space.at == NULL || pod.name.at == NULL) {
+		pl_err_set(&job->err, PL_NOMEM, "keep the pods' names");
+		return;
+	}
+	held->cap = held->count == held->cap ? cap : held->cap;
+	held->at = grown;
+	held->at[held->count++] = pod;
+	if (job->round == 0 && held->count <= SAID_MAX)
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT " waits: budget %s %s",
+		    PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name), budget,
+		    job->past_budgets ? "has to be counted first"
+		                      : "allows no disruption now");
+}
+
+static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcome,
+                    const char *why)
+{
+	struct pods_ask *job = ctx;
+	struct pl_err err = {0};
+
+	if (outcome == WISH_WITHHELD) {
+		hold_back(job, wish, why);
+		return;
+	}
+	if (outcome == WISH_GARBLED) {
+		job->left++;
+		say(PL_SPAN_FMT "/" PL_SPAN_FMT " is left as it is: %s",
+		    PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name), why);
+	} else if (outcome == WISH_ABSENT) {
+		job->absent++;
+		if (!job->ignore_absent)
+			say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod",
+			    PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name));
+	} else {
+		(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " %s\n",
+		             PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name),
+		             job->words[outcome]);
+	}
+	if ((outcome == WISH_SAID || outcome == WISH_ALREADY) && job->wait &&
+	    pods_gone_add(&job->gone, wish->at, wish->space, wish->name, &err) != PL_OK)
+		job->err = err;
+}
+
+static void on_done(void *ctx, const struct pl_err *err)
+{
+	struct pods_ask *job = ctx;
+
+	job->wishes = NULL;
+	if (err != NULL)
+		job->err = *err;
+}
+
+static enum pl_code ask_all(struct pods_ask *job, struct pl_err *err)
+{
+	struct store_session *session = job->reach->session;
+	char who[REACH_WHO_SIZE];
+	struct wish_opts opts = {.partitions = job->reach->meta.partitions,
+	                         .slots = job->verb == WISH_EVICT ? 1 : 0,
+	                         .past_budgets = job->past_budgets,
+	                         .timeout_ms = session->timeout_ms,
+	                         .who = reach_who(who),
+	                         .next = on_next,
+	                         .told = on_told,
+	                         .done = on_done,
+	                         .ctx = job};
+	enum pl_code code = wishes_open(session->kv, &opts, &job->wishes, err);
+
+	if (code != PL_OK)
+		return code;
+	while (job->wishes != NULL)
+		(void)uv_run(&session->loop, UV_RUN_ONCE);
+	(void)fflush(stdout);
+	if (job->err.code == PL_OK)
+		return PL_OK;
+	*err = job->err;
+	return err->code;
+}
+
+/* Until no budget holds any of them back. */
+static enum pl_code ask_rounds(struct pods_ask *job, struct pl_err *err)
+{
+	struct store_session *session = job->reach->session;
+	uint64_t end_ms = kv_now_ms(session->kv) + job->timeout_ms;
+	enum pl_code code;
+
+	for (;; job->round++) {
+		struct pods_held *held = &job->held[job->round % 2];
+
+		held->count = job->again = 0;
+		pl_arena_reset(&held->arena);
+		code = ask_all(job, err);
+		if (code != PL_OK || held->count == 0)
+			return code;
+		if (job->round == 0 && held->count > SAID_MAX)
+			say("and %zu more", held->count - SAID_MAX);
+		if (job->timeout_ms > 0 && kv_now_ms(session->kv) >= end_ms)
+			return pl_err_set(
+				err, PL_TIMEOUT,
+				"%zu pods were not asked to move: their budgets %s",
+				held->count,
+				job->past_budgets
+					? "have to be counted first"
+					: "do not allow it, or --ignore-budgets");
+		code = rest(session, ROUND_MS, err);
+		if (code != PL_OK)
+			return code;
+	}
+}
+
+static enum pl_code verdict(const struct pods_ask *job, struct pl_err *err)
+{
+	if (job->left > 0)
+		return pl_err_set(err, PL_INVALID, "%" PRIu64 " left as they are",
+		                  job->left);
+	if (job->absent > 0 && !job->ignore_absent)
+		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", job->absent);
+	return PL_OK;
+}
+
+static enum pl_code confirm(struct pods_ask *job, struct pl_err *err)
+{
+	uint64_t pods = job->reach->options->arg_count;
+	char question[64];
+
+	if (job->given.files.count > 0)
+		pods = job->intake.pods;
+	if (job->all)
+		pods = job->named.count;
+	(void)snprintf(question, sizeof question, "%s %" PRIu64 " pod%s?", job->question,
+	               pods, pods == 1 ? "" : "s");
+	return ask(job->reach->options, question, err);
+}
+
+static enum pl_code do_all(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct pods_ask *job = ctx;
+	bool files = job->given.files.count > 0;
+	enum pl_code code = PL_OK;
+
+	job->reach = reach;
+	if (files)
+		code = pods_given_intake(&job->given, reach->meta.partitions, false,
+		                         &job->intake, err);
+	else if (job->all)
+		code = find_all(job, err);
+	if (code != PL_OK)
+		return code;
+	if (job->all && job->named.count == 0) {
+		say("no pods in namespace %s", job->given.space);
+		return PL_OK;
+	}
+	code = confirm(job, err);
+	if (code == PL_OK)
+		code = ask_rounds(job, err);
+	if (files)
+		intake_close(&job->intake);
+	if (code == PL_OK)
+		code = pods_gone_wait(&job->gone, reach, job->timeout_ms, err);
+	return code == PL_OK ? verdict(job, err) : code;
+}
+
+enum exit_code pods_ask_run(struct pods_ask *job, const struct options_spec *spec,
+                            int argc, char **argv)
+{
+	enum exit_code exit_code;
+
+	pods_gone_init(&job->gone);
+	pl_map_init(&job->named);
+	for (unsigned i = 0; i < 2; i++)
+		pl_arena_init(&job->held[i].arena, 0, 0);
+	exit_code = reach_run(spec, argc, argv, do_all, job);
+	files_done(&job->given.files);
+	forget_found(job);
+	pods_gone_done(&job->gone);
+	for (unsigned i = 0; i < 2; i++) {
+		pl_arena_done(&job->held[i].arena);
+		free(job->held[i].at);
+	}
+	return exit_code;
+}

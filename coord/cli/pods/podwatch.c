@@ -1,0 +1,321 @@
+/*
+ * A page brings a pod's spec and then its state: it is told when what comes next is
+ * another's, so once. A pod that a new list does not mention any more is gone.
+ */
+#include "coord/cli/pods/podwatch.h"
+
+#include <stdlib.h>
+
+#include "coord/cli/pods/gates.h"
+#include "shardsched/ledger/home.h"
+#include "store/base/alloc.h"
+#include "store/keys/keys.h"
+#include "store/kv/calls.h"
+#include "store/kv/relist.h"
+
+struct list {
+	struct podwatch *watch;
+	struct relist *relist; /* NULL: it has stopped */
+	uint16_t number;
+	uint64_t round;
+	bool whole;
+	struct podwatch_pod *held; /* of the page, not told yet */
+};
+
+struct podwatch {
+	struct kv *kv;
+	struct podwatch_opts opts;
+	struct pl_map pods;
+	struct pl_err err;
+	unsigned count;
+	struct list list[PODWATCH_LISTS_MAX];
+};
+
+static void watch_free(struct podwatch *watch)
+{
+	PL_MAP_EACH (node, &watch->pods) {
+		pl_map_del(&watch->pods, node);
+		free(PL_CONTAINER_OF(node, struct podwatch_pod, node));
+	}
+	pl_map_done(&watch->pods);
+	free(watch);
+}
+
+static void tell(struct podwatch *watch, enum podwatch_what what,
+                 struct podwatch_pod *pod, struct pl_span state)
+{
+	struct podwatch_note note = {.what = what, .pod = pod, .state = state};
+
+	watch->opts.fn(watch->opts.ctx, &note);
+}
+
+static void give_up(struct podwatch *watch, enum pl_code code, const char *what)
+{
+	if (watch->err.code == PL_OK)
+		(void)pl_err_set(&watch->err, code, "%s", what);
+	podwatch_stop(watch);
+}
+
+/* -- pods ------------------------------------------------------------------------------
+ */
+
+static struct podwatch_pod *add_pod(struct podwatch *watch, struct pl_span key,
+                                    const struct keys_id *id)
+{
+	struct podwatch_pod *pod = NULL;
+
+	if (watch->pods.count < PODWATCH_PODS_MAX)
+		pod = pl_calloc(1, sizeof *pod + key.len);
+	if (pod == NULL)
+		return NULL;
+	memcpy(pod->key, key.at, key.len);
+	pod->space = pl_span(pod->key, id->scope.len);
+	pod->name = pl_span(pod->key + id->scope.len + 1, id->name.len);
+	(void)!pl_map_add(&watch->pods, &pod->node, pl_span(pod->key, key.len));
+	return pod;
+}
+
+/* add: there may be none yet. NULL: not of interest, or there is none. */
+static struct podwatch_pod *pod_of(struct list *list, const struct keys_id *id, bool add)
+{
+	struct podwatch *watch = list->watch;
+	struct podwatch_pod *pod;
+	struct pl_map_node *node;
+	char text[KEYS_SIZE_MAX];
+	struct pl_span key;
+
+	memcpy(text, id->scope.at, id->scope.len);
+	text[id->scope.len] = '/';
+	memcpy(text + id->scope.len + 1, id->name.at, id->name.len);
+	key = pl_span(text, id->scope.len + 1 + id->name.len);
+	node = pl_map_get(&watch->pods, key);
+	if (node == NULL && (!add || (watch->opts.wanted != NULL &&
+	                              !watch->opts.wanted(watch->opts.ctx, key))))
+		return NULL;
+	pod = node != NULL ? PL_CONTAINER_OF(node, struct podwatch_pod, node)
+	                   : add_pod(watch, key, id);
+	if (pod == NULL) {
+		give_up(watch, PL_NOMEM, "keep the pods' names");
+		return NULL;
+	}
+	if (add) {
+		pod->list = list->number;
+		pod->round = list->round;
+		pod->partition = id->partition;
+	}
+	return pod;
+}
+
+static void drop(struct podwatch *watch, struct podwatch_pod *pod)
+{
+	for (unsigned i = 0; i < watch->count; i++)
+		if (watch->list[i].held == pod)
+			watch->list[i].held = NULL;
+	tell(watch, PODWATCH_GONE, pod, (struct pl_span){0});
+	pl_map_del(&watch->pods, &pod->node);
+	free(pod);
+}
+
+static void release(struct list *list)
+{
+	struct podwatch_pod *pod = list->held;
+
+	list->held = NULL;
+	if (pod != NULL)
+		tell(list->watch, PODWATCH_POD, pod, (struct pl_span){0});
+}
+
+/* Of a schedule, and no pointer. */
+static bool is_of_pod(const struct kv_record *record, bool is_delete, struct keys_id *id)
+{
+	bool is_pointer = false;
+	uint32_t at = 0;
+
+	if (keys_parse(record->key, id, NULL) != PL_OK ||
+	    (id->kind != KEYS_SPEC && id->kind != KEYS_STATE))
+		return false;
+	if (id->kind == KEYS_SPEC && !is_delete &&
+	    (pointer_parse(record->value, &is_pointer, &at, NULL) != PL_OK || is_pointer))
+		return false;
+	return true;
+}
+
+static void take_record(struct list *list, const struct kv_record *record)
+{
+	struct podwatch_pod *pod;
+	struct keys_id id;
+
+	if (!is_of_pod(record, false, &id))
+		return;
+	pod = pod_of(list, &id, true);
+	if (pod != list->held)
+		release(list);
+	if (pod == NULL)
+		return;
+	if (id.kind == KEYS_SPEC) {
+		pod->has_spec = true;
+		pod->gated = gates_stand(record->value);
+		pod->has_state = false; /* unless it follows */
+		list->held = pod;
+	} else {
+		if (list->held == NULL)
+			pod->has_spec = false;
+		pod->has_state = true;
+		list->held = NULL;
+		tell(list->watch, PODWATCH_POD, pod, record->value);
+	}
+}
+
+static void take_event(struct list *list, const struct kv_event *event)
+{
+	struct podwatch_pod *pod;
+	struct keys_id id;
+
+	if (!is_of_pod(&event->record, event->is_delete, &id))
+		return;
+	pod = pod_of(list, &id, !event->is_delete);
+	/* A pointer that goes is no pod's spec. */
+	if (pod == NULL || (event->is_delete && pod->partition != id.partition))
+		return;
+	if (id.kind == KEYS_SPEC && !event->is_delete)
+		pod->gated = gates_stand(event->record.value);
+	if (id.kind == KEYS_SPEC)
+		pod->has_spec = !event->is_delete;
+	else
+		pod->has_state = !event->is_delete;
+	if (!pod->has_spec && !pod->has_state)
+		drop(list->watch, pod);
+	else if (id.kind == KEYS_STATE)
+		tell(list->watch, PODWATCH_POD, pod,
+		     event->is_delete ? (struct pl_span){0} : event->record.value);
+	else if (!pod->has_state)
+		tell(list->watch, PODWATCH_POD, pod, (struct pl_span){0});
+}
+
+static void sweep(struct list *list)
+{
+	PL_MAP_EACH (node, &list->watch->pods) {
+		struct podwatch_pod *pod =
+			PL_CONTAINER_OF(node, struct podwatch_pod, node);
+
+		if (pod->list == list->number && pod->round != list->round)
+			drop(list->watch, pod);
+	}
+}
+
+/* -- lists -----------------------------------------------------------------------------
+ */
+
+static bool all_whole(const struct podwatch *watch)
+{
+	for (unsigned i = 0; i < watch->count; i++)
+		if (!watch->list[i].whole)
+			return false;
+	return true;
+}
+
+static void stopped(struct list *list)
+{
+	struct podwatch *watch = list->watch;
+	struct podwatch_note note = {.what = PODWATCH_STOPPED};
+	struct podwatch_opts opts = watch->opts;
+	struct pl_err err = watch->err;
+
+	list->relist = NULL;
+	for (unsigned i = 0; i < watch->count; i++)
+		if (watch->list[i].relist != NULL)
+			return;
+	note.err = err.code == PL_OK ? NULL : &err;
+	watch_free(watch);
+	opts.fn(opts.ctx, &note);
+}
+
+static void trouble(struct podwatch *watch, const struct pl_err *err)
+{
+	struct podwatch_note note = {.what = PODWATCH_TROUBLE, .err = err};
+
+	watch->opts.fn(watch->opts.ctx, &note);
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	struct list *list = ctx;
+
+	switch (note->what) {
+	case RELIST_BEGIN:
+		list->round++;
+		list->held = NULL;
+		break;
+	case RELIST_PAGE:
+		for (size_t i = 0; i < note->count; i++)
+			take_record(list, &note->records[i]);
+		break;
+	case RELIST_END:
+		release(list);
+		sweep(list);
+		list->whole = true;
+		if (all_whole(list->watch))
+			tell(list->watch, PODWATCH_WHOLE, NULL, (struct pl_span){0});
+		break;
+	case RELIST_EVENTS:
+		for (size_t i = 0; i < note->count; i++)
+			take_event(list, &note->events[i]);
+		break;
+	case RELIST_PROGRESS:
+		break;
+	case RELIST_LOST:
+		list->whole = false;
+		list->held = NULL;
+		trouble(list->watch, note->err);
+		break;
+	case RELIST_TROUBLE:
+		trouble(list->watch, note->err);
+		break;
+	case RELIST_STOPPED:
+		stopped(list);
+		break;
+	}
+}
+
+enum pl_code podwatch_open(struct kv *kv, const struct podwatch_opts *opts,
+                           struct podwatch **out, struct pl_err *err)
+{
+	struct podwatch *watch = pl_calloc(1, sizeof *watch);
+	enum pl_code code = PL_OK;
+
+	PL_ASSERT(opts->count > 0 && opts->count <= PODWATCH_LISTS_MAX);
+	if (watch == NULL)
+		return pl_err_set(err, PL_NOMEM, "watch pods");
+	watch->kv = kv;
+	watch->opts = *opts;
+	watch->opts.prefix = NULL;
+	pl_map_init(&watch->pods);
+	for (unsigned i = 0; i < opts->count && code == PL_OK; i++) {
+		struct relist_opts one = {.keys = kv_prefix(opts->prefix[i])};
+		struct list *list = &watch->list[i];
+
+		list->watch = watch;
+		list->number = (uint16_t)i;
+		code = relist_open(kv, &one, on_note, list, &list->relist, err);
+		watch->count += code == PL_OK;
+	}
+	if (code == PL_OK) {
+		*out = watch;
+		return code;
+	}
+	if (watch->count > 0) { /* what stands tells when it has stopped */
+		watch->err = *err;
+		podwatch_stop(watch);
+		*out = watch;
+		return PL_OK;
+	}
+	watch_free(watch);
+	return code;
+}
+
+void podwatch_stop(struct podwatch *watch)
+{
+	for (unsigned i = 0; i < watch->count; i++)
+		if (watch->list[i].relist != NULL)
+			relist_stop(watch->list[i].relist);
+}

@@ -1,0 +1,11 @@
+/* Waiting until a shard owns nothing, with a line now and then. */
+#ifndef COORD_CLI_DRAIN_WAIT_H
+#define COORD_CLI_DRAIN_WAIT_H
+
+#include "coord/cli/reach/store_session.h"
+
+/* PL_TIMEOUT: it still owns some. */
+PL_NODISCARD enum pl_code drain_wait(struct store_session *session, struct pl_span id,
+                                     uint64_t wait_ms, struct pl_err *err);
+
+#endif

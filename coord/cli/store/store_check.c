@@ -1,0 +1,302 @@
+/*
+ * placet store check: does this etcd keep the promises that Placet rests on?
+ *
+ * Every endpoint is reached on its own, then each promise is tried through all
+ * of them together, under a prefix of random name that is removed at the end.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coord/cli/command.h"
+#include "coord/cli/reach/store_opts.h"
+#include "coord/cli/store/store_steps.h"
+#include "store/base/clock.h"
+#include "store/base/json_out.h"
+#include "store/base/rng.h"
+#include "store/etcd/launch.h"
+
+enum { ENDPOINT_TEXT_MAX = 300, JSON_LINE_MAX = 1 << 16 };
+
+struct check {
+	struct store_opts store;
+	const char *prefix;
+	bool launch;
+	bool json;
+	bool colour;
+	unsigned passed, failed;
+};
+
+static void print_help(void)
+{
+	(void)printf(
+		"usage: placet store check [options]\n\n"
+		"Tries what Placet needs of etcd: reach every member, put, compare and\n"
+		"set, watch, lease, a watch on which nothing happens (that may take 7 s).\n"
+		"Touches only keys under a prefix of its own, and removes them.\n\n%s"
+		"  --prefix PREFIX        before the keys that are touched\n"
+		"                         (default /placet-check/)\n"
+		"  --launch               start an etcd of our own, check it, stop it\n"
+		"  -o, --output FORMAT    text or json, one object a line\n"
+		"  -h, --help\n\n"
+		"Exit status: 0 everything held, 1 something did not, 2 wrong usage.\n",
+		store_opts_help);
+}
+
+static void json_text(struct pl_json_out *out, const char *name, const char *text)
+{
+	pl_json_out_name(out, name);
+	pl_json_out_str(out, text);
+}
+
+static void report_json(const char *name, const struct pl_err *err, const char *note,
+                        double ms)
+{
+	struct pl_json_out out;
+	struct pl_buf buf;
+
+	pl_buf_init(&buf, JSON_LINE_MAX);
+	pl_json_out_init(&out, &buf);
+	pl_json_out_object(&out);
+	json_text(&out, "step", name);
+	pl_json_out_name(&out, "ok");
+	pl_json_out_bool(&out, err == NULL);
+	json_text(&out, err == NULL ? "note" : "error", err == NULL ? note : err->msg);
+	if (err != NULL) {
+		json_text(&out, "code", pl_code_name(err->code));
+		json_text(&out, "advice", pl_code_advice(err->cause));
+	}
+	pl_json_out_name(&out, "ms");
+	pl_json_out_double(&out, ms);
+	pl_json_out_end(&out);
+	if (pl_json_out_done(&out) == PL_OK)
+		(void)printf("%.*s\n", (int)buf.len, (const char *)buf.at);
+	pl_buf_done(&buf);
+}
+
+static void report(struct check *check, const char *name, const struct pl_err *err,
+                   const char *note, uint64_t start_ns)
+{
+	double ms = (double)(pl_clock_ns() - start_ns) / 1e6;
+	const char *on = !check->colour ? "" : err == NULL ? "\033[32m" : "\033[31m";
+	const char *off = check->colour ? "\033[0m" : "";
+
+	if (err == NULL)
+		check->passed++;
+	else
+		check->failed++;
+	if (check->json)
+		report_json(name, err, note, ms);
+	else if (err == NULL)
+		(void)printf("  %-10s %sok%s   %8.1f ms  %s\n", name, on, off, ms, note);
+	else
+		(void)printf("  %-10s %sFAIL%s %8.1f ms  %s\n", name, on, off, ms,
+		             err->msg);
+	/* Some errors of etcd's carry it already. */
+	if (!check->json && err != NULL &&
+	    strstr(err->msg, pl_code_advice(err->cause)) == NULL)
+		(void)printf("%29sto do: %s\n", "", pl_code_advice(err->cause));
+	(void)fflush(stdout);
+}
+
+/* One member alone: says which one of several is not well. */
+static void check_endpoint(struct check *check, const char *endpoint)
+{
+	struct etcd_opts opts = store_opts_etcd(&check->store);
+	struct kv_req req = {.op = KV_STATUS};
+	struct store_session session;
+	struct kv_result result;
+	struct pl_err err = {0};
+	uint64_t start = pl_clock_ns();
+	char note[STEP_NOTE_SIZE + ENDPOINT_TEXT_MAX] = "";
+
+	opts.endpoints = endpoint;
+	if (store_session_open(&session, &opts, check->store.timeout_ms, &err) == PL_OK) {
+		if (store_session_call(&session, &req, &result, &err) == PL_OK)
+			(void)snprintf(note, sizeof note,
+			               "%s  etcd %s, member %" PRIx64 "%s", endpoint,
+			               result.status.version, result.header.member_id,
+			               result.status.leader == result.header.member_id
+			                       ? ", leads"
+			                       : "");
+		store_session_close(&session);
+	}
+	if (err.code != PL_OK)
+		pl_err_wrap(&err, "%s", endpoint);
+	report(check, "member", err.code == PL_OK ? NULL : &err, note, start);
+}
+
+static void check_endpoints(struct check *check)
+{
+	const char *text = check->store.endpoints;
+
+	if (strchr(text, ',') == NULL)
+		return; /* the first step says all there is to say */
+	while (*text != 0) {
+		size_t len = strcspn(text, ",");
+		char endpoint[ENDPOINT_TEXT_MAX];
+
+		(void)snprintf(endpoint, sizeof endpoint, "%.*s", (int)len, text);
+		check_endpoint(check, endpoint);
+		text += len + (text[len] == ',');
+	}
+}
+
+static bool run_step(struct check *check, struct steps *steps, const struct step *step)
+{
+	struct pl_err err = {0};
+	uint64_t start = pl_clock_ns();
+	bool ok;
+
+	steps->note[0] = 0;
+	pl_arena_reset(&steps->session->arena);
+	ok = step->run(steps, &err) == PL_OK;
+	report(check, step->name, ok ? NULL : &err, steps->note, start);
+	return ok;
+}
+
+static void check_store(struct check *check)
+{
+	struct etcd_opts opts = store_opts_etcd(&check->store);
+	struct store_session session;
+	struct steps steps = {.session = &session};
+	struct pl_err err = {0};
+	uint64_t start = pl_clock_ns();
+
+	(void)snprintf(steps.prefix, sizeof steps.prefix, "%s%08" PRIx32 "/",
+	               check->prefix, (uint32_t)pl_rng_seed_random());
+	if (store_session_open(&session, &opts, check->store.timeout_ms, &err) != PL_OK) {
+		report(check, "open", &err, "", start);
+		return;
+	}
+	/* Without the first one the others would only say the same again. */
+	if (run_step(check, &steps, &store_steps[0])) {
+		for (unsigned i = 1; i < store_step_count; i++)
+			(void)run_step(check, &steps, &store_steps[i]);
+		(void)run_step(check, &steps, &store_cleanup_step);
+	}
+	store_session_close(&session);
+}
+
+static enum exit_code check_run(struct check *check)
+{
+	uint64_t start = pl_clock_ns();
+
+	if (!check->json)
+		(void)printf("checking %s\n", check->store.endpoints);
+	check_endpoints(check);
+	check_store(check);
+	if (!check->json)
+		(void)printf("%u passed, %u failed, in %.0f ms\n", check->passed,
+		             check->failed, (double)(pl_clock_ns() - start) / 1e6);
+	return check->failed == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* The launch has a loop of its own, which must not be starved for its child to
+ * be watched: only start and stop matter here, and both run it. */
+static enum exit_code check_launched(struct check *check)
+{
+	/* Nobody wants to wait for a word of a quiet watch. */
+	const char *const args[] = {"--experimental-watch-progress-notify-interval=500ms",
+	                            NULL};
+	struct etcd_launch_opts opts = {.members = 1, .extra_args = args};
+	struct etcd_launch *launch = NULL;
+	struct pl_err err = {0};
+	enum exit_code exit_code = EXIT_FAILED;
+	uint64_t start = pl_clock_ns();
+	uv_loop_t loop;
+
+	if (uv_loop_init(&loop) != 0)
+		return EXIT_FAILED;
+	if (!check->json)
+		(void)printf("starting an etcd of our own ...\n");
+	if (etcd_launch_start_wait(&loop, &opts, &launch, &err) == PL_OK) {
+		report(check, "launch", NULL, etcd_launch_dir(launch), start);
+		check->store.endpoints = etcd_launch_endpoints(launch);
+		exit_code = check_run(check);
+		etcd_launch_stop_wait(launch);
+	} else {
+		report(check, "launch", &err, "", start);
+	}
+	(void)uv_run(&loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&loop);
+	return exit_code;
+}
+
+enum { OPT_PREFIX = 1, OPT_LAUNCH };
+
+static const struct option long_options[] = {
+	STORE_OPTS_LONG,
+	{"prefix", required_argument, NULL, OPT_PREFIX},
+	{"launch", no_argument, NULL, OPT_LAUNCH},
+	{"output", required_argument, NULL, 'o'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static enum pl_code take_option(struct check *check, int opt, struct pl_err *err)
+{
+	switch (opt) {
+	case OPT_PREFIX:
+		if (strlen(optarg) > STEP_PREFIX_SIZE - 16 || *optarg == 0)
+			return pl_err_set(err, PL_INVALID, "--prefix: want 1 to %d bytes",
+			                  STEP_PREFIX_SIZE - 16);
+		check->prefix = optarg;
+		return PL_OK;
+	case OPT_LAUNCH:
+		check->launch = true;
+		return PL_OK;
+	case 'o':
+		check->json = strcmp(optarg, "json") == 0;
+		if (!check->json && strcmp(optarg, "text") != 0)
+			return pl_err_set(err, PL_INVALID,
+			                  "--output %s: want text or json", optarg);
+		return PL_OK;
+	default:
+		return store_opts_take(&check->store, opt, optarg, err);
+	}
+}
+
+static enum exit_code usage_error(const char *why)
+{
+	(void)fprintf(stderr, "placet store check: %s\n(--help shows the options)\n",
+	              why);
+	return EXIT_USAGE;
+}
+
+static enum exit_code store_check(int argc, char **argv)
+{
+	struct check check = {.prefix = "/placet-check/",
+	                      .colour = isatty(STDOUT_FILENO) == 1};
+	struct pl_err err = {0};
+	enum exit_code exit_code;
+	int opt;
+
+	if (store_opts_init(&check.store, &err) != PL_OK)
+		return usage_error(err.msg);
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":o:h", long_options, NULL)) != -1) {
+		if (opt == 'h') {
+			print_help();
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			pl_err_set(&err, PL_INVALID, "%s '%s'",
+			           opt == ':' ? "a value is missing after" : "no option",
+			           argv[optind - 1]);
+		if (err.code != PL_OK || take_option(&check, opt, &err) != PL_OK)
+			return usage_error(err.msg);
+	}
+	if (optind < argc)
+		return usage_error("it takes options only");
+	exit_code = check.launch ? check_launched(&check) : check_run(&check);
+	store_opts_done(&check.store);
+	return exit_code;
+}
+
+const struct command store_check_command = {
+	.words = "store check",
+	.summary = "try what Placet needs of etcd, and say what is wrong",
+	.run = store_check,
+};

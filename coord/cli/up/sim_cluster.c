@@ -1,0 +1,276 @@
+/*
+ * placet sim-cluster: machines that do not exist, registered as those that do, so that
+ * Placet can be tried at any size.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "coord/cli/config/config_text.h"
+#include "coord/cli/nodes/nodes_run.h"
+#include "coord/cli/out/say.h"
+#include "coord/cli/up/sim_opts.h"
+#include "coord/cli/up/sim_run.h"
+#include "coord/nodes/sim_profile.h"
+#include "store/base/clock.h"
+#include "store/base/duration.h"
+#include "store/base/num.h"
+#include "store/keys/names.h"
+
+enum {
+	OPT_CLUSTER = OPTIONS_OWN_FIRST,
+	OPT_NODES,
+	OPT_PROFILE,
+	OPT_SEED,
+	OPT_PRINT,
+	OPT_RUN,
+	OPT_RUNS, /* the first of enum sim_opt's */
+	RUN_MAX_MS = 86400000,
+	NODE_MAX = 1 << 20,
+	SAID_MAX = 5, /* refused nodes that are told one by one */
+};
+
+struct sim {
+	struct pl_span cluster;
+	uint64_t nodes, seed, at;
+	const char *file; /* NULL: the default */
+	bool print, member;
+	struct sim_member_opts runs;
+	uint64_t for_ms;       /* --run=DURATION; 0: until it is interrupted */
+	struct pl_arena arena; /* of the profile */
+	struct sim_profile profile;
+	struct pl_buf json;
+	char name[SIM_NAME_SIZE];
+	struct nodes_run run;
+};
+
+/* Of what runs there. */
+static enum pl_code take_run(struct sim *sim, int opt, const char *arg,
+                             struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	if (opt != OPT_RUN)
+		return sim_opt_take((enum sim_opt)(opt - OPT_RUNS), arg, &sim->runs, err);
+	sim->member = true;
+	if (arg != NULL)
+		code = pl_duration_ms(pl_span_str(arg), 0, RUN_MAX_MS, &sim->for_ms, err);
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--run");
+}
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct sim *sim = ctx;
+	enum pl_code code = PL_OK;
+
+	if (opt >= OPT_RUN)
+		return take_run(sim, opt, arg, err);
+	if (opt == OPT_CLUSTER)
+		sim->cluster = pl_span_str(arg);
+	else if (opt == OPT_PROFILE)
+		sim->file = arg;
+	else if (opt == OPT_PRINT)
+		sim->print = true;
+	else if (opt == OPT_SEED)
+		code = pl_num_u64(pl_span_str(arg), &sim->seed, err);
+	else
+		code = pl_num_u64_in(pl_span_str(arg), 1, SIM_NODES_MAX, &sim->nodes,
+		                     err);
+	return code == PL_OK ? PL_OK
+	                     : pl_err_wrap(err, opt == OPT_SEED ? "--seed" : "--nodes");
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	struct sim *sim = ctx;
+	enum pl_code code;
+
+	(void)options;
+	if (sim->nodes == 0 && !sim->member)
+		return pl_err_set(err, PL_INVALID, "--nodes: how many");
+	if (sim->print && sim->cluster.len == 0)
+		return PL_OK;
+	if (sim->cluster.len == 0)
+		return pl_err_set(err, PL_INVALID, "--cluster: which one");
+	code = names_check(NAMES_CLUSTER, sim->cluster, err);
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--cluster");
+}
+
+static enum pl_code read_profile(struct sim *sim, struct pl_err *err)
+{
+	struct pl_json json;
+	enum pl_code code;
+
+	if (sim->file != NULL)
+		code = config_text_read(sim->file, &sim->arena, &json, err);
+	else
+		code = config_text_parse(pl_span_str(sim_profile_default), &sim->arena,
+		                         &json, err);
+	if (code == PL_OK)
+		code = sim_profile_parse(json, &sim->arena, &sim->profile, err);
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "the profile");
+}
+
+static enum pl_code make(struct sim *sim, struct pl_err *err)
+{
+	enum pl_code code;
+
+	pl_buf_clear(&sim->json, NODE_MAX);
+	code = sim_node_print(&sim->profile, sim->seed, sim->at, &sim->json);
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "make a node");
+}
+
+static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
+                            struct pl_err *err)
+{
+	struct sim *sim = ctx;
+	enum pl_code code;
+
+	*more = sim->at < sim->nodes;
+	if (!*more)
+		return PL_OK;
+	code = make(sim, err);
+	out->cluster = sim->cluster;
+	out->name = pl_span(sim->name, sim_node_name(&sim->profile, sim->at, sim->name));
+	out->json = pl_buf_span(&sim->json);
+	sim->at++;
+	return code;
+}
+
+static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
+                    const struct pl_err *err)
+{
+	struct sim *sim = ctx;
+
+	if (outcome == NODES_REFUSED && sim->run.count[outcome] <= SAID_MAX)
+		say("placet sim-cluster: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s",
+		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
+}
+
+static enum pl_code apply(struct sim *sim, const struct reach *reach, struct pl_err *err)
+{
+	uint64_t begin_ms = pl_clock_ms(), took_ms;
+	const uint64_t *count = sim->run.count;
+	enum pl_code code;
+
+	sim->run.total = sim->nodes;
+	code = nodes_run(&sim->run, reach, err);
+	took_ms = pl_clock_ms() - begin_ms;
+	(void)printf("cluster " PL_SPAN_FMT ": %" PRIu64 " nodes %s, %" PRIu64
+	             " changed, %" PRIu64 " unchanged, in %" PRIu64 ".%" PRIu64
+	             " s (%" PRIu64 "/s)\n",
+	             PL_SPAN_ARG(sim->cluster), count[NODES_CREATED],
+	             nodes_run_word(&sim->run, NODES_CREATED), count[NODES_CHANGED],
+	             count[NODES_UNCHANGED], took_ms / 1000, took_ms % 1000 / 100,
+	             sim->run.told_count * 1000 / (took_ms == 0 ? 1 : took_ms));
+	(void)fflush(stdout);
+	return code == PL_OK ? nodes_run_verdict(&sim->run, err) : code;
+}
+
+static enum pl_code sim_run(void *ctx, const struct reach *reach, struct pl_err *err)
+{
+	struct sim *sim = ctx;
+	enum pl_code code = sim->nodes == 0 ? PL_OK : apply(sim, reach, err);
+
+	if (code != PL_OK || !sim->member || reach->options->dry_run)
+		return code;
+	sim->runs.cluster = sim->cluster;
+	sim->runs.seed = sim->seed;
+	return sim_run_member(reach, &sim->runs, sim->for_ms, err);
+}
+
+static enum pl_code print_all(struct sim *sim, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	while (code == PL_OK && sim->at < sim->nodes) {
+		code = make(sim, err);
+		sim->at++;
+		if (code == PL_OK && pl_buf_add_str(&sim->json, "\n") != PL_OK)
+			code = pl_err_set(err, PL_NOMEM, "make a node");
+		if (code == PL_OK &&
+		    fwrite(sim->json.at, 1, sim->json.len, stdout) != sim->json.len)
+			code = pl_err_set(err, PL_IO, "standard output");
+	}
+	if (code == PL_OK && fflush(stdout) != 0)
+		code = pl_err_set(err, PL_IO, "standard output");
+	return code;
+}
+
+static const struct option own[] = {{"cluster", required_argument, NULL, OPT_CLUSTER},
+                                    {"nodes", required_argument, NULL, OPT_NODES},
+                                    {"profile", required_argument, NULL, OPT_PROFILE},
+                                    {"seed", required_argument, NULL, OPT_SEED},
+                                    {"print", no_argument, NULL, OPT_PRINT},
+                                    {"run", optional_argument, NULL, OPT_RUN},
+                                    SIM_OPTS_OWN(OPT_RUNS),
+                                    {0}};
+
+static const struct options_spec spec = {
+	.words = "sim-cluster",
+	.usage = "--cluster NAME --nodes N [options]",
+	.about =
+		"Registers machines that do not exist, in zones and racks, of several shapes,\n"
+		"some with taints and GPUs, to try Placet at any size. The same profile and\n"
+		"seed give the same nodes, and more nodes begin with the same ones, so it may\n"
+		"be run again.\n"
+		"With --run it is also the cluster's member, until it is interrupted: what is\n"
+		"bound there runs, ends after its lifetime or when its turn has come, and what\n"
+		"terminates ends after its grace. The shards then give the room to others.\n",
+	.help = "  --cluster NAME         whose machines they are\n"
+		"  --nodes N              how many\n"
+		"  --profile FILE         what they are like, YAML or JSON (docs/cli.md);\n"
+		"                         - is standard input; default: one that is built in\n"
+		"  --seed N               other chances (default 0)\n"
+		"  --run[=DURATION]       run what is bound there, so long (default: until\n"
+		"                         interrupted); --nodes may be left out then\n" SIM_OPTS_HELP
+		"  --print                only print them, an object a line; needs no store\n",
+	.example = "  placet sim-cluster --cluster sim-a --nodes 1000\n"
+		   "  placet sim-cluster --cluster sim-a --run --lifetime=1m --fail=5\n"
+		   "  placet sim-cluster --nodes 3 --print | jq .metadata.labels\n",
+	.common = OPTIONS_DRY_RUN,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+/* The command line is read once to know whether a store is wanted, then by reach. */
+static enum exit_code run_parsed(struct sim *sim, int argc, char **argv)
+{
+	struct pl_err err = {0};
+	enum exit_code exit_code;
+	struct options options;
+	enum pl_code code;
+
+	if (!options_parse(&spec, argc, argv, sim, &options, &exit_code))
+		return exit_code;
+	options_done(&options);
+	code = read_profile(sim, &err);
+	if (code == PL_OK && sim->print)
+		code = print_all(sim, &err);
+	if (code != PL_OK)
+		return say_error(spec.words, &err);
+	if (sim->print)
+		return EXIT_OK;
+	optind = 0;
+	return reach_run(&spec, argc, argv, sim_run, sim);
+}
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct sim sim = {.runs = {.grace_ms = SIM_GRACE_MS},
+	                  .run = {.verb = NODES_APPLY, .next = on_next, .told = on_told}};
+	enum exit_code exit_code;
+
+	sim.run.ctx = &sim;
+	pl_arena_init(&sim.arena, 0, 0);
+	pl_buf_init(&sim.json, NODE_MAX);
+	exit_code = run_parsed(&sim, argc, argv);
+	pl_buf_done(&sim.json);
+	pl_arena_done(&sim.arena);
+	return exit_code;
+}
+
+const struct command sim_cluster_command = {
+	.words = "sim-cluster",
+	.summary = "register and run machines that do not exist",
+	.run = run};

@@ -1,0 +1,503 @@
+/*
+ * placet up: a whole Placet in the foreground, to try things on: a store of its own, some
+ * processes of placetd, some clusters of machines that do not exist. Everything goes when
+ * it ends.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "coord/cli/out/progress.h"
+#include "coord/cli/out/say.h"
+#include "coord/cli/out/sums.h"
+#include "coord/cli/reach/reach.h"
+#include "coord/cli/up/sim_opts.h"
+#include "coord/up/children.h"
+#include "coord/up/memstore.h"
+#include "store/base/clock.h"
+#include "store/base/num.h"
+#include "store/etcd/launch.h"
+#include "store/kv/calls.h"
+
+enum {
+	OPT_STORE = OPTIONS_OWN_FIRST,
+	OPT_SHARDS,
+	OPT_PROCESSES,
+	OPT_CLUSTERS,
+	OPT_NODES,
+	OPT_PROFILE,
+	OPT_TTL,
+	OPT_RUNS, /* the first of enum sim_opt's */
+	PATH_SIZE = 4096,
+	SHARDS_MAX = 256,
+	PROCESSES_MAX = 32,
+	CLUSTERS_MAX = 16,
+	READY_MS = 60000,
+	STOP_MS = 20000,
+	NODES_MS = 600000,
+	LOOK_MS = 200,
+	CALL_MS = 5000,
+};
+
+struct up {
+	bool in_memory;
+	uint64_t shards, processes, clusters, nodes;
+	const char *profile, *ttl;
+	const char *runs[SIM_OPT_COUNT]; /* what members do with pods; NULL: not said */
+	char placet[PATH_SIZE], placetd[PATH_SIZE + 16];
+	uv_loop_t loop; /* of the launched etcd */
+	struct etcd_launch *etcd;
+	struct memstore *memory;
+	const char *endpoint;
+	struct store_session session;
+	struct children children;
+	sigset_t signals;
+	bool stopped; /* by a signal */
+};
+
+/* -- the command line ------------------------------------------------------------- */
+
+static enum pl_code take_number(const char *name, const char *arg, uint64_t most,
+                                uint64_t *out, struct pl_err *err)
+{
+	enum pl_code code = pl_num_u64_in(pl_span_str(arg), 1, most, out, err);
+
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "%s", name);
+}
+
+/* What is wrong with it is said here, and not by each member. */
+static enum pl_code take_run(struct up *up, enum sim_opt opt, const char *arg,
+                             struct pl_err *err)
+{
+	struct sim_member_opts opts = {0};
+
+	up->runs[opt] = arg;
+	return sim_opt_take(opt, arg, &opts, err);
+}
+
+static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+{
+	struct up *up = ctx;
+
+	if (opt >= OPT_RUNS && opt < OPT_RUNS + SIM_OPT_COUNT)
+		return take_run(up, (enum sim_opt)(opt - OPT_RUNS), arg, err);
+	switch (opt) {
+	case OPT_STORE:
+		up->in_memory = strcmp(arg, "memory") == 0;
+		if (up->in_memory || strcmp(arg, "etcd") == 0)
+			return PL_OK;
+		return pl_err_set(err, PL_INVALID, "--store %s: want etcd or memory",
+		                  arg);
+	case OPT_SHARDS:
+		return take_number("--shards", arg, SHARDS_MAX, &up->shards, err);
+	case OPT_PROCESSES:
+		return take_number("--processes", arg, PROCESSES_MAX, &up->processes,
+		                   err);
+	case OPT_CLUSTERS:
+		return take_number("--clusters", arg, CLUSTERS_MAX, &up->clusters, err);
+	case OPT_NODES:
+		return take_number("--nodes", arg, UINT32_MAX, &up->nodes, err);
+	case OPT_PROFILE:
+		up->profile = arg;
+		return PL_OK;
+	case OPT_TTL:
+		up->ttl = arg;
+		return PL_OK;
+	default:
+		PL_UNREACHABLE("option");
+	}
+}
+
+static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+{
+	const struct up *up = ctx;
+
+	(void)options;
+	if (up->processes > up->shards)
+		return pl_err_set(err, PL_INVALID,
+		                  "--processes: more than shards (%" PRIu64 ")",
+		                  up->shards);
+	return PL_OK;
+}
+
+/* placetd lies beside us, installed or as built. */
+static enum pl_code find_programs(struct up *up, struct pl_err *err)
+{
+	static const char *const places[] = {"placetd", "../daemon/placetd"};
+	ssize_t len = readlink("/proc/self/exe", up->placet, sizeof up->placet - 1);
+	int dir;
+
+	if (len <= 0)
+		return pl_err_set(err, PL_IO,
+		                  "where are we? /proc/self/exe tells nothing");
+	up->placet[len] = 0;
+	dir = (int)(strrchr(up->placet, '/') - up->placet);
+	for (unsigned i = 0; i < 2; i++) {
+		int size = snprintf(up->placetd, sizeof up->placetd, "%.*s/%s", dir,
+		                    up->placet, places[i]);
+
+		if (size > 0 && (size_t)size < sizeof up->placetd &&
+		    access(up->placetd, X_OK) == 0)
+			return PL_OK;
+	}
+	return pl_err_set(err, PL_NOTFOUND, "placetd is not beside %s", up->placet);
+}
+
+/* -- the store ---------------------------------------------------------------------- */
+
+static enum pl_code launch_etcd(struct up *up, struct pl_err *err)
+{
+	static const char *const args[] = {"--max-txn-ops=1024",
+	                                   "--quota-backend-bytes=8589934592", NULL};
+	const struct etcd_launch_opts opts = {.members = 1, .extra_args = args};
+	enum pl_code code;
+
+	if (uv_loop_init(&up->loop) != 0)
+		return pl_err_set(err, PL_NOMEM, "a loop");
+	code = etcd_launch_start_wait(&up->loop, &opts, &up->etcd, err);
+	if (code != PL_OK) {
+		(void)uv_run(&up->loop, UV_RUN_DEFAULT);
+		(void)uv_loop_close(&up->loop);
+		return pl_err_wrap(err, "an etcd of our own (--store memory needs none)");
+	}
+	up->endpoint = etcd_launch_endpoint(up->etcd, 0);
+	say("store     %s  etcd, its data in %s", up->endpoint,
+	    etcd_launch_dir(up->etcd));
+	return PL_OK;
+}
+
+static enum pl_code open_store(struct up *up, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (!up->in_memory)
+		return launch_etcd(up, err);
+	code = memstore_start(0, &up->memory, err);
+	if (code != PL_OK)
+		return code;
+	up->endpoint = memstore_endpoint(up->memory);
+	say("store     %s  in the memory of this process", up->endpoint);
+	return PL_OK;
+}
+
+static void close_store(struct up *up)
+{
+	if (up->memory != NULL)
+		memstore_stop(up->memory);
+	if (up->etcd == NULL)
+		return;
+	etcd_launch_stop_wait(up->etcd);
+	(void)uv_run(&up->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&up->loop);
+}
+
+/* -- its processes --------------------------------------------------------------------
+ */
+
+/* Somebody wants us to end: at once in what waits, too. */
+static bool is_stopped(struct up *up, uint64_t wait_ms)
+{
+	const struct timespec time = {.tv_sec = (time_t)(wait_ms / 1000),
+	                              .tv_nsec = (long)(wait_ms % 1000) * 1000000L};
+
+	up->stopped = up->stopped || sigtimedwait(&up->signals, NULL, &time) > 0;
+	return up->stopped;
+}
+
+static enum pl_code start_daemons(struct up *up, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+	uint64_t left = up->shards;
+
+	for (uint64_t i = 0; i < up->processes && code == PL_OK; i++) {
+		uint64_t share = left / (up->processes - i);
+		char name[CHILDREN_NAME_SIZE], shards[24];
+		const char *const args[] = {up->placetd,   "--shards", shards,
+		                            "--name",      name,       "--etcd",
+		                            up->endpoint,  "--ttl",    up->ttl,
+		                            "--log-level", "warn",     NULL};
+
+		(void)snprintf(name, sizeof name, "up-%" PRIu64, i);
+		(void)snprintf(shards, sizeof shards, "%" PRIu64, share);
+		left -= share;
+		code = children_start(&up->children, name, args, CHILD_SAYS_ERRORS, NULL,
+		                      err);
+	}
+	return code;
+}
+
+static enum pl_code count_keys(struct up *up, const char *prefix, uint64_t *out,
+                               struct pl_err *err)
+{
+	struct kv_req req = kv_op_get(kv_prefix(pl_span_str(prefix)));
+	struct kv_result result;
+	enum pl_code code;
+
+	req.get.count_only = true;
+	pl_arena_reset(&up->session.arena);
+	code = store_session_call(&up->session, &req, &result, err);
+	*out = code == PL_OK ? (uint64_t)result.get.total : 0;
+	return code;
+}
+
+static enum pl_code tell_ended(struct up *up, struct pl_err *err)
+{
+	const struct child *child = children_ended(&up->children);
+
+	if (child == NULL)
+		return PL_OK;
+	return pl_err_set(err, PL_IO, "%s ended with status %d", child->name,
+	                  child->status);
+}
+
+static enum pl_code await_shards(struct up *up, struct pl_err *err)
+{
+	uint64_t begin_ms = pl_clock_ms(), shards = 0, owned = 0;
+	enum pl_code code = PL_OK;
+
+	while (code == PL_OK && !is_stopped(up, LOOK_MS)) {
+		code = count_keys(up, "/shards/", &shards, err);
+		if (code == PL_OK)
+			code = count_keys(up, "/partitions/", &owned, err);
+		if (code == PL_OK)
+			code = tell_ended(up, err);
+		if (code == PL_OK && shards == up->shards &&
+		    owned >= META_PARTITIONS_DEFAULT)
+			break;
+		if (code == PL_OK && pl_clock_ms() - begin_ms > READY_MS)
+			code = pl_err_set(err, PL_TIMEOUT,
+			                  "%" PRIu64 " of %" PRIu64 " shards, %" PRIu64
+			                  " partitions owned",
+			                  shards, up->shards, owned);
+	}
+	if (code == PL_OK && !up->stopped)
+		say("shards    %" PRIu64 " in %" PRIu64 " process%s own %" PRIu64
+		    " partitions, after %.1f s",
+		    shards, up->processes, up->processes == 1 ? "" : "es", owned,
+		    (double)(pl_clock_ms() - begin_ms) / 1e3);
+	return code;
+}
+
+/* Its member: pods that are bound there run, and end. */
+static enum pl_code run_cluster(struct up *up, const char *cluster, struct pl_err *err)
+{
+	char name[CHILDREN_NAME_SIZE + 16];
+	const char *args[8 + 2 * SIM_OPT_COUNT] = {
+		up->placet, "sim-cluster", "--run",     "--cluster",
+		cluster,    "--endpoints", up->endpoint};
+	size_t count = 7;
+
+	for (unsigned i = 0; i < SIM_OPT_COUNT; i++) {
+		if (up->runs[i] == NULL)
+			continue;
+		args[count++] = sim_opt_word((enum sim_opt)i);
+		args[count++] = up->runs[i];
+	}
+
+	(void)snprintf(name, sizeof name, "the member of %s", cluster);
+	return children_start(&up->children, name, args, CHILD_SAYS_NOTHING, NULL, err);
+}
+
+static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *err)
+{
+	char name[CHILDREN_NAME_SIZE], nodes[24];
+	const char *const args[] = {
+		up->placet,    "sim-cluster", "--cluster",
+		name,          "--nodes",     nodes,
+		"--endpoints", up->endpoint,  up->profile == NULL ? NULL : "--profile",
+		up->profile,   NULL};
+	struct child *child = NULL;
+	enum pl_code code;
+
+	(void)snprintf(name, sizeof name, "sim-%" PRIu64, number + 1);
+	(void)snprintf(nodes, sizeof nodes, "%" PRIu64, up->nodes);
+	code = children_start(&up->children, name, args, CHILD_SAYS_ERRORS, &child, err);
+	if (code != PL_OK)
+		return code;
+	for (uint64_t begin_ms = pl_clock_ms(); !children_wait(child, 0);)
+		if (is_stopped(up, LOOK_MS) || pl_clock_ms() - begin_ms > NODES_MS)
+			return PL_OK; /* it goes with the others */
+	if (child->status != 0)
+		return pl_err_set(err, PL_IO,
+		                  "cluster %s: placet sim-cluster ended "
+		                  "with status %d",
+		                  name, child->status);
+	say("cluster   %s: %" PRIu64 " made-up nodes", name, up->nodes);
+	return run_cluster(up, name, err);
+}
+
+/* -- while it is up
+ * ---------------------------------------------------------------------- */
+
+static enum pl_code add_up(struct up *up, struct sums *out, struct pl_err *err)
+{
+	struct kv_req req = sums_request();
+	struct kv_result result;
+	enum pl_code code;
+
+	pl_arena_reset(&up->session.arena);
+	code = store_session_call(&up->session, &req, &result, err);
+	if (code == PL_OK)
+		sums_add(out, &result);
+	return code;
+}
+
+static void say_sums(const struct sums *sums, struct progress *progress)
+{
+	char text[PROGRESS_TEXT_MAX];
+
+	sums_text(sums, text);
+	progress_say(progress, pl_clock_ms(), "%s", text);
+}
+
+static void say_how_to(const struct up *up)
+{
+	int dir = (int)(strrchr(up->placet, '/') - up->placet);
+
+	say("%s", "");
+	say("In another terminal:");
+	say("  export PLACET_ENDPOINTS=%s PATH=%.*s:$PATH", up->endpoint, dir,
+	    up->placet);
+	say("  placet submit -f FILE.yaml      pods, Deployments, StatefulSets, Jobs");
+	say("  placet get pods; placet get nodes; placet shards --watch");
+	say("  placet explain pod NAMESPACE/NAME");
+	say("  placet delete pod NAMESPACE/NAME; placet nodes drain sim-1/node-000000");
+	say("  placet shard drain up-0-0; placet fsck");
+	say("Ctrl-C ends it, and everything in it.");
+}
+
+/* Until a signal; PL_IO: no shard is left. */
+static enum pl_code stay(struct up *up, struct pl_err *err)
+{
+	struct progress progress;
+
+	progress_init(&progress, pl_clock_ms());
+	while (!is_stopped(up, 1000)) {
+		const struct child *child = children_ended(&up->children);
+		struct sums sums = {0};
+		struct pl_err trouble = {0};
+
+		if (child != NULL) {
+			progress_end(&progress);
+			say("%s ended with status %d; %u processes go on", child->name,
+			    child->status, children_running(&up->children));
+		}
+		if (children_running(&up->children) == 0)
+			return pl_err_set(err, PL_IO, "every process has ended");
+		if (progress.terminal && add_up(up, &sums, &trouble) == PL_OK)
+			say_sums(&sums, &progress);
+	}
+	progress_end(&progress);
+	return PL_OK;
+}
+
+static enum pl_code fill(struct up *up, struct pl_err *err)
+{
+	enum pl_code code = start_daemons(up, err);
+
+	if (code == PL_OK)
+		code = await_shards(up, err);
+	for (uint64_t i = 0; i < up->clusters && code == PL_OK && !up->stopped; i++)
+		code = add_cluster(up, i, err);
+	if (code != PL_OK || up->stopped)
+		return code;
+	say_how_to(up);
+	return stay(up, err);
+}
+
+static enum pl_code run_up(struct up *up, struct pl_err *err)
+{
+	struct etcd_opts etcd = {0};
+	enum pl_code code = open_store(up, err);
+
+	if (code != PL_OK)
+		return code;
+	etcd.endpoints = up->endpoint;
+	code = store_session_open(&up->session, &etcd, CALL_MS, err);
+	if (code == PL_OK) {
+		code = fill(up, err);
+		say("stopping %u processes", children_running(&up->children));
+		children_stop(&up->children, STOP_MS);
+		store_session_close(&up->session);
+	}
+	close_store(up);
+	return code;
+}
+
+static const struct option own[] = {{"store", required_argument, NULL, OPT_STORE},
+                                    {"shards", required_argument, NULL, OPT_SHARDS},
+                                    {"processes", required_argument, NULL, OPT_PROCESSES},
+                                    {"clusters", required_argument, NULL, OPT_CLUSTERS},
+                                    {"nodes", required_argument, NULL, OPT_NODES},
+                                    {"profile", required_argument, NULL, OPT_PROFILE},
+                                    {"ttl", required_argument, NULL, OPT_TTL},
+                                    SIM_OPTS_OWN(OPT_RUNS),
+                                    {0}};
+
+static const struct options_spec spec = {
+	.words = "up",
+	.usage = "[options]",
+	.about =
+		"A whole Placet in the foreground, to try things on: a store of its own, shards\n"
+		"in processes of placetd, clusters of machines that do not exist. Ctrl-C ends\n"
+		"it; nothing is left of it.\n",
+	.help = "  --store etcd|memory    an etcd that is started for it (default), or a store\n"
+		"                         in memory, which needs no etcd installed\n"
+		"  --shards N             how many in all (default 4)\n"
+		"  --processes N          that share them (default 2)\n"
+		"  --clusters N           of made-up machines (default 2)\n"
+		"  --nodes N              in each of them (default 1000)\n"
+		"  --profile FILE         what they are like (placet sim-cluster --help)\n" SIM_OPTS_HELP
+		"  --ttl DURATION         of the shards' leases (default 3s)\n",
+	.example = "  placet up\n"
+		   "  placet up --ends 20/s --fail 5\n"
+		   "  placet up --store memory --shards 1 --processes 1 --nodes 100\n",
+	.common = OPTIONS_OFFLINE,
+	.own = own,
+	.take = take,
+	.check = check,
+};
+
+/* What is set for stores elsewhere is not for this one. */
+static void forget_environment(void)
+{
+	static const char *const names[] = {"PLACET_PREFIX",   "PLACET_USER",
+	                                    "PLACET_PASSWORD", "PLACET_CACERT",
+	                                    "PLACET_CERT",     "PLACET_KEY"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		(void)unsetenv(names[i]);
+}
+
+static enum exit_code run(int argc, char **argv)
+{
+	struct up up = {
+		.shards = 4, .processes = 2, .clusters = 2, .nodes = 1000, .ttl = "3s"};
+	struct options options;
+	enum exit_code exit_code;
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	if (!options_parse(&spec, argc, argv, &up, &options, &exit_code))
+		return exit_code;
+	forget_environment();
+	(void)sigemptyset(&up.signals);
+	(void)sigaddset(&up.signals, SIGINT);
+	(void)sigaddset(&up.signals, SIGTERM);
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* Before any thread: they are waited for in one place. */
+	(void)sigprocmask(SIG_BLOCK, &up.signals, NULL);
+	code = find_programs(&up, &err);
+	if (code == PL_OK)
+		code = run_up(&up, &err);
+	options_done(&options);
+	return code == PL_OK ? EXIT_OK : say_error(spec.words, &err);
+}
+
+const struct command up_command = {
+	.words = "up", .summary = "a whole Placet in the foreground, to try", .run = run};
