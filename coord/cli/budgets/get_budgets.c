@@ -40,7 +40,7 @@ static const struct output_column columns[] = {
 	[NOTE] = {"NOTE", "note", OUTPUT_IF_USED},
 };
 
-static const struct output_schema schema = {"Budget", columns, COLUMN_COUNT};
+static const struct output_schema schema = {"Budget", columns, COLUMN_COUNT, 2};
 
 struct found {
 	struct pl_span space, name, note;
@@ -212,7 +212,7 @@ static const struct options_spec spec = {
 		"shown with the reason.\n",
 	.help = "  -n, --namespace NAME   only those of a namespace\n",
 	.example = "  placet get budgets -n shop\n",
-	.common = OPTIONS_OUTPUT,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES,
 	.args_max = 0,
 	.own = own,
 	.take = take,

@@ -28,8 +28,9 @@ static const struct output_column columns[] = {
 	[COLUMN_ERRORS] = {"ONLY-RUN", "onlyRun", OUTPUT_ALWAYS},
 };
 
-static const struct output_schema schema = {"EvalCategory", columns,
-                                            sizeof columns / sizeof *columns};
+static const struct output_schema schema = {.kind = "EvalCategory",
+                                            .columns = columns,
+                                            .count = sizeof columns / sizeof *columns};
 
 static void fill_row(struct output_row *row, const struct eval_category *category)
 {

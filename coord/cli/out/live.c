@@ -154,7 +154,7 @@ static void print_gone(struct live *live, struct printed *printed)
 {
 	struct output_row row = {0};
 
-	output_text(&row, 0, printed->node.key);
+	output_row_name(live->output.schema, &row, printed->node.key);
 	output_text(&row, live->state_column, PL_SPAN_LIT("gone"));
 	print(live, &row, OUTPUT_DELETED);
 	pl_map_del(&live->printed, &printed->node);
@@ -165,9 +165,10 @@ void live_gone(struct live *live, struct pl_span key)
 {
 	struct pl_map_node *node = pl_map_get(&live->printed, key);
 
-	if (live->err.code != PL_OK || node == NULL)
+	if (live->err.code != PL_OK)
 		return;
-	print_gone(live, of(node));
+	if (node != NULL)
+		print_gone(live, of(node));
 	flush(live);
 }
 

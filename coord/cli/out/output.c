@@ -43,10 +43,27 @@ void output_raw(struct output_row *row, unsigned column, struct pl_span text,
 	    (struct output_cell){.type = OUTPUT_RAW, .text = text, .json = json});
 }
 
+void output_row_name(const struct output_schema *schema, struct output_row *row,
+                     struct pl_span name)
+{
+	const uint8_t *slash;
+	unsigned column = 0;
+
+	while (column + 1 < schema->name_columns &&
+	       (slash = memchr(name.at, '/', name.len)) != NULL) {
+		size_t len = (size_t)(slash - name.at);
+
+		output_text(row, column++, pl_span(name.at, len));
+		name = pl_span(slash + 1, name.len - len - 1);
+	}
+	output_text(row, column, name);
+}
+
 void output_init(struct output *output, const struct output_schema *schema,
                  enum output_format format, bool watch)
 {
 	PL_ASSERT(schema->count <= OUTPUT_COLUMNS_MAX);
+	PL_ASSERT(format != OUTPUT_NAME || (schema->name_columns > 0 && !watch));
 	*output = (struct output){.schema = schema, .format = format, .watch = watch};
 }
 
@@ -86,7 +103,9 @@ enum pl_code output_list(struct output *output, const struct output_row *rows,
 {
 	enum pl_code code;
 
-	if (is_table(output))
+	if (output->format == OUTPUT_NAME)
+		code = output_names(output, rows, count, to);
+	else if (is_table(output))
 		code = output_table_rows(output, rows, count, to);
 	else if (output->watch)
 		code = changes(output, rows, count, to);
@@ -99,6 +118,8 @@ enum pl_code output_part(struct output *output, const struct output_row *rows,
                          size_t count, bool last, struct pl_buf *to, struct pl_err *err)
 {
 	PL_ASSERT(!output->watch);
+	if (output->format == OUTPUT_NAME)
+		return finish(output_names(output, rows, count, to), err);
 	return finish(is_table(output) ? output_table_rows(output, rows, count, to)
 	                               : output_json_part(output, rows, count, last, to),
 	              err);
@@ -117,23 +138,24 @@ enum pl_code output_change(struct output *output, const struct output_row *row,
 enum pl_code output_object(const struct output *output, const struct output_row *row,
                            struct pl_buf *to, struct pl_err *err)
 {
-	PL_ASSERT(!is_table(output));
+	PL_ASSERT(!is_table(output) && output->format != OUTPUT_NAME);
 	return finish(output_json_one(output, row, to), err);
 }
 
-enum pl_code output_format_parse(const char *text, enum output_format *out,
+enum pl_code output_format_parse(const char *text, bool names, enum output_format *out,
                                  struct pl_err *err)
 {
-	static const char *const names[] = {[OUTPUT_TABLE] = "table",
+	static const char *const words[] = {[OUTPUT_TABLE] = "table",
 	                                    [OUTPUT_WIDE] = "wide",
 	                                    [OUTPUT_JSON] = "json",
-	                                    [OUTPUT_YAML] = "yaml"};
+	                                    [OUTPUT_YAML] = "yaml",
+	                                    [OUTPUT_NAME] = "name"};
 
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strcmp(text, names[i]) == 0) {
+	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strcmp(text, words[i]) == 0 && (names || i != OUTPUT_NAME)) {
 			*out = (enum output_format)i;
 			return PL_OK;
 		}
-	return pl_err_set(err, PL_INVALID, "--output %s: want table, wide, json or yaml",
-	                  text);
+	return pl_err_set(err, PL_INVALID, "--output %s: want table, wide, json%s", text,
+	                  names ? ", yaml or name" : " or yaml");
 }

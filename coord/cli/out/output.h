@@ -6,7 +6,7 @@
  * outside is escaped. JSON and YAML have the names of the fields, which stay the
  * same: {"kind":"ShardList","items":[{"name":"east-0",...}]}. With --watch a table
  * grows by a line a change, JSON is one object a line with its "kind" and its
- * "change", YAML a document each.
+ * "change", YAML a document each. Or names alone, as other commands take them.
  */
 #ifndef COORD_CLI_OUTPUT_H
 #define COORD_CLI_OUTPUT_H
@@ -20,7 +20,7 @@
 
 enum { OUTPUT_COLUMNS_MAX = 32 };
 
-enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML };
+enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_NAME };
 
 enum output_show {
 	OUTPUT_ALWAYS,
@@ -38,6 +38,7 @@ struct output_schema {
 	const char *kind; /* "Shard"; the list is a "ShardList" */
 	const struct output_column *columns;
 	unsigned count;
+	unsigned name_columns; /* so many at the front are its name: "shop/web-0" */
 };
 
 enum output_type {
@@ -75,6 +76,10 @@ void output_bool(struct output_row *row, unsigned column, bool value);
 void output_raw(struct output_row *row, unsigned column, struct pl_span text,
                 struct pl_span json);
 
+/* From "shop/web-0". */
+void output_row_name(const struct output_schema *schema, struct output_row *row,
+                     struct pl_span name);
+
 struct output {
 	const struct output_schema *schema;
 	enum output_format format;
@@ -110,8 +115,9 @@ PL_NODISCARD enum pl_code output_change(struct output *output,
 PL_NODISCARD enum pl_code output_look(const struct output *output,
                                       const struct output_row *row, struct pl_buf *to);
 
-/* PL_INVALID: not the name of a format. */
-PL_NODISCARD enum pl_code output_format_parse(const char *text, enum output_format *out,
+/* PL_INVALID: not the name of a format. OUTPUT_NAME only where names are said to go. */
+PL_NODISCARD enum pl_code output_format_parse(const char *text, bool names,
+                                              enum output_format *out,
                                               struct pl_err *err);
 
 /* One object with the cells as members, as it stands in a list: for commands that

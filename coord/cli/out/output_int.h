@@ -9,6 +9,11 @@ PL_NODISCARD enum pl_code output_table_rows(struct output *output,
                                             const struct output_row *rows, size_t count,
                                             struct pl_buf *to);
 
+/* A line each. */
+PL_NODISCARD enum pl_code output_names(const struct output *output,
+                                       const struct output_row *rows, size_t count,
+                                       struct pl_buf *to);
+
 PL_NODISCARD enum pl_code output_json_list(const struct output *output,
                                            const struct output_row *rows, size_t count,
                                            struct pl_buf *to);

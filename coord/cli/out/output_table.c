@@ -34,6 +34,25 @@ static struct pl_span cell_text(const struct output_cell *cell, char at[CELL_SIZ
 	PL_UNREACHABLE("type of a cell");
 }
 
+enum pl_code output_names(const struct output *output, const struct output_row *rows,
+                          size_t count, struct pl_buf *to)
+{
+	unsigned columns = output->schema->name_columns;
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < count && code == PL_OK; i++)
+		for (unsigned c = 0; c < columns && code == PL_OK; c++) {
+			char at[CELL_SIZE];
+			size_t width = 0;
+
+			code = printable_add(to, cell_text(&rows[i].cells[c], at),
+			                     &width);
+			if (code == PL_OK)
+				code = pl_buf_add_str(to, c + 1 < columns ? "/" : "\n");
+		}
+	return code;
+}
+
 enum pl_code output_table_look(const struct output *output, const struct output_row *row,
                                struct pl_buf *to)
 {

@@ -246,10 +246,48 @@ T_CASE(formats_have_names)
 	enum output_format format = OUTPUT_TABLE;
 	struct pl_err err = {0};
 
-	T_OK(output_format_parse("yaml", &format, &err), &err);
+	T_OK(output_format_parse("yaml", false, &format, &err), &err);
 	T_EQ(format, OUTPUT_YAML);
-	T_CODE(output_format_parse("xml", &format, &err), PL_INVALID, &err);
+	T_CODE(output_format_parse("xml", false, &format, &err), PL_INVALID, &err);
 	T_STR(err.msg, "--output xml: want table, wide, json or yaml");
+}
+
+/* A line each, whatever somebody has put into them; in parts as whole. */
+T_CASE(names_are_lines)
+{
+	static const struct output_schema pair = {"Thing", columns, 2, 2};
+	struct output_row rows[] = {plain_row(), hostile_row()};
+	struct output_row gone = {0};
+	struct output output;
+	struct pl_buf buf;
+
+	pl_buf_init(&buf, 1 << 12);
+	output_init(&output, &pair, OUTPUT_NAME, false);
+	T_OK(output_list(&output, rows, 2, &buf, NULL), NULL);
+	T_OK(output_part(&output, rows, 1, true, &buf, NULL), NULL);
+	T_SPAN(pl_buf_span(&buf), PL_SPAN_LIT("east-0/12\n"
+	                                      "\\x1b[31mred\\x0aNAME\\x09\"x\" \\/-\n"
+	                                      "east-0/12\n"));
+	pl_buf_done(&buf);
+	output_row_name(&pair, &gone, PL_SPAN_LIT("shop/web/0"));
+	T_SPAN(gone.cells[0].text, PL_SPAN_LIT("shop"));
+	T_SPAN(gone.cells[1].text, PL_SPAN_LIT("web/0"));
+	gone = (struct output_row){0};
+	output_row_name(&pair, &gone, PL_SPAN_LIT("odd"));
+	T_SPAN(gone.cells[0].text, PL_SPAN_LIT("odd"));
+	T_EQ(gone.cells[1].type, OUTPUT_NONE);
+}
+
+T_CASE(formats_that_are_names_go_where_names_are)
+{
+	enum output_format format = OUTPUT_TABLE;
+	struct pl_err err = {0};
+
+	T_OK(output_format_parse("name", true, &format, &err), &err);
+	T_EQ(format, OUTPUT_NAME);
+	T_CODE(output_format_parse("name", false, &format, &err), PL_INVALID, &err);
+	T_CODE(output_format_parse("xml", true, &format, &err), PL_INVALID, &err);
+	T_STR(err.msg, "--output xml: want table, wide, json, yaml or name");
 }
 
 T_CASE(ages_are_short)

@@ -6,12 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "coord/cli/out/live.h"
 #include "coord/cli/out/say.h"
 #include "coord/cli/pods/gates.h"
 #include "coord/cli/pods/pod_row.h"
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/pods/podwatch.h"
+#include "coord/cli/pods/pods_live.h"
 #include "coord/cli/reach/listing.h"
 #include "coord/cli/reach/reach.h"
 #include "shardsched/ledger/home.h"
@@ -25,10 +23,8 @@ enum {
 	PART = 8192,
 	ARENA_CHUNK = 1 << 20,
 	PRINT_MAX = 256 << 20,
-	PODS_MAX = PODWATCH_PODS_MAX,
+	PODS_MAX = 4000000,
 	ARGS_MAX = 1000,
-	LIVE_MAX = 60000,
-	OPT_NODE = OPTIONS_OWN_FIRST,
 	NAME_LEVELS = 4, /* /schedules/<partition>/<namespace>/<name>/ */
 };
 
@@ -36,11 +32,11 @@ struct found {
 	struct pl_span space, name, state; /* the state's value; at NULL: none */
 	uint32_t partition;
 	bool has_spec, gated;
+	bool selected; /* it has the labels that are asked for */
 };
 
 struct get {
-	struct pods_given given;
-	struct pl_span cluster, node; /* only those on it; empty: all */
+	struct pod_pick pick;
 	const struct reach *reach;
 	struct pl_arena arena; /* of what was found */
 	struct found *found;
@@ -49,31 +45,10 @@ struct get {
 		bool there;
 		uint32_t at;
 	} pointer;
-	/* --watch */
-	struct live live;
-	struct podwatch *watch;
-	struct pl_err err;
-	uint32_t first; /* rows of the first picture */
-	bool stopped;
 };
 
 /* -- all there is
  * ------------------------------------------------------------------------ */
-
-static bool is_asked_for(const struct get *get, struct pl_span space, struct pl_span name)
-{
-	const struct options *options = get->reach->options;
-	struct pl_span one_space, one_name;
-
-	if (get->given.space != NULL && options->arg_count == 0)
-		return pl_span_eq(space, pl_span_str(get->given.space));
-	for (unsigned i = 0; i < options->arg_count; i++)
-		if (pods_given_name(&get->given, options->args[i], &one_space, &one_name,
-		                    NULL) == PL_OK &&
-		    pl_span_eq(space, one_space) && pl_span_eq(name, one_name))
-			return true;
-	return options->arg_count == 0;
-}
 
 static struct found *add(struct get *get, const struct keys_id *id, struct pl_err *err)
 {
@@ -128,7 +103,7 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 	uint32_t at = 0;
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK ||
-	    !is_asked_for(get, id.scope, id.name))
+	    !pod_pick_wants(&get->pick, id.scope, id.name))
 		return PL_OK;
 	if (id.kind == KEYS_SPEC &&
 	    (pointer_parse(record->value, &is_pointer, &at, NULL) != PL_OK ||
@@ -142,8 +117,11 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 	if (id.kind == KEYS_SPEC) {
 		found->has_spec = true;
 		found->gated = gates_stand(record->value);
+		found->selected = label_query_holds(&get->pick.query, record->value);
 		return PL_OK;
 	}
+	if (get->pick.query.wants > 0 && !found->selected)
+		return PL_OK;
 	found->state = pl_arena_dup(&get->arena, record->value);
 	return found->state.at == NULL ? pl_err_set(err, PL_NOMEM, "keep the pods")
 	                               : PL_OK;
@@ -226,14 +204,14 @@ static enum pl_code read_prefix(struct get *get, const struct keys_id *id,
 static enum pl_code read_all(struct get *get, struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_SPEC};
-	unsigned levels = get->given.space == NULL ? 1 : 3;
+	unsigned levels = get->pick.given.space == NULL ? 1 : 3;
 	uint32_t prefixes = levels == 1 ? 1 : get->reach->meta.partitions;
 	enum pl_code code = PL_OK;
 	int64_t revision = 0;
 
-	if (get->reach->options->arg_count > 0)
+	if (get->pick.arg_count > 0)
 		prefixes = levels = 1;
-	id.scope = pl_span_str(get->given.space);
+	id.scope = pl_span_str(get->pick.given.space);
 	for (uint32_t p = 0; p < prefixes && code == PL_OK; p++) {
 		id.partition = p;
 		code = read_prefix(get, &id, levels, &revision, err);
@@ -247,7 +225,7 @@ static enum pl_code read_all(struct get *get, struct pl_err *err)
 static void named(const struct get *get, unsigned arg, struct keys_id *out)
 {
 	*out = (struct keys_id){.kind = KEYS_SPEC};
-	if (pods_given_name(&get->given, get->reach->options->args[arg], &out->scope,
+	if (pods_given_name(&get->pick.given, get->pick.args[arg], &out->scope,
 	                    &out->name, NULL) != PL_OK)
 		PL_UNREACHABLE("a name that was checked");
 }
@@ -287,7 +265,7 @@ static enum pl_code read_names(struct get *get, struct pl_err *err)
 {
 	int64_t revision = 0;
 
-	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+	for (unsigned i = 0; i < get->pick.arg_count; i++) {
 		size_t before = get->count;
 		enum pl_code code;
 		struct keys_id id;
@@ -319,7 +297,7 @@ static enum pl_code say_absent(const struct get *get, struct pl_err *err)
 {
 	uint64_t absent = 0;
 
-	for (unsigned i = 0; i < get->reach->options->arg_count; i++) {
+	for (unsigned i = 0; i < get->pick.arg_count; i++) {
 		struct keys_id id;
 
 		named(get, i, &id);
@@ -337,42 +315,42 @@ static enum pl_code say_absent(const struct get *get, struct pl_err *err)
 /* -- shown
  * ---------------------------------------------------------------------------- */
 
-/* By the state, as it is shown. */
-static bool is_on_node(const struct get *get, const struct found *found,
-                       struct pl_arena *scratch)
+/* By labels, and by the state as it is shown. */
+static enum pl_code keep_picked(struct get *get)
 {
-	struct pod_state state;
-
-	pl_arena_reset(scratch);
-	return found->state.at != NULL &&
-	       state_parse(found->state, scratch, &state, NULL) == PL_OK &&
-	       pl_span_eq(state.cluster, get->cluster) &&
-	       pl_span_eq(state.node, get->node);
-}
-
-static void keep_those_on_node(struct get *get)
-{
-	struct pl_arena scratch;
+	const struct pod_pick *pick = &get->pick;
+	enum pl_code code = PL_OK;
+	struct output_row row;
+	struct pl_arena arena;
 	size_t count = 0;
 
-	pl_arena_init(&scratch, 0, 0);
-	for (size_t i = 0; i < get->count; i++)
-		if (is_on_node(get, &get->found[i], &scratch))
+	pl_arena_init(&arena, ARENA_CHUNK, 0);
+	for (size_t i = 0; i < get->count && code == PL_OK; i++) {
+		bool keep = pick->query.wants == 0 || get->found[i].selected;
+
+		if (keep && pod_pick_by_state(pick)) {
+			pl_arena_reset(&arena);
+			code = rows_of(get, i, 1, &arena, &row);
+			keep = code == PL_OK && pod_pick_fits(pick, &row);
+		}
+		if (keep)
 			get->found[count++] = get->found[i];
+	}
 	get->count = count;
-	pl_arena_done(&scratch);
+	pl_arena_done(&arena);
+	return code;
 }
 
 static enum pl_code show(struct get *get, struct pl_err *err)
 {
-	bool names = get->reach->options->arg_count > 0;
+	bool names = get->pick.arg_count > 0;
 	struct output_row *rows;
 	enum pl_code code = names ? read_names(get, err) : read_all(get, err);
 
 	if (code != PL_OK)
 		return code;
-	if (get->node.len > 0)
-		keep_those_on_node(get);
+	if (keep_picked(get) != PL_OK)
+		return pl_err_set(err, PL_NOMEM, "keep the pods");
 	if (get->count == 0 && !names)
 		say("no pods");
 	if (get->count > 1)
@@ -386,120 +364,6 @@ static enum pl_code show(struct get *get, struct pl_err *err)
 	return code == PL_OK ? say_absent(get, err) : code;
 }
 
-/* -- and every change
- * -------------------------------------------------------------------- */
-
-static bool wanted(void *ctx, struct pl_span key)
-{
-	struct get *get = ctx;
-	const uint8_t *slash = memchr(key.at, '/', key.len);
-	size_t len = (size_t)(slash - key.at);
-
-	return is_asked_for(get, pl_span(key.at, len),
-	                    pl_span(slash + 1, key.len - len - 1));
-}
-
-static void put(struct get *get, const struct podwatch_note *note)
-{
-	const struct podwatch_pod *pod = note->pod;
-	struct pod_row_about about = {.space = pod->space,
-	                              .name = pod->name,
-	                              .partition = pod->partition,
-	                              .has_spec = pod->has_spec,
-	                              .gated = pod->gated,
-	                              .has_state = pod->has_state,
-	                              .now_ms = pl_clock_wall_ms()};
-	struct pl_arena *arena = &get->live.arena;
-	struct output_row row;
-
-	/* In the first picture rows stay until all are there. */
-	about.space = pl_arena_dup(arena, pod->space);
-	about.name = pl_arena_dup(arena, pod->name);
-	about.state = pl_arena_dup(arena, note->state);
-	if (!get->live.whole && ++get->first > LIVE_MAX)
-		live_fail(&get->live, PL_LIMIT,
-		          "more than 60000 pods at once; watch a namespace");
-	else if (about.space.at == NULL || about.name.at == NULL ||
-	         pod_row(&about, arena, &row) != PL_OK)
-		live_fail(&get->live, PL_NOMEM, "a pod's row");
-	else
-		live_put(&get->live, pod->node.key, &row);
-}
-
-static void on_pod(void *ctx, const struct podwatch_note *note)
-{
-	struct get *get = ctx;
-
-	switch (note->what) {
-	case PODWATCH_POD:
-		put(get, note);
-		break;
-	case PODWATCH_GONE:
-		live_gone(&get->live, note->pod->node.key);
-		break;
-	case PODWATCH_WHOLE:
-		if (!get->live.whole)
-			live_end(&get->live);
-		break;
-	case PODWATCH_TROUBLE:
-		say("placet get pods: %s; going on", note->err->msg);
-		break;
-	case PODWATCH_STOPPED:
-		get->stopped = true;
-		if (note->err != NULL)
-			get->err = *note->err;
-		break;
-	}
-}
-
-/* Lists of a namespace by partition, as long as they are not too many. */
-static unsigned prefixes_of(const struct get *get,
-                            struct keys_text text[PODWATCH_LISTS_MAX],
-                            struct pl_span prefix[PODWATCH_LISTS_MAX])
-{
-	uint32_t partitions = get->reach->meta.partitions;
-	bool parts = get->given.space != NULL && get->reach->options->arg_count == 0 &&
-	             partitions <= PODWATCH_LISTS_MAX;
-	unsigned count = parts ? partitions : 1;
-
-	for (unsigned i = 0; i < count; i++) {
-		struct keys_id id = {.kind = KEYS_SPEC,
-		                     .partition = i,
-		                     .scope = pl_span_str(get->given.space)};
-
-		if (keys_prefix(&id, parts ? 3 : 1, &text[i], NULL) != PL_OK)
-			PL_UNREACHABLE("a namespace that was checked");
-		prefix[i] = keys_span(&text[i]);
-	}
-	return count;
-}
-
-static enum pl_code follow(struct get *get, struct pl_err *err)
-{
-	struct keys_text text[PODWATCH_LISTS_MAX];
-	struct pl_span prefix[PODWATCH_LISTS_MAX];
-	struct podwatch_opts opts = {
-		.prefix = prefix, .wanted = wanted, .fn = on_pod, .ctx = get};
-	enum pl_code code;
-
-	opts.count = prefixes_of(get, text, prefix);
-	live_init(&get->live, &pod_schema, get->reach->options->format, true);
-	get->live.state_column = 2;
-	live_begin(&get->live);
-	code = podwatch_open(get->reach->session->kv, &opts, &get->watch, err);
-	while (code == PL_OK && !get->stopped) {
-		(void)uv_run(&get->reach->session->loop, UV_RUN_ONCE);
-		if (get->live.err.code != PL_OK && !get->stopped)
-			podwatch_stop(get->watch);
-	}
-	if (code == PL_OK) {
-		*err = get->live.err.code != PL_OK ? get->live.err : get->err;
-		code = err->code;
-	}
-	live_done(&get->live);
-	return code;
-}
-
 static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
 {
 	struct get *get = ctx;
@@ -507,7 +371,7 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 
 	get->reach = reach;
 	if (reach->options->watch)
-		return follow(get, err);
+		return pods_live(reach, &get->pick, err);
 	pl_arena_init(&get->arena, ARENA_CHUNK, 0);
 	code = show(get, err);
 	pl_arena_done(&get->arena);
@@ -518,47 +382,22 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 /* -- the command line
  * -------------------------------------------------------------------- */
 
-static enum pl_code take_node(struct get *get, const char *arg, struct pl_err *err)
-{
-	const char *slash = strchr(arg, '/');
-	enum pl_code code;
-
-	if (slash == NULL)
-		return pl_err_set(err, PL_INVALID, "--node %s: want CLUSTER/NODE", arg);
-	get->cluster = pl_span(arg, (size_t)(slash - arg));
-	get->node = pl_span_str(slash + 1);
-	code = names_check(NAMES_CLUSTER, get->cluster, err);
-	if (code == PL_OK)
-		code = names_check(NAMES_NODE, get->node, err);
-	return code == PL_OK ? code : pl_err_wrap(err, "--node");
-}
-
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct get *get = ctx;
-
-	return opt == OPT_NODE ? take_node(get, arg, err)
-	                       : pods_given_take(&get->given, opt, arg, err);
+	return pod_pick_take(&((struct get *)ctx)->pick, opt, arg, err);
 }
 
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
 {
-	struct get *get = ctx;
-	struct pl_span space, name;
-
-	if (get->node.len > 0 && (options->arg_count > 0 || options->watch))
-		return pl_err_set(err, PL_INVALID,
-		                  "--node: goes with neither names nor --watch");
-	for (unsigned i = 0; i < options->arg_count; i++)
-		if (pods_given_name(&get->given, options->args[i], &space, &name, err) !=
-		    PL_OK)
-			return err->code;
-	return PL_OK;
+	return pod_pick_check(&((struct get *)ctx)->pick, options, err);
 }
 
 static const struct option own[] = {
 	{"namespace", required_argument, NULL, PODS_GIVEN_SPACE},
-	{"node", required_argument, NULL, OPT_NODE},
+	{"all-namespaces", no_argument, NULL, POD_PICK_ALL},
+	{"selector", required_argument, NULL, POD_PICK_SELECTOR},
+	{"phase", required_argument, NULL, POD_PICK_PHASE},
+	{"node", required_argument, NULL, POD_PICK_NODE},
 	{NULL, 0, NULL, 0},
 };
 
@@ -571,14 +410,19 @@ static const struct options_spec spec = {
 		"makes no sense is shown as garbled, with the reason.\n",
 	.help = "  -n, --namespace NAME   only those of a namespace; of names without one\n"
 		"                         (default all, and default of those)\n"
+		"  -A, --all-namespaces   those of all of them, as without -n\n"
+		"  -l, --selector LABELS  only those with labels, as app=web,tier!=db,\n"
+		"                         'track in (a,b)', canary or '!canary'\n"
+		"  --phase PHASE          only Pending, Bound, Terminating, Succeeded,\n"
+		"                         Failed or garbled ones\n"
 		"  --node CLUSTER/NODE    only those that are on a node\n",
-	.example =
-		"  placet get pods -n shop -o wide\n"
-		"  placet get pods --node east/n-7\n"
-		"  placet get pods -o json | jq '.items[] | select(.phase==\"Pending\")'\n",
+	.example = "  placet get pods -n shop -o wide\n"
+		   "  placet get pods --node east/n-7\n"
+		   "  placet get pods -n shop --phase Pending -l app=web --watch\n"
+		   "  placet get pods -l app=web -o name | xargs placet delete pod\n",
 	.exits =
 		"0 done, 1 some named pod is not there, or it could not be, 2 wrong usage",
-	.common = OPTIONS_OUTPUT | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = ARGS_MAX,
 	.own = own,
 	.take = take,

@@ -6,7 +6,7 @@
 enum column {
 	NAMESPACE,
 	NAME,
-	PHASE,
+	PHASE = POD_ROW_PHASE,
 	CLUSTER,
 	NODE,
 	AGE,
@@ -40,11 +40,18 @@ static const struct output_column columns[] = {
 	[POD_UID] = {"UID", "uid", OUTPUT_ON_WIDE},
 };
 
-const struct output_schema pod_schema = {"Pod", columns, COLUMN_COUNT};
+const struct output_schema pod_schema = {"Pod", columns, COLUMN_COUNT, 2};
 
 struct pl_span pod_row_phase(const struct output_row *row)
 {
 	return row->cells[PHASE].text;
+}
+
+bool pod_row_is_on(const struct output_row *row, struct pl_span cluster,
+                   struct pl_span node)
+{
+	return pl_span_eq(row->cells[CLUSTER].text, cluster) &&
+	       pl_span_eq(row->cells[NODE].text, node);
 }
 
 static enum pl_code garbled(struct output_row *row, struct pl_arena *arena,
@@ -54,7 +61,7 @@ static enum pl_code garbled(struct output_row *row, struct pl_arena *arena,
 
 	if (text.at == NULL)
 		return PL_NOMEM;
-	output_text(row, PHASE, PL_SPAN_LIT("garbled"));
+	output_text(row, PHASE, PL_SPAN_LIT(POD_ROW_GARBLED));
 	output_text(row, REASON, text);
 	return PL_OK;
 }

@@ -6,6 +6,11 @@
 #include "shardsched/ledger/state.h"
 #include "store/keys/keys.h"
 
+enum { POD_ROW_PHASE = 2 }; /* the column that says "gone" */
+
+/* The phase of what makes no sense. */
+#define POD_ROW_GARBLED "garbled"
+
 extern const struct output_schema pod_schema;
 
 struct pod_row_about {
@@ -22,5 +27,7 @@ PL_NODISCARD enum pl_code pod_row(const struct pod_row_about *about,
 
 /* The word in its column. */
 struct pl_span pod_row_phase(const struct output_row *row);
+bool pod_row_is_on(const struct output_row *row, struct pl_span cluster,
+                   struct pl_span node);
 
 #endif

@@ -3,53 +3,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "coord/cli/placet_rig.h"
-#include "store/keys/partition.h"
-
-enum { PARTITIONS = 8, KEY = 160 };
+#include "coord/cli/pods/pods_kit.h"
 
 static const char deployment[] =
 	"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
 	"\"web\",\"namespace\":\"shop\"},\"spec\":{\"replicas\":3,\"selector\":{"
 	"\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{\"labels\":{"
 	"\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}";
-
-#define POD(name, more)                                                          \
-	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more \
-	"\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
-
-/* Of a gang: its pods stand together, and their names lead there. */
-#define MEMBER(name)                                                                    \
-	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                              \
-	"\",\"annotations\":{\"placet.io/gang\":\"train\"}},\"spec\":{\"containers\":[" \
-	"{\"name\":\"c\",\"image\":\"i\"}]}}\n"
-
-#define RUN(input, ...) placet_run(input, (const char *const[]){__VA_ARGS__, NULL})
-
-static void put_state(const char *space, const char *name, const char *state)
-{
-	uint32_t partition;
-	char key[KEY];
-
-	T_EQ(partition_of_pod(pl_span_str(space), pl_span_str(name), PARTITIONS,
-	                      &partition, NULL),
-	     PL_OK);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/%s/%s/state", partition, space,
-	               name);
-	if (state == NULL)
-		placet_delete(key);
-	else
-		placet_put(key, state);
-}
-
-#define BOUND                                                                       \
-	"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":" \
-	"\"n-1\",\"shard\":\"east-0\",\"epoch\":\"7\",\"attempts\":1,"              \
-	"\"since\":\"2999-01-01T00:00:00.000Z\"}"
-#define PENDING                                                                   \
-	"{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"attempts\":4,\"reason\":" \
-	"\"fit.cpu\",\"message\":\"12 nodes lack 2 cpu\","                        \
-	"\"since\":\"2999-01-01T00:00:00.000Z\"}"
 
 static size_t keys(void)
 {
@@ -142,135 +102,6 @@ T_CASE(a_store_that_is_none_is_told)
 	T_EQ(RUN(deployment, "submit", "-f", "-"), 1);
 	placet_says("start placetd once");
 	T_EQ(keys(), 0);
-	placet_down();
-}
-
-T_CASE(pods_are_shown_as_they_are)
-{
-	placet_up(PARTITIONS);
-	T_EQ(PLACET("get", "pods"), 0);
-	placet_says("no pods");
-	T_EQ(RUN(POD("a", "") POD("b", "") POD("c", "") MEMBER("d"), "submit", "-f", "-",
-	         "-n", "shop"),
-	     0);
-	T_EQ(RUN(POD("z", ""), "submit", "-f", "-"), 0);
-	put_state("shop", "a", BOUND);
-	put_state("shop", "b", PENDING);
-	put_state("shop", "lost", BOUND);
-	put_state("shop", "c", "\x1b[2J nonsense");
-	T_EQ(PLACET("get", "pods", "-o", "wide"), 0);
-	placet_prints_not("\x1b");
-	t_golden("cli/e2e_pods_wide.txt", placet_rig.out);
-	T_EQ(PLACET("get", "pods", "-o", "json", "-n", "shop"), 0);
-	placet_prints_not("\"z\"");
-	placet_prints("\"phase\": \"Bound\"");
-	T_EQ(PLACET("get", "pods", "shop/a", "z"), 0);
-	placet_prints("east");
-	placet_prints_not("fit.cpu");
-	placet_down();
-}
-
-T_CASE(pods_that_are_named_are_told_one_by_one)
-{
-	uint32_t partition;
-	char key[KEY];
-
-	placet_up(PARTITIONS);
-	T_EQ(RUN(POD("a", "") MEMBER("b") MEMBER("c") MEMBER("d"), "submit", "-f", "-"),
-	     0);
-	put_state("default", "lost", BOUND);
-	T_EQ(PLACET("get", "pods", "b", "a", "default/b", "c", "d", "lost"), 0);
-	t_golden("cli/e2e_pods_named.txt", placet_rig.out);
-	T_EQ(PLACET("get", "pods", "a", "none", "shop/a", "none"), 1);
-	placet_prints("default     a ");
-	placet_says("default/none: no such pod\nshop/a: no such pod\n");
-	placet_says("2 not there; check the name");
-	T_EQ(PLACET("get", "pods", "a", "-n", "shop"), 1);
-	T_STR(placet_rig.out, "");
-	placet_says("shop/a: no such pod\n");
-	/* Its name does not lead to it, and yet it is shown. */
-	T_EQ(partition_of_pod(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
-	                      &partition, NULL),
-	     PL_OK);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/x/astray/spec",
-	               (partition + 1) % PARTITIONS);
-	placet_put(key, "{\"kind\":\"Pod\"}");
-	T_EQ(PLACET("get", "pods", "a", "x/astray"), 0);
-	placet_prints("astray");
-	placet_down();
-}
-
-T_CASE(pods_of_a_node_are_shown)
-{
-	placet_up(PARTITIONS);
-	T_EQ(RUN(POD("a", "") POD("b", "") POD("c", ""), "submit", "-f", "-"), 0);
-	put_state("default", "a", BOUND);
-	put_state("default", "b", PENDING);
-	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "-o", "json"), 0);
-	placet_prints("\"name\": \"a\"");
-	placet_prints_not("\"b\"");
-	placet_prints_not("\"c\"");
-	T_EQ(PLACET("get", "pods", "--node", "east/n-11"), 0);
-	placet_says("no pods");
-	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "-n", "shop"), 0);
-	placet_says("no pods");
-	T_EQ(PLACET("get", "pods", "--node", "n-1"), 2);
-	placet_says("--node n-1: want CLUSTER/NODE");
-	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "a"), 2);
-	T_EQ(PLACET("get", "pods", "--node", "east/n-1", "--watch"), 2);
-	placet_says("goes with neither names nor --watch");
-	placet_down();
-}
-
-#define GATED(name, gates)                                                             \
-	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\"},\"spec\":{"            \
-	"\"schedulingGates\":[" gates "],\"containers\":[{\"name\":\"c\",\"image\":\"" \
-	"schedulingGates\"}]}}\n"
-
-/* Nobody writes a state of it: its spec says so. */
-T_CASE(a_pod_with_gates_says_so)
-{
-	static const char *const args[] = {"get", "pods", "--watch", NULL};
-	struct placet_running running;
-
-	placet_up(PARTITIONS);
-	T_EQ(RUN(GATED("a", "{\"name\":\"g\"}") GATED("b", ""), "submit", "-f", "-"), 0);
-	T_EQ(PLACET("get", "pods", "a", "-o", "json"), 0);
-	placet_prints("\"reason\": \"pod.gated\"");
-	placet_prints("\"message\": \"waiting for scheduling gates\"");
-	T_EQ(PLACET("get", "pods", "b", "-o", "json"), 0);
-	placet_prints("\"phase\": \"Pending\"");
-	placet_prints_not("pod.gated");
-	placet_start(&running, args);
-	placet_await(&running, "pod.gated");
-	T_TRUE(strstr(running.line, " a ") != NULL);
-	T_EQ(RUN(GATED("c", "{\"name\":\"g\"}"), "submit", "-f", "-"), 0);
-	placet_await(&running, "pod.gated");
-	T_TRUE(strstr(running.line, " c ") != NULL);
-	put_state("default", "a", BOUND);
-	placet_await(&running, "n-1");
-	T_TRUE(strstr(running.line, "pod.gated") == NULL);
-	placet_kill(&running);
-	placet_down();
-}
-
-T_CASE(changes_of_pods_are_printed_as_they_come)
-{
-	static const char *const args[] = {"get", "pods", "--watch", "-n", "shop", NULL};
-	struct placet_running running;
-
-	placet_up(PARTITIONS);
-	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-", "-n", "shop"), 0);
-	placet_start(&running, args);
-	placet_await(&running, "Pending");
-	placet_await(&running, "Pending");
-	put_state("shop", "a", BOUND);
-	placet_await(&running, "n-1");
-	put_state("shop", "a", NULL);
-	placet_await(&running, "Pending");
-	T_EQ(RUN(NULL, "delete", "pod", "shop/b", "--yes"), 0);
-	placet_await(&running, "gone");
-	placet_kill(&running);
 	placet_down();
 }
 
@@ -481,86 +312,6 @@ T_CASE(a_named_pod_that_went_before_it_was_watched_is_told)
 	T_EQ(PLACET("wait", "--for=bound", "a", "x"), 1);
 	placet_says("default/x is gone");
 	placet_says("1 pods are gone");
-	placet_down();
-}
-
-T_CASE(nodes_are_shown_with_what_is_taken)
-{
-	placet_up(PARTITIONS);
-	placet_put(
-		"/nodes/0001/east/n-1",
-		"{\"metadata\":{\"name\":\"n-1\"},\"spec\":{\"taints\":[{\"key\":\"k\","
-		"\"effect\":\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":"
-		"\"16\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
-	placet_put(
-		"/alloc/0001/east/n-1",
-		"{\"v\":1,\"generation\":12,\"used\":{\"cpu\":\"4200m\",\"memory\":"
-		"\"8589934592\",\"pods\":\"1\"},\"pods\":{\"0007\":{\"web\":[\"app-1\"]}}}");
-	placet_put("/nodes/0001/east-b/n-9",
-	           "{\"metadata\":{\"name\":\"n-9\"},\"spec\":{\"unschedulable\":true},"
-	           "\"status\":{\"allocatable\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\","
-	           "\"pods\":\"5\"}}}");
-	placet_put("/alloc/0001/east-b/n-9", "{\"v\":1,\"generation\":1}");
-	placet_put("/nodes/0002/west/n-2", "{\"metadata\":{\"name\":\"n-2\"}}");
-	placet_put("/alloc/0003/west/n-3", "{\"v\":1,\"generation\":1}");
-	placet_put("/nodes/0004/west/n-4", "nonsense");
-	T_EQ(PLACET("get", "nodes", "-o", "wide"), 0);
-	t_golden("cli/e2e_nodes_wide.txt", placet_rig.out);
-	T_EQ(PLACET("get", "nodes", "-c", "east", "-o", "json"), 0);
-	placet_prints("\"cpu_milli\": 4200");
-	placet_prints_not("n-9");
-	placet_down();
-}
-
-static void put_node(const char *scope, const char *name)
-{
-	uint32_t partition;
-	char key[KEY], value[KEY];
-
-	T_EQ(partition_of_node(pl_span_str(scope), pl_span_str(name), PARTITIONS,
-	                       &partition, NULL),
-	     PL_OK);
-	(void)snprintf(value, sizeof value,
-	               "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":{"
-	               "\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\"}}}",
-	               name);
-	(void)snprintf(key, sizeof key, "/nodes/%04u/%s/%s", partition, scope, name);
-	placet_put(key, value);
-	(void)snprintf(key, sizeof key, "/alloc/%04u/%s/%s", partition, scope, name);
-	placet_put(key, "{\"v\":1,\"generation\":1}");
-}
-
-T_CASE(nodes_that_are_named_are_told_one_by_one)
-{
-	uint32_t partition;
-	char key[KEY];
-
-	placet_up(PARTITIONS);
-	for (unsigned i = 0; i < 30; i++) {
-		(void)snprintf(key, sizeof key, "n-%u", i);
-		put_node(i % 2 == 0 ? "west" : "east", key);
-	}
-	T_EQ(PLACET("get", "nodes", "west/n-2", "east/n-1", "west/n-2"), 0);
-	t_golden("cli/e2e_nodes_named.txt", placet_rig.out);
-	T_EQ(PLACET("get", "nodes", "n-1", "-c", "east"), 0);
-	placet_prints("east      n-1    ready");
-	T_EQ(PLACET("get", "nodes", "east/n-1", "east/n-2", "west/n-1"), 1);
-	placet_prints("n-1");
-	placet_prints_not("west");
-	placet_says("east/n-2: no such node\nwest/n-1: no such node\n");
-	placet_says("2 not there; check the name");
-	T_EQ(PLACET("get", "nodes", "n-1"), 2);
-	placet_says("'n-1': want CLUSTER/NODE, or --cluster");
-	/* One that is not where its name falls, and yet is shown. */
-	T_EQ(partition_of_node(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
-	                       &partition, NULL),
-	     PL_OK);
-	(void)snprintf(key, sizeof key, "/nodes/%04u/x/astray",
-	               (partition + 1) % PARTITIONS);
-	placet_put(key, "{\"metadata\":{\"name\":\"astray\"}}");
-	T_EQ(PLACET("get", "nodes", "east/n-1", "x/astray"), 0);
-	placet_prints("no-alloc");
-	placet_prints("ready");
 	placet_down();
 }
 

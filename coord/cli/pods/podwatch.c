@@ -31,12 +31,17 @@ struct podwatch {
 	struct list list[PODWATCH_LISTS_MAX];
 };
 
+static void pod_free(struct podwatch *watch, struct podwatch_pod *pod)
+{
+	pl_map_del(&watch->pods, &pod->node);
+	free((void *)(uintptr_t)pod->state.at);
+	free(pod);
+}
+
 static void watch_free(struct podwatch *watch)
 {
-	PL_MAP_EACH (node, &watch->pods) {
-		pl_map_del(&watch->pods, node);
-		free(PL_CONTAINER_OF(node, struct podwatch_pod, node));
-	}
+	PL_MAP_EACH (node, &watch->pods)
+		pod_free(watch, PL_CONTAINER_OF(node, struct podwatch_pod, node));
 	pl_map_done(&watch->pods);
 	free(watch);
 }
@@ -112,8 +117,34 @@ static void drop(struct podwatch *watch, struct podwatch_pod *pod)
 		if (watch->list[i].held == pod)
 			watch->list[i].held = NULL;
 	tell(watch, PODWATCH_GONE, pod, (struct pl_span){0});
-	pl_map_del(&watch->pods, &pod->node);
-	free(pod);
+	pod_free(watch, pod);
+}
+
+/* Labels may change where the state does not: then it is told again. */
+static void keep_state(struct podwatch *watch, struct podwatch_pod *pod,
+                       struct pl_span value)
+{
+	uint8_t *kept = NULL;
+
+	if (watch->opts.query == NULL)
+		return;
+	if (value.len > 0)
+		kept = pl_calloc(1, value.len);
+	if (kept != NULL)
+		memcpy(kept, value.at, value.len);
+	else if (value.len > 0)
+		give_up(watch, PL_NOMEM, "keep the pods' states");
+	free((void *)(uintptr_t)pod->state.at);
+	pod->state = pl_span(kept, kept == NULL ? 0 : value.len);
+}
+
+static void take_spec(struct podwatch *watch, struct podwatch_pod *pod,
+                      struct pl_span value)
+{
+	pod->has_spec = true;
+	pod->gated = gates_stand(value);
+	pod->selected =
+		watch->opts.query == NULL || label_query_holds(watch->opts.query, value);
 }
 
 static void release(struct list *list)
@@ -153,22 +184,44 @@ static void take_record(struct list *list, const struct kv_record *record)
 	if (pod == NULL)
 		return;
 	if (id.kind == KEYS_SPEC) {
-		pod->has_spec = true;
-		pod->gated = gates_stand(record->value);
+		take_spec(list->watch, pod, record->value);
 		pod->has_state = false; /* unless it follows */
 		list->held = pod;
 	} else {
 		if (list->held == NULL)
 			pod->has_spec = false;
 		pod->has_state = true;
+		keep_state(list->watch, pod, record->value);
 		list->held = NULL;
 		tell(list->watch, PODWATCH_POD, pod, record->value);
 	}
 }
 
+static struct pl_span value_of(const struct kv_event *event)
+{
+	return event->is_delete ? (struct pl_span){0} : event->record.value;
+}
+
+static void spec_event(struct podwatch *watch, struct podwatch_pod *pod,
+                       const struct kv_event *event)
+{
+	if (event->is_delete)
+		pod->has_spec = false;
+	else
+		take_spec(watch, pod, event->record.value);
+}
+
+static void state_event(struct podwatch *watch, struct podwatch_pod *pod,
+                        const struct kv_event *event)
+{
+	pod->has_state = !event->is_delete;
+	keep_state(watch, pod, value_of(event));
+}
+
 static void take_event(struct list *list, const struct kv_event *event)
 {
 	struct podwatch_pod *pod;
+	bool was_selected;
 	struct keys_id id;
 
 	if (!is_of_pod(&event->record, event->is_delete, &id))
@@ -177,19 +230,17 @@ static void take_event(struct list *list, const struct kv_event *event)
 	/* A pointer that goes is no pod's spec. */
 	if (pod == NULL || (event->is_delete && pod->partition != id.partition))
 		return;
-	if (id.kind == KEYS_SPEC && !event->is_delete)
-		pod->gated = gates_stand(event->record.value);
+	was_selected = pod->selected;
 	if (id.kind == KEYS_SPEC)
-		pod->has_spec = !event->is_delete;
+		spec_event(list->watch, pod, event);
 	else
-		pod->has_state = !event->is_delete;
+		state_event(list->watch, pod, event);
 	if (!pod->has_spec && !pod->has_state)
 		drop(list->watch, pod);
 	else if (id.kind == KEYS_STATE)
-		tell(list->watch, PODWATCH_POD, pod,
-		     event->is_delete ? (struct pl_span){0} : event->record.value);
-	else if (!pod->has_state)
-		tell(list->watch, PODWATCH_POD, pod, (struct pl_span){0});
+		tell(list->watch, PODWATCH_POD, pod, value_of(event));
+	else if (!pod->has_state || pod->selected != was_selected)
+		tell(list->watch, PODWATCH_POD, pod, pod->state);
 }
 
 static void sweep(struct list *list)

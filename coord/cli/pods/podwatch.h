@@ -8,6 +8,7 @@
 #ifndef COORD_CLI_PODWATCH_H
 #define COORD_CLI_PODWATCH_H
 
+#include "coord/cli/input/label_query.h"
 #include "store/base/map.h"
 #include "store/kv/kv.h"
 
@@ -21,10 +22,12 @@ struct podwatch_pod {
 	uint32_t partition;
 	bool has_spec, has_state;
 	bool gated;    /* by its spec */
+	bool selected; /* its spec has the labels that are asked for */
 	bool marked;   /* the user's own */
 	bool counted;  /* the user's own */
 	uint16_t list; /* that shows it */
 	uint64_t round;
+	struct pl_span state; /* its value, kept when labels are asked for */
 	uint8_t key[];
 };
 
@@ -49,6 +52,8 @@ struct podwatch_opts {
 	unsigned count;
 	/* Which are of interest; NULL: all. */
 	bool (*wanted)(void *ctx, struct pl_span key);
+	/* NULL: nobody asks for labels. All are told, and whether they have them. */
+	const struct label_query *query;
 	void (*fn)(void *ctx, const struct podwatch_note *note);
 	void *ctx;
 };

@@ -1,5 +1,6 @@
 #include "coord/cli/reach/options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,9 @@ static const struct common commons[] = {
 	{OPTIONS_OUTPUT,
          {"output", required_argument, NULL, 'o'},
          "  -o, --output FORMAT    table, wide, json or yaml (default table)\n"},
+	{OPTIONS_NAMES,
+         {"output", required_argument, NULL, 'o'},
+         "  -o, --output FORMAT    table, wide, json, yaml or name (default table)\n"},
 	{OPTIONS_FORMAT,
          {"output", required_argument, NULL, 'o'},
          "  -o, --output FORMAT    text or json (default text)\n"},
@@ -51,6 +55,8 @@ enum { COMMON_COUNT = sizeof commons / sizeof commons[0] };
 
 static bool has(const struct options_spec *spec, const struct common *common)
 {
+	if (common->flag == OPTIONS_OUTPUT && (spec->common & OPTIONS_NAMES) != 0)
+		return false; /* its help is another */
 	return common->flag == 0 ? (spec->common & OPTIONS_OFFLINE) == 0
 	                         : (spec->common & common->flag) != 0;
 }
@@ -127,7 +133,8 @@ static enum pl_code format_set(const struct options_spec *spec, struct options *
 {
 	out->format_given = true;
 	if ((spec->common & OPTIONS_FORMAT) == 0)
-		return output_format_parse(arg, &out->format, err);
+		return output_format_parse(arg, (spec->common & OPTIONS_NAMES) != 0,
+		                           &out->format, err);
 	out->format = strcmp(arg, "json") == 0 ? OUTPUT_JSON : OUTPUT_TABLE;
 	if (out->format == OUTPUT_TABLE && strcmp(arg, "text") != 0)
 		return pl_err_set(err, PL_INVALID, "--output %s: want text or json", arg);
@@ -175,7 +182,7 @@ static void find_letters(const struct options_spec *spec, char out[LETTERS_SIZE]
 	len = strlen(out);
 	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
 	     own++) {
-		if (own->val < 'a' || own->val > 'z')
+		if (!isalpha(own->val))
 			continue;
 		PL_ASSERT(len + 3 <= LETTERS_SIZE);
 		out[len++] = (char)own->val;
@@ -235,6 +242,15 @@ static enum pl_code take_args(const struct options_spec *spec, int argc, char **
 	return PL_OK;
 }
 
+/* A name alone does not tell what became of it. */
+static bool names_watched(const struct options *options, struct pl_err *err)
+{
+	if (!options->watch || options->format != OUTPUT_NAME)
+		return false;
+	(void)pl_err_set(err, PL_INVALID, "--output name: does not go with --watch");
+	return true;
+}
+
 /* What the environment says about the store. */
 static enum pl_code store_init(const struct options_spec *spec, struct options *out,
                                struct pl_err *err)
@@ -258,6 +274,7 @@ bool options_parse(const struct options_spec *spec, int argc, char **argv, void 
 	if (store_init(spec, out, &err) == PL_OK &&
 	    take_all(spec, argc, argv, ctx, out, &help, &err) == PL_OK && !help &&
 	    take_args(spec, argc, argv, out, &err) == PL_OK &&
+	    !names_watched(out, &err) &&
 	    (spec->check == NULL || spec->check(ctx, out, &err) == PL_OK))
 		return true;
 	*exit_code = EXIT_OK;

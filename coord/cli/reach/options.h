@@ -21,6 +21,7 @@ enum {
 	OPTIONS_WHY = 16,
 	OPTIONS_OFFLINE = 32, /* it talks to no store */
 	OPTIONS_FORMAT = 64,  /* -o text or json: OUTPUT_TABLE or OUTPUT_JSON */
+	OPTIONS_NAMES = 128,  /* with OPTIONS_OUTPUT: -o name too */
 };
 
 /* Of a command's own options: the val in struct option, or the letter that is short for

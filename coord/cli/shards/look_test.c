@@ -376,7 +376,7 @@ T_CASE_SECONDS(commands_go_to_the_store_that_is_named, 60)
 T_CASE(what_makes_no_sense_is_refused_before_anything_is_done)
 {
 	T_EQ(PLACET("shards", "-o", "xml"), 2);
-	placet_says("want table, wide, json or yaml");
+	placet_says("want table, wide, json, yaml or name");
 	T_EQ(PLACET("shards", "more"), 2);
 	placet_says("'more' is too much");
 	T_EQ(PLACET("shards", "--summary"), 2);

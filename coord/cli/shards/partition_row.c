@@ -15,8 +15,10 @@ static const struct output_column columns[] = {
 	[NOTE] = {"NOTE", "note", OUTPUT_IF_USED},
 };
 
-const struct output_schema partition_schema = {
-	.kind = "Partition", .columns = columns, .count = COLUMN_COUNT};
+const struct output_schema partition_schema = {.kind = "Partition",
+                                               .columns = columns,
+                                               .count = COLUMN_COUNT,
+                                               .name_columns = 1};
 
 static bool put_lease(struct pl_arena *arena, struct output_row *row, int64_t lease)
 {
@@ -104,6 +106,7 @@ const struct output_schema share_schema = {
 	.kind = "PartitionShare",
 	.columns = share_columns,
 	.count = sizeof share_columns / sizeof share_columns[0],
+	.name_columns = 1,
 };
 
 void share_row(const struct share *share, struct output_row *row)

@@ -43,7 +43,7 @@ static const struct options_spec spec = {
 	.help = "  --summary              how many each shard has, and how many it should\n",
 	.example = "  placet partitions -o wide\n"
 		   "  placet partitions --summary --watch\n",
-	.common = OPTIONS_OUTPUT | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.own = own,
 	.take = take,
 };

@@ -71,7 +71,7 @@ static const struct output_column columns[] = {
 };
 
 const struct output_schema shard_schema = {
-	.kind = "Shard", .columns = columns, .count = COLUMN_COUNT};
+	.kind = "Shard", .columns = columns, .count = COLUMN_COUNT, .name_columns = 1};
 
 /* -- cells that have structure ------------------------------------------------- */
 

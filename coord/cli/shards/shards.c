@@ -16,7 +16,7 @@ static const struct options_spec spec = {
 		"makes no sense is shown as garbled, with the reason.\n",
 	.example = "  placet shards -o wide\n"
 		   "  placet shards -o json | jq '.items[] | select(.drain) | .name'\n",
-	.common = OPTIONS_OUTPUT | OPTIONS_WATCH,
+	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = 0,
 };
 

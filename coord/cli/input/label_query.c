@@ -1,0 +1,230 @@
+#include "coord/cli/input/label_query.h"
+
+#include <string.h>
+
+#include "shardsched/model/text.h"
+#include "store/base/json.h"
+
+/* -- read
+ * ---------------------------------------------------------------------------- */
+
+struct cursor {
+	struct pl_span text;
+	size_t at;
+	struct label_query *out;
+	struct pl_err *err;
+};
+
+static enum pl_code wrong(struct cursor *c, size_t at, const char *what)
+{
+	return pl_err_set(c->err, PL_INVALID, "at '" PL_SPAN_FMT "': %s",
+	                  PL_SPAN_ARG(pl_span(c->text.at + at, c->text.len - at)), what);
+}
+
+static void skip_spaces(struct cursor *c)
+{
+	while (c->at < c->text.len && c->text.at[c->at] == ' ')
+		c->at++;
+}
+
+static bool skip(struct cursor *c, const char *what)
+{
+	size_t len = strlen(what);
+
+	if (c->text.len - c->at < len || memcmp(c->text.at + c->at, what, len) != 0)
+		return false;
+	c->at += len;
+	return true;
+}
+
+/* Up to what can stand in neither a key nor a value. */
+static struct pl_span word(struct cursor *c)
+{
+	size_t from = c->at;
+
+	while (c->at < c->text.len && c->text.at[c->at] != 0 &&
+	       strchr(" ,=!()", c->text.at[c->at]) == NULL)
+		c->at++;
+	return pl_span(c->text.at + from, c->at - from);
+}
+
+/* A bit is a sentence; the first is told. */
+static enum pl_code check(struct cursor *c, size_t at, uint32_t faults)
+{
+	for (unsigned i = 0; i < TEXT_FAULT_COUNT; i++)
+		if ((faults & 1U << i) != 0)
+			return wrong(c, at, text_fault_says((enum text_fault)i));
+	return PL_OK;
+}
+
+static enum pl_code read_value(struct cursor *c, struct label_want *want)
+{
+	size_t from = c->at;
+	struct pl_span value = word(c);
+	enum pl_code code = check(c, from, text_value(value));
+
+	if (code != PL_OK)
+		return code;
+	if (c->out->values == LABEL_QUERY_VALUES_MAX)
+		return pl_err_set(c->err, PL_LIMIT, "more than %d values",
+		                  LABEL_QUERY_VALUES_MAX);
+	c->out->value[c->out->values++] = value;
+	want->count++;
+	return PL_OK;
+}
+
+/* "(a, b)" */
+static enum pl_code read_set(struct cursor *c, struct label_want *want)
+{
+	enum pl_code code;
+
+	skip_spaces(c);
+	if (!skip(c, "("))
+		return wrong(c, c->at, "want values in brackets: (a,b)");
+	do {
+		skip_spaces(c);
+		code = read_value(c, want);
+		skip_spaces(c);
+	} while (code == PL_OK && skip(c, ","));
+	if (code == PL_OK && !skip(c, ")"))
+		return wrong(c, c->at, "want , or ) behind a value");
+	return code;
+}
+
+static enum pl_code read_one_value(struct cursor *c, struct label_want *want)
+{
+	skip_spaces(c);
+	return read_value(c, want);
+}
+
+/* Behind the key. */
+static enum pl_code read_op(struct cursor *c, struct label_want *want)
+{
+	size_t from;
+	struct pl_span op;
+
+	skip_spaces(c);
+	from = c->at;
+	want->op = LABEL_IN;
+	if (skip(c, "==") || skip(c, "="))
+		return read_one_value(c, want);
+	want->op = LABEL_NOT_IN;
+	if (skip(c, "!="))
+		return read_one_value(c, want);
+	want->op = LABEL_EXISTS;
+	op = word(c);
+	if (op.len == 0)
+		return PL_OK;
+	want->op = pl_span_eq(op, PL_SPAN_LIT("in")) ? LABEL_IN : LABEL_NOT_IN;
+	if (want->op == LABEL_NOT_IN && !pl_span_eq(op, PL_SPAN_LIT("notin")))
+		return wrong(c, from, "want =, ==, !=, in or notin");
+	return read_set(c, want);
+}
+
+static enum pl_code read_want(struct cursor *c)
+{
+	struct label_query *out = c->out;
+	struct label_want want = {.first = out->values};
+	enum pl_code code;
+	bool absent;
+	size_t from;
+
+	if (out->wants == LABEL_QUERY_WANTS_MAX)
+		return pl_err_set(c->err, PL_LIMIT, "more than %d requirements",
+		                  LABEL_QUERY_WANTS_MAX);
+	skip_spaces(c);
+	absent = skip(c, "!");
+	skip_spaces(c);
+	from = c->at;
+	want.key = word(c);
+	code = check(c, from, text_key(want.key));
+	if (absent)
+		want.op = LABEL_NOT_EXISTS;
+	else if (code == PL_OK)
+		code = read_op(c, &want);
+	if (code == PL_OK)
+		out->want[out->wants++] = want;
+	skip_spaces(c);
+	return code;
+}
+
+enum pl_code label_query_parse(struct pl_span text, struct label_query *out,
+                               struct pl_err *err)
+{
+	struct cursor c = {.text = text, .out = out, .err = err};
+	enum pl_code code;
+
+	do
+		code = read_want(&c);
+	while (code == PL_OK && skip(&c, ","));
+	if (code == PL_OK && c.at < text.len)
+		return wrong(&c, c.at, "want , between requirements");
+	return code;
+}
+
+/* -- asked
+ * --------------------------------------------------------------------------- */
+
+static bool is_one_of(const struct label_query *query, const struct label_want *want,
+                      struct pl_span value)
+{
+	for (unsigned i = 0; i < want->count; i++)
+		if (pl_span_eq(query->value[want->first + i], value))
+			return true;
+	return false;
+}
+
+static bool want_holds(const struct label_query *query, const struct label_want *want,
+                       struct pl_json labels)
+{
+	const char *value = NULL;
+
+	PL_JSON_EACH (label, labels) {
+		if (pl_span_eq(pl_span_str(pl_json_key(label)), want->key) &&
+		    pl_json_as_string(label, &value, NULL) == PL_OK)
+			break;
+	}
+	switch (want->op) {
+	case LABEL_IN:
+		return value != NULL && is_one_of(query, want, pl_span_str(value));
+	case LABEL_NOT_IN:
+		return value == NULL || !is_one_of(query, want, pl_span_str(value));
+	case LABEL_EXISTS:
+		return value != NULL;
+	case LABEL_NOT_EXISTS:
+		return value == NULL;
+	}
+	PL_UNREACHABLE("what a label is to be");
+}
+
+/* Most objects need not be read: a key that must be there is not in their text. */
+static bool may_hold(const struct label_query *query, struct pl_span object)
+{
+	for (unsigned i = 0; i < query->wants; i++) {
+		const struct label_want *want = &query->want[i];
+
+		if ((want->op == LABEL_IN || want->op == LABEL_EXISTS) &&
+		    (object.len == 0 || (memmem(object.at, object.len, want->key.at,
+		                                want->key.len) == NULL &&
+		                         memchr(object.at, '\\', object.len) == NULL)))
+			return false;
+	}
+	return true;
+}
+
+bool label_query_holds(const struct label_query *query, struct pl_span object)
+{
+	struct pl_json root = {0}, labels = {0};
+	struct pl_arena arena;
+	bool holds = true;
+
+	if (!may_hold(query, object))
+		return false;
+	pl_arena_init(&arena, 0, 0);
+	if (pl_json_parse(&arena, object, NULL, &root, NULL) == PL_OK)
+		labels = pl_json_member(pl_json_member(root, "metadata"), "labels");
+	for (unsigned i = 0; i < query->wants && holds; i++)
+		holds = want_holds(query, &query->want[i], labels);
+	pl_arena_done(&arena);
+	return holds;
+}

@@ -1,0 +1,40 @@
+/*
+ * What --selector says: requirements of labels, all of which must hold.
+ *
+ *	app=web,tier!=db,zone in (a,b),gpu notin (none),spot,!canary
+ *
+ * As of kubectl: != and notin also hold of an object without the label.
+ */
+#ifndef COORD_CLI_LABEL_QUERY_H
+#define COORD_CLI_LABEL_QUERY_H
+
+#include <stdbool.h>
+
+#include "store/base/err.h"
+#include "store/base/span.h"
+
+enum { LABEL_QUERY_WANTS_MAX = 32, LABEL_QUERY_VALUES_MAX = 256 };
+
+enum label_op { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_NOT_EXISTS };
+
+struct label_want {
+	enum label_op op;
+	struct pl_span key;
+	unsigned first, count; /* values */
+};
+
+/* Without wants it holds of everything. */
+struct label_query {
+	struct label_want want[LABEL_QUERY_WANTS_MAX];
+	struct pl_span value[LABEL_QUERY_VALUES_MAX];
+	unsigned wants, values;
+};
+
+/* Borrows the text. PL_INVALID, PL_LIMIT: why, and where. Adds to what is there. */
+PL_NODISCARD enum pl_code label_query_parse(struct pl_span text, struct label_query *out,
+                                            struct pl_err *err);
+
+/* Of a Kubernetes object in JSON; one that cannot be read has no labels. */
+bool label_query_holds(const struct label_query *query, struct pl_span object);
+
+#endif

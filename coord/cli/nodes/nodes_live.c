@@ -1,0 +1,359 @@
+/*
+ * Nodes and allocs are two lists with a watch each; a node is shown by what stands of
+ * both. The first picture is printed when both are whole, sorted; a row that a change
+ * makes no different is not printed again (live.h).
+ */
+#include "coord/cli/nodes/nodes_live.h"
+
+#include <stdlib.h>
+
+#include "coord/cli/nodes/node_row.h"
+#include "coord/cli/out/live.h"
+#include "coord/cli/out/say.h"
+#include "store/base/alloc.h"
+#include "store/kv/calls.h"
+#include "store/kv/relist.h"
+
+enum { NODES_MAX = 60000 };
+
+enum half { NODE, ALLOC, HALVES };
+
+struct seen {
+	struct pl_map_node node; /* "east/n-1" */
+	struct node_found found;
+	uint64_t round[HALVES]; /* of the list that has shown it */
+	char *note[HALVES];     /* NULL: none */
+	uint8_t key[];
+};
+
+struct list {
+	struct follow *follow;
+	struct relist *relist; /* NULL: it has stopped */
+	enum half half;
+	uint64_t round;
+	bool whole;
+	uint32_t piece; /* the partition that is listed, of a cluster's nodes */
+	struct keys_text prefix;
+};
+
+struct follow {
+	const struct reach *reach;
+	const struct node_pick *pick;
+	struct node_reader reader;
+	struct pl_map nodes;
+	struct live live;
+	struct list list[HALVES];
+};
+
+static struct seen *seen_of(struct pl_map_node *node)
+{
+	return PL_CONTAINER_OF(node, struct seen, node);
+}
+
+/* -- nodes
+ * ----------------------------------------------------------------------------- */
+
+static void seen_free(struct follow *follow, struct seen *seen)
+{
+	pl_map_del(&follow->nodes, &seen->node);
+	for (unsigned i = 0; i < HALVES; i++)
+		free(seen->note[i]);
+	free(seen);
+}
+
+static struct seen *seen_add(struct follow *follow, struct pl_span key,
+                             const struct keys_id *id)
+{
+	struct seen *seen;
+
+	if (follow->nodes.count == NODES_MAX) {
+		live_fail(&follow->live, PL_LIMIT,
+		          "more than 60000 nodes; watch a cluster with --cluster");
+		return NULL;
+	}
+	seen = pl_calloc(1, sizeof *seen + key.len);
+	if (seen == NULL) {
+		live_fail(&follow->live, PL_NOMEM, "keep the nodes");
+		return NULL;
+	}
+	memcpy(seen->key, key.at, key.len);
+	seen->found.cluster = pl_span(seen->key, id->scope.len);
+	seen->found.name = pl_span(seen->key + id->scope.len + 1, id->name.len);
+	(void)!pl_map_add(&follow->nodes, &seen->node, pl_span(seen->key, key.len));
+	return seen;
+}
+
+/* add: there may be none yet. */
+static struct seen *seen_find(struct follow *follow, const struct keys_id *id, bool add)
+{
+	char text[KEYS_SIZE_MAX];
+	struct pl_map_node *node;
+	struct pl_span key;
+
+	memcpy(text, id->scope.at, id->scope.len);
+	text[id->scope.len] = '/';
+	memcpy(text + id->scope.len + 1, id->name.at, id->name.len);
+	key = pl_span(text, id->scope.len + 1 + id->name.len);
+	node = pl_map_get(&follow->nodes, key);
+	if (node != NULL)
+		return seen_of(node);
+	return add ? seen_add(follow, key, id) : NULL;
+}
+
+static void put(struct follow *follow, struct seen *seen)
+{
+	struct output_row row;
+
+	if (follow->pick->query.wants > 0 &&
+	    !(seen->found.has_node && seen->found.selected))
+		live_gone(&follow->live, seen->node.key);
+	else if (node_row(&seen->found, &follow->live.arena, &row) == PL_OK)
+		live_put(&follow->live, seen->node.key, &row);
+	else
+		live_fail(&follow->live, PL_NOMEM, "a node's row");
+}
+
+static void show(struct follow *follow, struct seen *seen)
+{
+	bool gone = !seen->found.has_node && !seen->found.has_alloc;
+
+	if (follow->live.whole && gone)
+		live_gone(&follow->live, seen->node.key);
+	else if (follow->live.whole)
+		put(follow, seen);
+	if (gone)
+		seen_free(follow, seen);
+}
+
+/* What makes no sense is shown with the reason. */
+static void note(struct list *list, struct seen *seen, const struct pl_err *why)
+{
+	struct pl_span *out =
+		list->half == NODE ? &seen->found.node_note : &seen->found.alloc_note;
+	size_t len = why == NULL ? 0 : strlen(why->msg);
+	char *text = NULL;
+
+	if (len > 0)
+		text = pl_calloc(1, len + 1);
+	if (len > 0 && text == NULL) {
+		live_fail(&list->follow->live, PL_NOMEM, "keep the nodes");
+		len = 0;
+	}
+	if (text != NULL)
+		memcpy(text, why->msg, len);
+	free(seen->note[list->half]);
+	seen->note[list->half] = text;
+	*out = pl_span(text, len);
+}
+
+static void take(struct list *list, const struct kv_record *record)
+{
+	struct follow *follow = list->follow;
+	struct pl_err why = {0};
+	struct seen *seen;
+	enum pl_code code;
+	struct keys_id id;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK ||
+	    !node_pick_wants(follow->pick, &id))
+		return;
+	seen = seen_find(follow, &id, true);
+	if (seen == NULL)
+		return;
+	seen->found.partition = id.partition;
+	seen->round[list->half] = list->round;
+	code = list->half == NODE ? node_reader_node(&follow->reader, record->value,
+	                                             &seen->found, &why)
+	                          : node_reader_alloc(&follow->reader, record->value,
+	                                              &seen->found, &why);
+	if (code == PL_NOMEM)
+		live_fail(&follow->live, PL_NOMEM, "read the nodes");
+	note(list, seen, code == PL_OK ? NULL : &why);
+	show(follow, seen);
+}
+
+static void lose(struct list *list, struct seen *seen)
+{
+	note(list, seen, NULL);
+	if (list->half == NODE)
+		node_found_forget_node(&seen->found);
+	else
+		node_found_forget_alloc(&seen->found);
+	show(list->follow, seen);
+}
+
+static void take_event(struct list *list, const struct kv_event *event)
+{
+	struct keys_id id;
+	struct seen *seen;
+
+	if (!event->is_delete) {
+		take(list, &event->record);
+		return;
+	}
+	if (keys_parse(event->record.key, &id, NULL) != PL_OK)
+		return;
+	seen = seen_find(list->follow, &id, false);
+	if (seen != NULL && seen->found.partition == id.partition)
+		lose(list, seen);
+}
+
+/* What a new list does not mention any more. */
+static void sweep(struct list *list)
+{
+	PL_MAP_EACH (node, &list->follow->nodes) {
+		struct seen *seen = seen_of(node);
+		bool there =
+			list->half == NODE ? seen->found.has_node : seen->found.has_alloc;
+
+		if (there && seen->round[list->half] != list->round)
+			lose(list, seen);
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct seen *const *x = a, *const *y = b;
+
+	return pl_span_cmp((*x)->node.key, (*y)->node.key);
+}
+
+static void first_picture(struct follow *follow)
+{
+	struct seen **all = pl_calloc(follow->nodes.count + 1, sizeof *all);
+	size_t count = 0;
+
+	if (all == NULL) {
+		live_fail(&follow->live, PL_NOMEM, "print the nodes");
+		return;
+	}
+	PL_MAP_EACH (node, &follow->nodes)
+		all[count++] = seen_of(node);
+	qsort(all, count, sizeof(struct seen *), by_key);
+	for (size_t i = 0; i < count; i++)
+		put(follow, all[i]);
+	free(all);
+	live_end(&follow->live);
+}
+
+/* -- lists
+ * ----------------------------------------------------------------------------- */
+
+static void on_end(struct list *list)
+{
+	struct follow *follow = list->follow;
+
+	sweep(list);
+	list->whole = true;
+	if (!follow->live.whole && follow->list[NODE].whole && follow->list[ALLOC].whole)
+		first_picture(follow);
+}
+
+static void on_note(void *ctx, const struct relist_note *note)
+{
+	struct list *list = ctx;
+
+	switch (note->what) {
+	case RELIST_BEGIN:
+		list->round++;
+		break;
+	case RELIST_PAGE:
+		for (size_t i = 0; i < note->count; i++)
+			take(list, &note->records[i]);
+		break;
+	case RELIST_END:
+		on_end(list);
+		break;
+	case RELIST_EVENTS:
+		for (size_t i = 0; i < note->count; i++)
+			take_event(list, &note->events[i]);
+		break;
+	case RELIST_PROGRESS:
+		break;
+	case RELIST_LOST:
+	case RELIST_TROUBLE:
+		say("placet get nodes: %s; going on", note->err->msg);
+		break;
+	case RELIST_STOPPED:
+		list->relist = NULL;
+		break;
+	}
+}
+
+/* Of one cluster there is a prefix in each partition. */
+static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
+{
+	struct list *list = ctx;
+	const struct follow *follow = list->follow;
+	struct keys_id id = {.kind = list->half == NODE ? KEYS_NODE : KEYS_ALLOC,
+	                     .scope = pl_span_str(follow->pick->cluster)};
+
+	list->piece = first ? 0 : list->piece + 1;
+	id.partition = list->piece;
+	if (list->piece >= follow->reach->meta.partitions)
+		return false;
+	if (keys_prefix(&id, 3, &list->prefix, NULL) != PL_OK)
+		PL_UNREACHABLE("a cluster that was checked");
+	*prefix = keys_span(&list->prefix);
+	return true;
+}
+
+static enum pl_code open_lists(struct follow *follow, struct pl_err *err)
+{
+	const struct node_pick *pick = follow->pick;
+	enum pl_code code = PL_OK;
+
+	for (unsigned i = 0; i < HALVES && code == PL_OK; i++) {
+		struct list *list = &follow->list[i];
+		struct keys_id id = {.kind = i == NODE ? KEYS_NODE : KEYS_ALLOC};
+		struct relist_opts opts = {.piece_ctx = list};
+		struct keys_text prefix;
+
+		list->follow = follow;
+		list->half = (enum half)i;
+		code = keys_prefix(&id, 1, &prefix, err);
+		opts.keys = kv_prefix(keys_span(&prefix));
+		if (pick->cluster != NULL && pick->arg_count == 0)
+			opts.piece = next_piece;
+		if (code == PL_OK)
+			code = relist_open(follow->reach->session->kv, &opts, on_note,
+			                   list, &list->relist, err);
+	}
+	return code;
+}
+
+static void close_lists(struct follow *follow)
+{
+	for (unsigned i = 0; i < HALVES; i++)
+		if (follow->list[i].relist != NULL)
+			relist_stop(follow->list[i].relist);
+	while (follow->list[NODE].relist != NULL || follow->list[ALLOC].relist != NULL)
+		(void)uv_run(&follow->reach->session->loop, UV_RUN_ONCE);
+}
+
+enum pl_code nodes_live(const struct reach *reach, const struct node_pick *pick,
+                        struct pl_err *err)
+{
+	struct follow follow = {.reach = reach, .pick = pick};
+	enum pl_code code;
+
+	node_reader_init(&follow.reader, &pick->query);
+	pl_map_init(&follow.nodes);
+	live_init(&follow.live, &node_schema, reach->options->format, true);
+	follow.live.state_column = NODE_ROW_STATE;
+	live_begin(&follow.live);
+	code = open_lists(&follow, err);
+	while (code == PL_OK && follow.live.err.code == PL_OK)
+		(void)uv_run(&reach->session->loop, UV_RUN_ONCE);
+	if (code == PL_OK) {
+		*err = follow.live.err;
+		code = err->code;
+	}
+	close_lists(&follow);
+	PL_MAP_EACH (node, &follow.nodes)
+		seen_free(&follow, seen_of(node));
+	pl_map_done(&follow.nodes);
+	live_done(&follow.live);
+	node_reader_done(&follow.reader);
+	return code;
+}
