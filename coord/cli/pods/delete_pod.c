@@ -1,27 +1,31 @@
 /* placet delete pod: at once where nobody has placed it, else its shard ends it. */
 #include "coord/cli/pods/pods_ask.h"
 
-static const struct option own[] = {PODS_ASK_OPTIONS, {NULL, 0, NULL, 0}};
+static const struct option own[] = {
+	PODS_ASK_OPTIONS,
+	{"wait", optional_argument, NULL, PODS_ASK_WAIT},
+	{NULL, 0, NULL, 0},
+};
 
 static const struct options_spec spec = {
 	.words = "delete pod",
-	.usage = "<namespace>/<name>... | -f FILE | --all -n NAME [options]",
+	.usage =
+		"<namespace>/<name>... | -f FILE | -l LABELS -n NAME | --all -n NAME [options]",
 	.about =
 		"Deletes pods. One that nobody has placed yet, and one that is over, is\n"
 		"gone at once, with all of its keys. One that has a place keeps it while it\n"
 		"terminates: the shard that owns it gives the place back when its member says\n"
 		"that it has ended, and removes it then. With -f, the pods that placet submit\n"
 		"would make of those files.\n",
-	.help = "  -f, --filename PATH    as of placet submit\n"
-		"  -n, --namespace NAME   of names without one (default default)\n"
-		"  --all                  every pod of that namespace\n"
-		"  --wait[=false]         until they are gone (default)\n"
-		"  --timeout DURATION     how long to wait (default 0: until then)\n"
-		"  --force                does not wait for the member: what runs there may "
-		"go\n"
-		"                         on running, though its room is given to others\n"
-		"  --ignore-not-found     a pod that is not there is no failure\n",
+	.help = PODS_ASK_HELP
+	"  --wait[=false]         until they are gone (default)\n"
+	"  --timeout DURATION     how long to wait (default 0: until then)\n"
+	"  --force                does not wait for the member: what runs there may "
+	"go\n"
+	"                         on running, though its room is given to others\n"
+	"  --ignore-not-found     a pod that is not there is no failure\n",
 	.example = "  placet delete pod shop/web-0\n"
+		   "  placet delete pod -l app=web,track=canary -n shop\n"
 		   "  placet delete pod -f jobs/ --yes --ignore-not-found --wait=false\n",
 	.exits =
 		"0 all are gone, or will be, 1 some is not there, is still there or could "

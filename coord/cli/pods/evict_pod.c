@@ -3,34 +3,30 @@
 
 /* They do not go, so there is nothing to wait for but their budgets. */
 static const struct option own[] = {
-	PODS_GIVEN_OPTIONS,
-	{"all", no_argument, NULL, PODS_ASK_ALL},
-	{"force", no_argument, NULL, PODS_ASK_FORCE},
+	PODS_ASK_OPTIONS,
 	{"ignore-budgets", no_argument, NULL, PODS_ASK_PAST},
-	{"timeout", required_argument, NULL, PODS_ASK_TIMEOUT},
-	{"ignore-not-found", no_argument, NULL, PODS_ASK_IGNORE},
 	{NULL, 0, NULL, 0},
 };
 
 static const struct options_spec spec = {
 	.words = "evict pod",
-	.usage = "<namespace>/<name>... | -f FILE | --all -n NAME [options]",
+	.usage =
+		"<namespace>/<name>... | -f FILE | -l LABELS -n NAME | --all -n NAME [options]",
 	.about =
 		"Takes pods off their nodes, to be placed again, there or elsewhere. Each\n"
 		"terminates first and keeps its place until its member says that it has\n"
 		"ended. One that has no place is left as it is. One that a\n"
 		"PodDisruptionBudget protects waits until that allows it to go.\n",
-	.help = "  -f, --filename PATH    the pods that placet submit makes of it\n"
-		"  -n, --namespace NAME   of names without one (default default)\n"
-		"  --all                  every pod of that namespace\n"
-		"  --force                does not wait for the member: what runs there may "
-		"go\n"
-		"                         on running beside the one that is placed again\n"
-		"  --ignore-budgets       whatever budgets allow\n"
-		"  --timeout DURATION     how long to wait for budgets (default 0: until "
-		"then)\n"
-		"  --ignore-not-found     a pod that is not there is no failure\n",
-	.example = "  placet evict pod shop/web-0\n",
+	.help = PODS_ASK_HELP
+	"  --force                does not wait for the member: what runs there may "
+	"go\n"
+	"                         on running beside the one that is placed again\n"
+	"  --ignore-budgets       whatever budgets allow\n"
+	"  --timeout DURATION     how long to wait for budgets (default 0: until "
+	"then)\n"
+	"  --ignore-not-found     a pod that is not there is no failure\n",
+	.example = "  placet evict pod shop/web-0\n"
+		   "  placet evict pod -l app=web -n shop\n",
 	.exits =
 		"0 all are asked to move, or have no place, 1 some is not there or could "
 		"not be, 2 wrong usage",

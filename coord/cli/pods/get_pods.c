@@ -416,10 +416,11 @@ static const struct options_spec spec = {
 		"  --phase PHASE          only Pending, Bound, Terminating, Succeeded,\n"
 		"                         Failed or garbled ones\n"
 		"  --node CLUSTER/NODE    only those that are on a node\n",
-	.example = "  placet get pods -n shop -o wide\n"
-		   "  placet get pods --node east/n-7\n"
-		   "  placet get pods -n shop --phase Pending -l app=web --watch\n"
-		   "  placet get pods -l app=web -o name | xargs placet delete pod\n",
+	.example =
+		"  placet get pods -n shop -o wide\n"
+		"  placet get pods --node east/n-7\n"
+		"  placet get pods -n shop --phase Pending -l app=web --watch\n"
+		"  placet get pods -l app=web -o name | xargs placet delete pod --yes\n",
 	.exits =
 		"0 done, 1 some named pod is not there, or it could not be, 2 wrong usage",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,

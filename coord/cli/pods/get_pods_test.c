@@ -129,10 +129,6 @@ T_CASE(changes_of_pods_are_printed_as_they_come)
 	placet_down();
 }
 
-#define LABELED(name, labels)                                                       \
-	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\",\"labels\":{" labels \
-	"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
-
 /* a and b of web, of which a is bound; c without labels; d in another namespace. */
 static void some_labeled(void)
 {

@@ -35,6 +35,13 @@ enum pl_code pods_ask_take(void *ctx, int opt, const char *arg, struct pl_err *e
 	case PODS_ASK_ALL:
 		job->all = true;
 		return PL_OK;
+	case PODS_ASK_EVERYWHERE:
+		job->everywhere = true;
+		return PL_OK;
+	case PODS_ASK_SELECTOR:
+		if (label_query_parse(pl_span_str(arg), &job->query, err) == PL_OK)
+			return PL_OK;
+		return pl_err_wrap(err, "--selector");
 	case PODS_ASK_IGNORE:
 		job->ignore_absent = true;
 		return PL_OK;
@@ -53,17 +60,31 @@ enum pl_code pods_ask_take(void *ctx, int opt, const char *arg, struct pl_err *e
 	}
 }
 
+/* Not by name: they have to be found first. */
+static bool is_search(const struct pods_ask *job)
+{
+	return job->all || job->query.wants > 0;
+}
+
 enum pl_code pods_ask_check(void *ctx, const struct options *options, struct pl_err *err)
 {
 	struct pods_ask *job = ctx;
 	struct pl_span space, name;
 
-	if ((unsigned)job->all + (options->arg_count > 0) +
+	if ((unsigned)job->all + (job->query.wants > 0) + (options->arg_count > 0) +
 	            (job->given.files.count > 0) !=
 	    1)
-		return pl_err_set(err, PL_INVALID, "want names, -f FILE or --all");
+		return pl_err_set(err, PL_INVALID,
+		                  "want names, -f FILE, --selector or --all");
+	if (job->everywhere && (job->query.wants == 0 || job->given.space != NULL))
+		return pl_err_set(err, PL_INVALID,
+		                  "--all-namespaces: goes with --selector, and not with "
+		                  "--namespace");
 	if (job->all && job->given.space == NULL)
 		return pl_err_set(err, PL_INVALID, "--all: of which namespace (-n NAME)");
+	if (is_search(job) && job->given.space == NULL && !job->everywhere)
+		return pl_err_set(err, PL_INVALID,
+		                  "--selector: of which namespace (-n NAME, or -A)");
 	for (unsigned i = 0; i < options->arg_count; i++)
 		if (pods_given_name(&job->given, options->args[i], &space, &name, err) !=
 		    PL_OK)
@@ -71,8 +92,8 @@ enum pl_code pods_ask_check(void *ctx, const struct options *options, struct pl_
 	return PL_OK;
 }
 
-/* -- all of a namespace ----------------------------------------------------------------
- */
+/* -- all of a namespace, or those with labels
+ * -------------------------------------------- */
 
 struct found {
 	struct pl_map_node node;
@@ -114,11 +135,17 @@ static void keep_found(struct finding *finding, const struct podwatch_pod *pod)
 		free(found);
 }
 
+/* Without a spec there are none. */
+static bool has_labels(const struct finding *finding, const struct podwatch_pod *pod)
+{
+	return finding->job->query.wants == 0 || (pod->has_spec && pod->selected);
+}
+
 static void on_found(void *ctx, const struct podwatch_note *note)
 {
 	struct finding *finding = ctx;
 
-	if (note->what == PODWATCH_POD)
+	if (note->what == PODWATCH_POD && has_labels(finding, note->pod))
 		keep_found(finding, note->pod);
 	else if (note->what == PODWATCH_WHOLE)
 		finding->whole = true;
@@ -134,7 +161,8 @@ static enum pl_code find_all(struct pods_ask *job, struct pl_err *err)
 	const struct pl_span prefix = PL_SPAN_LIT("/schedules/");
 	struct podwatch_opts opts = {.prefix = &prefix,
 	                             .count = 1,
-	                             .wanted = is_of_space,
+	                             .wanted = job->everywhere ? NULL : is_of_space,
+	                             .query = job->query.wants > 0 ? &job->query : NULL,
 	                             .fn = on_found,
 	                             .ctx = &finding};
 	uv_loop_t *loop = &job->reach->session->loop;
@@ -217,7 +245,7 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	                     .ended = job->force ? STATE_ENDED_GONE : STATE_ENDED_NOT};
 	if (job->round > 0)
 		return next_held(job, out);
-	if (job->all)
+	if (is_search(job))
 		return next_found(job, out);
 	if (job->given.files.count > 0)
 		return next_of_files(job, out, err);
@@ -364,11 +392,21 @@ static enum pl_code confirm(struct pods_ask *job, struct pl_err *err)
 
 	if (job->given.files.count > 0)
 		pods = job->intake.pods;
-	if (job->all)
+	if (is_search(job))
 		pods = job->named.count;
 	(void)snprintf(question, sizeof question, "%s %" PRIu64 " pod%s?", job->question,
 	               pods, pods == 1 ? "" : "s");
 	return ask(job->reach->options, question, err);
+}
+
+static void say_none(const struct pods_ask *job)
+{
+	const char *which = job->query.wants > 0 ? "such " : "";
+
+	if (job->everywhere)
+		say("no %spods", which);
+	else
+		say("no %spods in namespace %s", which, job->given.space);
 }
 
 static enum pl_code do_all(void *ctx, const struct reach *reach, struct pl_err *err)
@@ -381,12 +419,12 @@ static enum pl_code do_all(void *ctx, const struct reach *reach, struct pl_err *
 	if (files)
 		code = pods_given_intake(&job->given, reach->meta.partitions, false,
 		                         &job->intake, err);
-	else if (job->all)
+	else if (is_search(job))
 		code = find_all(job, err);
 	if (code != PL_OK)
 		return code;
-	if (job->all && job->named.count == 0) {
-		say("no pods in namespace %s", job->given.space);
+	if (is_search(job) && job->named.count == 0) {
+		say_none(job);
 		return PL_OK;
 	}
 	code = confirm(job, err);

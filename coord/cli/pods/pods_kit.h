@@ -12,6 +12,10 @@ enum { PARTITIONS = 8, KEY = 160 };
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more \
 	"\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
 
+#define LABELED(name, labels)                                                       \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\",\"labels\":{" labels \
+	"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
+
 /* Of a gang: its pods stand together, and their names lead there. */
 #define MEMBER(name)                                                                    \
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                              \

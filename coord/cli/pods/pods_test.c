@@ -135,6 +135,38 @@ T_CASE(pods_are_deleted_or_marked)
 	placet_down();
 }
 
+T_CASE(pods_are_deleted_and_evicted_by_labels)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(LABELED("a", "\"app\":\"web\",\"tier\":\"front\"")
+	                 LABELED("b", "\"app\":\"web\"") POD("c", ""),
+	         "submit", "-f", "-"),
+	     0);
+	T_EQ(RUN(LABELED("d", "\"app\":\"web\""), "submit", "-f", "-", "-n", "shop"), 0);
+	put_state("default", "lost", BOUND);
+	T_EQ(RUN(NULL, "delete", "pod", "-l", "app=web", "--yes"), 2);
+	placet_says("--selector: of which namespace (-n NAME, or -A)");
+	T_EQ(RUN(NULL, "delete", "pod", "-l", "app=web", "a", "--yes"), 2);
+	placet_says("want names, -f FILE, --selector or --all");
+	T_EQ(RUN(NULL, "delete", "pod", "--all", "-A", "--yes"), 2);
+	placet_says("--all-namespaces: goes with --selector, and not with --namespace");
+	T_EQ(RUN(NULL, "delete", "pod", "-l", "app=db", "-n", "default", "--yes"), 0);
+	placet_says("no such pods in namespace default");
+	T_EQ(RUN(NULL, "delete", "pod", "-l", "app=web,!tier", "-n", "default", "--yes"),
+	     0);
+	placet_prints("default/b deleted");
+	put_state("default", "a", BOUND);
+	T_EQ(RUN(NULL, "evict", "pod", "-l", "tier", "-A", "--yes"), 0);
+	placet_prints("default/a is evicted");
+	T_EQ(RUN(NULL, "delete", "pod", "-l", "app!=x", "-A", "--yes", "--wait=false"),
+	     0);
+	placet_prints("default/a is terminating");
+	placet_prints("default/c deleted");
+	placet_prints("shop/d deleted");
+	placet_prints_not("lost"); /* it has no labels: it has no spec */
+	placet_down();
+}
+
 T_CASE(a_deletion_waits_until_they_are_gone)
 {
 	static const char *const forced[] = {"delete",  "pod",   "--all",   "-n",
@@ -294,6 +326,30 @@ T_CASE(waiting_ends_when_all_are_bound)
 }
 
 /* Its name was found, and leads to where it does not stand (any more). */
+T_CASE(pods_are_waited_for_by_labels_and_namespace)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(LABELED("a", "\"app\":\"web\"") POD("b", ""), "submit", "-f", "-"), 0);
+	T_EQ(RUN(LABELED("d", "\"app\":\"web\""), "submit", "-f", "-", "-n", "shop"), 0);
+	put_state("default", "a", BOUND);
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=web", "-n", "default"), 0);
+	placet_prints("1 pod bound");
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=web", "--timeout", "200ms"), 1);
+	placet_says("1 of 2 pods are not bound");
+	T_EQ(PLACET("wait", "--for=bound", "--all", "-n", "shop", "--timeout", "200ms"),
+	     1);
+	placet_says("1 of 1 pods are not bound");
+	put_state("shop", "d", BOUND);
+	T_EQ(PLACET("wait", "--for=bound", "--all", "-n", "shop"), 0);
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=web"), 0);
+	placet_prints("2 pods bound");
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=db"), 1);
+	placet_says("no pod has these labels");
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=db", "--all"), 2);
+	placet_says("want names, -f FILE, --selector or --all");
+	placet_down();
+}
+
 T_CASE(a_named_pod_that_went_before_it_was_watched_is_told)
 {
 	uint32_t at;

@@ -27,6 +27,7 @@ enum {
 	OPT_ALL,
 	OPT_TIMEOUT,
 	OPT_SUMMARY,
+	OPT_SELECTOR = 'l',
 	TIMEOUT_DEFAULT_MS = 300000,
 	TIMEOUT_MAX_MS = 86400000,
 	ARGS_MAX = 10000,
@@ -47,6 +48,7 @@ struct wanted {
 
 struct job {
 	struct pods_given given;
+	struct label_query query; /* with all; none: whatever their labels */
 	bool all, bound_asked, summary;
 	struct wait_tally tally;
 	uint64_t timeout_ms;
@@ -184,12 +186,39 @@ static bool was_bound(struct job *job, struct pl_span state, struct pod_state *i
 	       is->phase != STATE_PENDING;
 }
 
+static void take_lost(struct job *job, struct wanted *wanted)
+{
+	if (wanted->bound)
+		return;
+	progress_end(&job->progress);
+	say(PL_SPAN_FMT " is gone", PL_SPAN_ARG(wanted->node.key));
+	wanted->bound = true; /* nothing more is counted of it */
+	job->lost++;
+}
+
+static void take_gone(struct job *job, struct podwatch_pod *pod)
+{
+	struct wanted *wanted = wanted_of(job, pod->node.key);
+
+	if (pod->marked)
+		return;
+	if (pod->counted)
+		job->there--;
+	if (wanted != NULL)
+		take_lost(job, wanted);
+}
+
 static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span state)
 {
 	struct wanted *wanted = wanted_of(job, pod->node.key);
 	uint64_t now_us = pl_clock_ns() / 1000;
 	struct pod_state is;
 
+	if (!pod->selected) { /* not, or not any more */
+		take_gone(job, pod);
+		pod->counted = false;
+		return;
+	}
 	if (!pod->counted) {
 		pod->counted = true;
 		job->there++;
@@ -212,28 +241,6 @@ static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span s
 		job->bound++;
 	if (wanted != NULL)
 		wanted->bound = true;
-}
-
-static void take_lost(struct job *job, struct wanted *wanted)
-{
-	if (wanted->bound)
-		return;
-	progress_end(&job->progress);
-	say(PL_SPAN_FMT " is gone", PL_SPAN_ARG(wanted->node.key));
-	wanted->bound = true; /* nothing more is counted of it */
-	job->lost++;
-}
-
-static void take_gone(struct job *job, struct podwatch_pod *pod)
-{
-	struct wanted *wanted = wanted_of(job, pod->node.key);
-
-	if (pod->marked)
-		return;
-	if (pod->counted)
-		job->there--;
-	if (wanted != NULL)
-		take_lost(job, wanted);
 }
 
 /* Names were found before they were watched: one that is not there now went in between.
@@ -279,7 +286,13 @@ static void on_pod(void *ctx, const struct podwatch_note *note)
 
 static bool is_wanted(void *ctx, struct pl_span key)
 {
-	return wanted_of(ctx, key) != NULL;
+	const struct job *job = ctx;
+	struct pl_span space = pl_span_str(job->given.space);
+
+	if (!job->all)
+		return wanted_of(job, key) != NULL;
+	return space.len == 0 || (key.len > space.len && key.at[space.len] == '/' &&
+	                          pl_span_eq(pl_span(key.at, space.len), space));
 }
 
 /* -- waiting
@@ -370,7 +383,8 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 	struct pl_span prefix[PODWATCH_LISTS_MAX];
 	struct kv *kv = job->reach->session->kv;
 	struct podwatch_opts opts = {.prefix = prefix,
-	                             .wanted = job->all ? NULL : is_wanted,
+	                             .wanted = is_wanted,
+	                             .query = job->query.wants > 0 ? &job->query : NULL,
 	                             .fn = on_pod,
 	                             .ctx = job};
 
@@ -416,6 +430,8 @@ static enum pl_code verdict(struct job *job, struct pl_err *err)
 	if (job->lost > 0)
 		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " pods are gone",
 		                  job->lost);
+	if (job->query.wants > 0 && job->bound == 0)
+		return pl_err_set(err, PL_NOTFOUND, "no pod has these labels");
 	(void)printf("%" PRIu64 " pod%s bound\n", job->bound, job->bound == 1 ? "" : "s");
 	(void)fflush(stdout);
 	if (job->summary)
@@ -501,6 +517,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	case OPT_ALL:
 		job->all = true;
 		return PL_OK;
+	case OPT_SELECTOR:
+		if (label_query_parse(pl_span_str(arg), &job->query, err) == PL_OK)
+			return PL_OK;
+		return pl_err_wrap(err, "--selector");
 	case OPT_SUMMARY:
 		job->summary = true;
 		return PL_OK;
@@ -517,13 +537,15 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
 {
 	struct job *job = ctx;
-	unsigned ways = (unsigned)job->all + (options->arg_count > 0) +
-	                (job->given.files.count > 0);
+	unsigned ways = (unsigned)job->all + (job->query.wants > 0) +
+	                (options->arg_count > 0) + (job->given.files.count > 0);
 
 	if (!job->bound_asked)
 		return pl_err_set(err, PL_INVALID, "want --for=bound");
 	if (ways != 1)
-		return pl_err_set(err, PL_INVALID, "want names, -f FILE or --all");
+		return pl_err_set(err, PL_INVALID,
+		                  "want names, -f FILE, --selector or --all");
+	job->all = job->all || job->query.wants > 0;
 	return PL_OK;
 }
 
@@ -531,6 +553,7 @@ static const struct option own[] = {
 	PODS_GIVEN_OPTIONS,
 	{"for", required_argument, NULL, OPT_FOR},
 	{"all", no_argument, NULL, OPT_ALL},
+	{"selector", required_argument, NULL, OPT_SELECTOR},
 	{"timeout", required_argument, NULL, OPT_TIMEOUT},
 	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{NULL, 0, NULL, 0},
@@ -538,7 +561,8 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "wait",
-	.usage = "--for=bound <namespace>/<name>... | -f FILE | --all [options]",
+	.usage = "--for=bound <namespace>/<name>... | -f FILE | -l LABELS | --all "
+		 "[options]",
 	.about =
 		"Waits until pods have a place. A pod that is over had one. One that is\n"
 		"deleted before it had any is told, and is a failure.\n",
@@ -546,12 +570,16 @@ static const struct options_spec spec = {
 		"  -f, --filename PATH    the pods that placet submit makes of it, also when "
 		"they\n"
 		"                         are not there yet\n"
-		"  -n, --namespace NAME   of names without one (default default)\n"
+		"  -n, --namespace NAME   of names without one (default default); with -l\n"
+		"                         and --all only those of it (default all)\n"
+		"  -l, --selector LABELS  those with labels, as app=web,tier!=db or\n"
+		"                         'track in (a,b)'; none is a failure\n"
 		"  --all                  every pod in the store\n"
 		"  --timeout DURATION     of all of it (default 5m)\n"
 		"  --summary              then tell how long they waited, on which clusters\n"
 		"                         they are, and which shards placed them\n",
 	.example = "  placet wait --for=bound -f deployment.yaml --timeout=2m\n"
+		   "  placet wait --for=bound -n shop -l app=web\n"
 		   "  placet wait --for=bound --all\n",
 	.exits = "0 all are bound, 1 not all are, 2 wrong usage",
 	.common = 0,
