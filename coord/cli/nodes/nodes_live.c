@@ -220,7 +220,7 @@ static int by_key(const void *a, const void *b)
 
 static void first_picture(struct follow *follow)
 {
-	struct seen **all = pl_calloc(follow->nodes.count + 1, sizeof *all);
+	struct seen **all = pl_calloc(follow->nodes.count + 1, sizeof(struct seen *));
 	size_t count = 0;
 
 	if (all == NULL) {

@@ -34,7 +34,7 @@ struct podwatch {
 static void pod_free(struct podwatch *watch, struct podwatch_pod *pod)
 {
 	pl_map_del(&watch->pods, &pod->node);
-	free((void *)(uintptr_t)pod->state.at);
+	free(pod->state);
 	free(pod);
 }
 
@@ -134,8 +134,9 @@ static void keep_state(struct podwatch *watch, struct podwatch_pod *pod,
 		memcpy(kept, value.at, value.len);
 	else if (value.len > 0)
 		give_up(watch, PL_NOMEM, "keep the pods' states");
-	free((void *)(uintptr_t)pod->state.at);
-	pod->state = pl_span(kept, kept == NULL ? 0 : value.len);
+	free(pod->state);
+	pod->state = kept;
+	pod->state_len = kept == NULL ? 0 : value.len;
 }
 
 static void take_spec(struct podwatch *watch, struct podwatch_pod *pod,
@@ -240,7 +241,7 @@ static void take_event(struct list *list, const struct kv_event *event)
 	else if (id.kind == KEYS_STATE)
 		tell(list->watch, PODWATCH_POD, pod, value_of(event));
 	else if (!pod->has_state || pod->selected != was_selected)
-		tell(list->watch, PODWATCH_POD, pod, pod->state);
+		tell(list->watch, PODWATCH_POD, pod, pl_span(pod->state, pod->state_len));
 }
 
 static void sweep(struct list *list)

@@ -27,7 +27,8 @@ struct podwatch_pod {
 	bool counted;  /* the user's own */
 	uint16_t list; /* that shows it */
 	uint64_t round;
-	struct pl_span state; /* its value, kept when labels are asked for */
+	uint8_t *state; /* its value, kept when labels are asked for */
+	size_t state_len;
 	uint8_t key[];
 };
 
