@@ -14,7 +14,7 @@
 #include "store/kv/calls.h"
 #include "store/kv/relist.h"
 
-enum { NODES_MAX = 60000 };
+enum { NODES_MAX = 4000000, ROWS_MAX = 60000 };
 
 enum half { NODE, ALLOC, HALVES };
 
@@ -67,8 +67,7 @@ static struct seen *seen_add(struct follow *follow, struct pl_span key,
 	struct seen *seen;
 
 	if (follow->nodes.count == NODES_MAX) {
-		live_fail(&follow->live, PL_LIMIT,
-		          "more than 60000 nodes; watch a cluster with --cluster");
+		live_fail(&follow->live, PL_LIMIT, "more than 4000000 nodes");
 		return NULL;
 	}
 	seen = pl_calloc(1, sizeof *seen + key.len);
@@ -100,12 +99,18 @@ static struct seen *seen_find(struct follow *follow, const struct keys_id *id, b
 	return add ? seen_add(follow, key, id) : NULL;
 }
 
+/* Without a Node there are no labels. */
+static bool fits(const struct follow *follow, const struct seen *seen)
+{
+	return follow->pick->query.wants == 0 ||
+	       (seen->found.has_node && seen->found.selected);
+}
+
 static void put(struct follow *follow, struct seen *seen)
 {
 	struct output_row row;
 
-	if (follow->pick->query.wants > 0 &&
-	    !(seen->found.has_node && seen->found.selected))
+	if (!fits(follow, seen))
 		live_gone(&follow->live, seen->node.key);
 	else if (node_row(&seen->found, &follow->live.arena, &row) == PL_OK)
 		live_put(&follow->live, seen->node.key, &row);
@@ -227,8 +232,14 @@ static void first_picture(struct follow *follow)
 		live_fail(&follow->live, PL_NOMEM, "print the nodes");
 		return;
 	}
-	PL_MAP_EACH (node, &follow->nodes)
-		all[count++] = seen_of(node);
+	PL_MAP_EACH (node, &follow->nodes) {
+		if (fits(follow, seen_of(node)))
+			all[count++] = seen_of(node);
+	}
+	if (count > ROWS_MAX)
+		live_fail(&follow->live, PL_LIMIT,
+		          "more than 60000 nodes at once; ask for less with --cluster or "
+		          "--selector");
 	qsort(all, count, sizeof(struct seen *), by_key);
 	for (size_t i = 0; i < count; i++)
 		put(follow, all[i]);
