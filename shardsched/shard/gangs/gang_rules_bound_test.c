@@ -1,6 +1,7 @@
 /* Large gangs whose members rules concern: when they are bound, whoever comes then, dies
  * where, or has no room for it. */
 #include "shardsched/shard/gangs/gang_rules_kit.h"
+#include "shardsched/shard/groups/rivals.h"
 
 /* -- who comes after it is bound
  * ---------------------------------------------------------- */
@@ -264,4 +265,55 @@ T_CASE_SECONDS(any_allocation_may_fail, 200)
 			rig_close(&rig);
 	}
 	T_TRUE(nth > 250);
+}
+
+/* -- who decides under the same lock
+ * ----------------------------------------------------- */
+
+/* Somebody has put each lock that it compares, and decides under it. */
+static void put_locks_of(unsigned call)
+{
+	const struct kv_txn *txn = &rig.out[call].req.txn;
+	char key[4][KEYS_SIZE_MAX];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < txn->compare_count && count < 4; i++) {
+		struct pl_span at = txn->compares[i].keys.from;
+		struct keys_id id;
+
+		if (keys_parse(at, &id, NULL) == PL_OK && id.kind == KEYS_GROUP)
+			(void)snprintf(key[count++], sizeof key[0], PL_SPAN_FMT,
+			               PL_SPAN_ARG(at));
+	}
+	T_TRUE(count > 0);
+	for (unsigned i = 0; i < count; i++)
+		rig_put(&rig, key[i], "{\"v\":1,\"shard\":\"west-0\",\"decides\":true}");
+}
+
+/* A gang that is bound too late is no turn that was lost: pods go on. */
+T_CASE(a_gang_that_has_lost_keeps_no_pod_waiting)
+{
+	unsigned flip, runs = 0;
+
+	two_shards();
+	members(spread);
+	flip = until_flip();
+	put_locks_of(flip);
+	T_TRUE(!rig_answer(&rig, flip));
+	rig_put(&rig, text("/schedules/%04u/web/q/spec", home()),
+	        text("{\"metadata\":{\"namespace\":\"web\",\"name\":\"q\",\"labels\":{"
+	             "\"app\":\"q\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\","
+	             "\"resources\":{\"requests\":{\"cpu\":\"100m\"}}}]}}",
+	             apart("nobody")));
+	rig_deliver_all(&rig);
+	for (; node_of("q", home()) == NOWHERE && runs < 500; runs++) {
+		(void)answer_all();
+		rig.now_ms++;
+		rig_run(&rig);
+		T_TRUE(!rivals_wait(rig.sched));
+	}
+	T_TRUE(runs < 500);
+	both_for(20000);
+	all_is_well();
+	close_both();
 }
