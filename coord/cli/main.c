@@ -187,6 +187,32 @@ static enum exit_code unknown(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
+static bool is_help(const char *arg)
+{
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 ||
+	       strcmp(arg, "help") == 0;
+}
+
+/* Of the command that argv names, of those that begin with the word, or of all. */
+static enum exit_code help(int argc, char **argv)
+{
+	static char option[] = "--help";
+	char *asked[] = {argv[0], option, NULL};
+	const struct command *command;
+	int used = 0;
+
+	if (argc == 1) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	command = find(argc, argv, &used);
+	if (command != NULL)
+		return command->run(2, asked);
+	if (argc == 2 && print_commands(stdout, argv[1]) > 0)
+		return EXIT_OK;
+	return unknown(argc, argv);
+}
+
 /* What is closed would be the next socket, and be printed into. Opened so that it can
  * not be used either. */
 static void open_standard(void)
@@ -211,7 +237,7 @@ static int ended(int status)
 
 int main(int argc, char **argv)
 {
-	const char *first = argc > 1 ? argv[1] : "--help";
+	const char *first = argc > 1 ? argv[1] : "";
 	int used = 0;
 	const struct command *command = find(argc, argv, &used);
 
@@ -222,10 +248,13 @@ int main(int argc, char **argv)
 		(void)printf("placet %s\n", PLACET_VERSION);
 		return ended(EXIT_OK);
 	}
-	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
-	    strcmp(first, "help") == 0) {
+	if (argc == 1) {
 		print_help(stdout);
-		return ended(argc > 1 ? EXIT_OK : EXIT_USAGE);
+		return ended(EXIT_USAGE);
 	}
+	if (is_help(first))
+		return ended((int)help(argc - 1, argv + 1));
+	if (argc == 3 && is_help(argv[2]))
+		return ended((int)help(2, argv));
 	return (int)unknown(argc, argv);
 }

@@ -423,6 +423,26 @@ T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
 	placet_says("no command 'get services\\x1b[2J'\n\n  get pods");
 }
 
+T_CASE(help_is_where_it_is_looked_for)
+{
+	T_EQ(PLACET("get", "--help"), 0);
+	placet_prints("  get pods         show the pods");
+	placet_prints_not("delete pod");
+	T_EQ(PLACET("help", "get"), 0);
+	placet_prints("  get nodes ");
+	T_EQ(PLACET("help", "get", "pods"), 0);
+	placet_prints("usage: placet get pods");
+	T_EQ(PLACET("--help", "submit"), 0);
+	placet_prints("usage: placet submit");
+	T_EQ(PLACET("help"), 0);
+	placet_prints("usage: placet COMMAND");
+	T_EQ(PLACET("help", "nonsense"), 2);
+	placet_says("no command 'nonsense'");
+	T_EQ(PLACET("get"), 2);
+	placet_says("no command 'get'\n\n  get pods");
+	T_EQ(PLACET("nonsense", "--help"), 2);
+}
+
 /* The exit status of a shell's line. */
 static int shell(const char *line)
 {
