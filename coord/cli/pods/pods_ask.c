@@ -112,10 +112,8 @@ struct finding {
 static bool is_of_space(void *ctx, struct pl_span key)
 {
 	const struct finding *finding = ctx;
-	struct pl_span space = pl_span_str(finding->job->given.space);
 
-	return key.len > space.len && key.at[space.len] == '/' &&
-	       pl_span_eq(pl_span(key.at, space.len), space);
+	return pods_given_is_of(&finding->job->given, key);
 }
 
 static void keep_found(struct finding *finding, const struct podwatch_pod *pod)
@@ -161,7 +159,7 @@ static enum pl_code find_all(struct pods_ask *job, struct pl_err *err)
 	const struct pl_span prefix = PL_SPAN_LIT("/schedules/");
 	struct podwatch_opts opts = {.prefix = &prefix,
 	                             .count = 1,
-	                             .wanted = job->everywhere ? NULL : is_of_space,
+	                             .wanted = is_of_space,
 	                             .query = job->query.wants > 0 ? &job->query : NULL,
 	                             .fn = on_found,
 	                             .ctx = &finding};

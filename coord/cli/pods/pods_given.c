@@ -36,6 +36,14 @@ enum pl_code pods_given_name(const struct pods_given *given, const char *arg,
 	return code == PL_OK ? names_check(NAMES_POD, *name, err) : code;
 }
 
+bool pods_given_is_of(const struct pods_given *given, struct pl_span key)
+{
+	struct pl_span space = pl_span_str(given->space);
+
+	return space.len == 0 || (key.len > space.len && key.at[space.len] == '/' &&
+	                          pl_span_eq(pl_span(key.at, space.len), space));
+}
+
 static void on_refused(void *ctx, const struct pl_err *err)
 {
 	unsigned *said = ctx;

@@ -28,6 +28,9 @@ PL_NODISCARD enum pl_code pods_given_name(const struct pods_given *given, const 
                                           struct pl_span *space, struct pl_span *name,
                                           struct pl_err *err);
 
+/* Whether "shop/web-0" is of the namespace that was said; of any, if none was. */
+bool pods_given_is_of(const struct pods_given *given, struct pl_span key);
+
 /* Opens an intake of the files and checks it all, saying what is refused (the first ones)
  * what is passed over, and which fields are not known. PL_INVALID: something is refused,
  * and keep_going is not set; or there is no object at all. On PL_OK the intake is to be

@@ -287,12 +287,9 @@ static void on_pod(void *ctx, const struct podwatch_note *note)
 static bool is_wanted(void *ctx, struct pl_span key)
 {
 	const struct job *job = ctx;
-	struct pl_span space = pl_span_str(job->given.space);
 
-	if (!job->all)
-		return wanted_of(job, key) != NULL;
-	return space.len == 0 || (key.len > space.len && key.at[space.len] == '/' &&
-	                          pl_span_eq(pl_span(key.at, space.len), space));
+	return job->all ? pods_given_is_of(&job->given, key)
+	                : wanted_of(job, key) != NULL;
 }
 
 /* -- waiting
