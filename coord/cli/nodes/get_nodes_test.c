@@ -151,7 +151,7 @@ T_CASE(changes_of_nodes_are_printed_as_they_come)
 	placet_down();
 }
 
-/* One that loses its label is gone; and a new store shows what is there now. */
+/* One that loses its label is gone. */
 T_CASE(a_watch_of_chosen_nodes_tells_who_joins_and_leaves)
 {
 	static const char *const args[] = {"get",      "nodes", "--watch", "-l",

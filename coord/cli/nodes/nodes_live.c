@@ -22,7 +22,8 @@ struct seen {
 	struct pl_map_node node; /* "east/n-1" */
 	struct node_found found;
 	uint64_t round[HALVES]; /* of the list that has shown it */
-	char *note[HALVES];     /* NULL: none */
+	uint32_t partition[HALVES];
+	char *note[HALVES]; /* NULL: none */
 	uint8_t key[];
 };
 
@@ -165,7 +166,7 @@ static void take(struct list *list, const struct kv_record *record)
 	seen = seen_find(follow, &id, true);
 	if (seen == NULL)
 		return;
-	seen->found.partition = id.partition;
+	seen->found.partition = seen->partition[list->half] = id.partition;
 	seen->round[list->half] = list->round;
 	code = list->half == NODE ? node_reader_node(&follow->reader, record->value,
 	                                             &seen->found, &why)
@@ -199,7 +200,7 @@ static void take_event(struct list *list, const struct kv_event *event)
 	if (keys_parse(event->record.key, &id, NULL) != PL_OK)
 		return;
 	seen = seen_find(list->follow, &id, false);
-	if (seen != NULL && seen->found.partition == id.partition)
+	if (seen != NULL && seen->partition[list->half] == id.partition)
 		lose(list, seen);
 }
 

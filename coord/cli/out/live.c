@@ -17,6 +17,7 @@ struct printed {
 	struct pl_map_node node;
 	uint64_t hash;
 	uint64_t round;
+	size_t row; /* its place in the first picture, from 1 on; 0: none */
 	uint8_t key[];
 };
 
@@ -45,6 +46,7 @@ void live_done(struct live *live)
 	pl_arena_done(&live->arena);
 	pl_buf_done(&live->out);
 	free(live->first);
+	free(live->first_of);
 }
 
 void live_fail(struct live *live, enum pl_code code, const char *what)
@@ -95,31 +97,58 @@ static struct printed *remember(struct live *live, struct pl_span key)
 static bool first_grow(struct live *live)
 {
 	size_t cap = live->first_cap == 0 ? 64 : live->first_cap * 2;
-	struct output_row *at;
+	struct output_row *rows = NULL;
+	struct printed **of_rows = NULL;
 
 	if (live->first_count < live->first_cap)
 		return true;
-	at = live->first_cap >= ROWS_MAX
-	             ? NULL
-	             : pl_realloc(live->first, cap * sizeof *live->first);
-	if (at == NULL) {
+	if (live->first_cap < ROWS_MAX)
+		rows = pl_realloc(live->first, cap * sizeof *live->first);
+	if (rows != NULL) {
+		live->first = rows;
+		of_rows = pl_realloc(live->first_of, cap * sizeof(struct printed *));
+	}
+	if (of_rows == NULL) {
 		live_fail(live, PL_NOMEM, "keep the rows");
 		return false;
 	}
-	live->first = at;
+	live->first_of = of_rows;
 	live->first_cap = cap;
 	return true;
 }
 
-static void print(struct live *live, const struct output_row *row,
-                  enum output_change change)
+/* The first picture shows each as it is in the end. */
+static void first_put(struct live *live, struct printed *printed,
+                      const struct output_row *row)
 {
-	if (!live->whole) {
-		if (first_grow(live))
-			live->first[live->first_count++] = *row;
-		return;
+	if (printed->row == 0) {
+		if (!first_grow(live))
+			return;
+		live->first_of[live->first_count++] = printed;
+		printed->row = live->first_count;
 	}
-	(void)!output_change(&live->output, row, change, &live->out, &live->err);
+	live->first[printed->row - 1] = *row;
+}
+
+static void first_drop(struct live *live, struct printed *printed)
+{
+	size_t at = printed->row - 1, last = live->first_count - 1;
+
+	if (printed->row == 0)
+		return;
+	live->first[at] = live->first[last];
+	live->first_of[at] = live->first_of[last];
+	live->first_of[at]->row = printed->row;
+	live->first_count--;
+}
+
+static void print(struct live *live, struct printed *printed,
+                  const struct output_row *row, enum output_change change)
+{
+	if (live->whole)
+		(void)!output_change(&live->output, row, change, &live->out, &live->err);
+	else
+		first_put(live, printed, row);
 }
 
 void live_begin(struct live *live)
@@ -140,9 +169,9 @@ void live_put(struct live *live, struct pl_span key, const struct output_row *ro
 		printed = remember(live, key);
 		if (printed == NULL)
 			return;
-		print(live, row, OUTPUT_ADDED);
+		print(live, printed, row, OUTPUT_ADDED);
 	} else if (printed->hash != hash) {
-		print(live, row, OUTPUT_MODIFIED);
+		print(live, printed, row, OUTPUT_MODIFIED);
 	}
 	printed->hash = hash;
 	printed->round = live->round;
@@ -156,7 +185,10 @@ static void print_gone(struct live *live, struct printed *printed)
 
 	output_row_name(live->output.schema, &row, printed->node.key);
 	output_text(&row, live->state_column, PL_SPAN_LIT("gone"));
-	print(live, &row, OUTPUT_DELETED);
+	if (live->whole)
+		print(live, printed, &row, OUTPUT_DELETED);
+	else
+		first_drop(live, printed);
 	pl_map_del(&live->printed, &printed->node);
 	free(printed);
 }

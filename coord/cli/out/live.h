@@ -13,6 +13,8 @@
 #include "coord/cli/out/output.h"
 #include "store/base/map.h"
 
+struct printed;
+
 struct live {
 	struct output output;
 	unsigned state_column; /* says "gone" of a row that is; column 0 is the name */
@@ -20,6 +22,7 @@ struct live {
 	struct pl_arena arena; /* of what rows borrow; reset when they are printed */
 	struct pl_map printed;
 	struct output_row *first; /* the first picture, while it is gathered */
+	struct printed **first_of;
 	size_t first_count, first_cap;
 	uint64_t round;
 	bool whole;        /* the first picture has been printed */

@@ -17,7 +17,6 @@ struct follow {
 	struct podwatch *watch;
 	struct pl_arena scratch;
 	struct pl_err err;
-	uint32_t first; /* rows of the first picture */
 	bool stopped;
 };
 
@@ -73,7 +72,7 @@ static void put(struct follow *follow, const struct podwatch_note *note)
 	about.space = pl_arena_dup(arena, about.space);
 	about.name = pl_arena_dup(arena, about.name);
 	about.state = pl_arena_dup(arena, about.state);
-	if (!follow->live.whole && ++follow->first > LIVE_MAX)
+	if (!follow->live.whole && follow->live.first_count == LIVE_MAX)
 		live_fail(&follow->live, PL_LIMIT,
 		          "more than 60000 pods at once; ask for less with "
 		          "--namespace, --selector or --phase");

@@ -350,6 +350,34 @@ T_CASE(pods_are_waited_for_by_labels_and_namespace)
 	placet_down();
 }
 
+/* One that was bound counts once, however often it loses its label and gets it back. */
+T_CASE(labels_that_come_again_are_not_waited_for_twice)
+{
+	static const char *const args[] = {"wait", "--for=bound", "-l", "app=web", NULL};
+	static const char *const specs[] = {LABELED("a", "\"app\":\"x\""),
+	                                    LABELED("a", "\"app\":\"web\"")};
+	static struct placet_running running;
+	uint32_t partition;
+	char key[KEY], text[4096] = "";
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(LABELED("a", "\"app\":\"web\"") LABELED("b", "\"app\":\"web\""),
+	         "submit", "-f", "-"),
+	     0);
+	put_state("default", "a", BOUND);
+	T_EQ(partition_of_pod(PL_SPAN_LIT("default"), PL_SPAN_LIT("a"), PARTITIONS,
+	                      &partition, NULL),
+	     PL_OK);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/default/a/spec", partition);
+	placet_start_at_terminal(&running, args);
+	T_TRUE(read_until(running.out, "1 of 2 pods placed", text, sizeof text) > 0);
+	placet_put(key, specs[0]);
+	placet_put(key, specs[1]);
+	put_state("default", "b", BOUND);
+	T_EQ(placet_end(&running), 0);
+	placet_down();
+}
+
 T_CASE(a_named_pod_that_went_before_it_was_watched_is_told)
 {
 	uint32_t at;

@@ -203,6 +203,12 @@ static struct pl_span value_of(const struct kv_event *event)
 	return event->is_delete ? (struct pl_span){0} : event->record.value;
 }
 
+/* What is kept may be of a state that a new list has shown to be gone. */
+static struct pl_span state_of(const struct podwatch_pod *pod)
+{
+	return pod->has_state ? pl_span(pod->state, pod->state_len) : (struct pl_span){0};
+}
+
 static void spec_event(struct podwatch *watch, struct podwatch_pod *pod,
                        const struct kv_event *event)
 {
@@ -241,7 +247,7 @@ static void take_event(struct list *list, const struct kv_event *event)
 	else if (id.kind == KEYS_STATE)
 		tell(list->watch, PODWATCH_POD, pod, value_of(event));
 	else if (!pod->has_state || pod->selected != was_selected)
-		tell(list->watch, PODWATCH_POD, pod, pl_span(pod->state, pod->state_len));
+		tell(list->watch, PODWATCH_POD, pod, state_of(pod));
 }
 
 static void sweep(struct list *list)

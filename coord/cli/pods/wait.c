@@ -204,6 +204,7 @@ static void take_gone(struct job *job, struct podwatch_pod *pod)
 		return;
 	if (pod->counted)
 		job->there--;
+	pod->counted = false;
 	if (wanted != NULL)
 		take_lost(job, wanted);
 }
@@ -216,7 +217,6 @@ static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span s
 
 	if (!pod->selected) { /* not, or not any more */
 		take_gone(job, pod);
-		pod->counted = false;
 		return;
 	}
 	if (!pod->counted) {
