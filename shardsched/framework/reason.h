@@ -72,6 +72,9 @@
 	  "node(s) didn't satisfy existing pods anti-affinity rules")                      \
 	X(RULES_FULL, "rules.full",                                                        \
 	  "its namespace has as many rules about other pods as can be registered")         \
+	X(RULES_MANY, "rules.many",                                                        \
+	  "more rules about other pods concern it than fit into a transaction; etcd's "    \
+	  "--max-txn-ops can be raised")                                                   \
 	X(GANG_INCOMPLETE, "gang.incomplete", "more members of its gang have to come")     \
 	X(GANG_ROOM, "gang.room", "there is no room for its gang")                         \
 	X(GANG_DISAGREES, "gang.disagrees", "its gang's members contradict each other")    \

@@ -254,6 +254,7 @@ void sched_free(struct sched *sched)
 void sched_set_limits(struct sched *sched, struct kv_limits limits)
 {
 	sched->limits = limits;
+	many_again(sched);
 }
 
 /* -- what is owned --------------------------------------------------- */

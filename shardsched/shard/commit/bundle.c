@@ -351,6 +351,20 @@ static void give_up_gangs(struct sched *sched, const struct pl_err *err)
 	tell_trouble(sched, err);
 }
 
+/* It is decided again, and told that too much is to be compared for it. */
+static void refuse_only(struct sched *sched)
+{
+	const struct sched_node *node =
+		PL_LIST_ITEM(sched->bundle.nodes.next, struct sched_node, bundle);
+
+	PL_LIST_EACH (link, &node->waiting) {
+		const struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
+
+		if ((pod->flags & POD_BUNDLED) != 0)
+			class_more_of(pool_class_of(pod->queue.class))->bonds.many = true;
+	}
+}
+
 /* It is too large, or there is no memory. What can not be sent alone is set aside. */
 static void give_up(struct sched *sched, const struct pl_err *err)
 {
@@ -368,6 +382,10 @@ static void give_up(struct sched *sched, const struct pl_err *err)
 	}
 	if (bundle->pods > 1)
 		return;
+	if (bundle->pods == 1 && (err->code == PL_BUSY || err->code == PL_LIMIT)) {
+		refuse_only(sched);
+		return;
+	}
 	node = PL_LIST_ITEM(bundle->nodes.next, struct sched_node, bundle);
 	PL_LIST_EACH (link, &node->waiting) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);

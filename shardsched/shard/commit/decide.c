@@ -131,8 +131,11 @@ static uint32_t nominated_slot(const struct sched_pod *pod)
 /* It may not be decided at all. */
 static enum reason_code refusal(const struct sched_pod *pod)
 {
-	return bonds_of(pool_class_of(pod->queue.class))->refused ? REASON_RULES_FULL
-	                                                          : REASON_NONE;
+	const struct bonds *bonds = bonds_of(pool_class_of(pod->queue.class));
+
+	if (bonds->refused)
+		return REASON_RULES_FULL;
+	return bonds->many ? REASON_RULES_MANY : REASON_NONE;
 }
 
 /* Home has none. Who is decided by the whole view knows all the others. True: it is seen

@@ -130,7 +130,7 @@ enum pl_code ends_put_one(struct sched *sched, struct call *call, struct sched_p
 	if (node == NULL)
 		return PL_OK;
 	node->listed[listed_find(node, pod)].end = (uint8_t)end;
-	return pod->spec == NULL ? PL_OK : groups_put(sched, call, pod->spec);
+	return pod->spec == NULL ? PL_OK : groups_put(sched, call, pod->spec, true);
 }
 
 uint32_t ends_at(const struct sched_node *node)

@@ -55,8 +55,8 @@ void large_locks_add(struct sched *sched, struct large_locks *locks,
 
 	groups_gather(sched, open);
 	locks->ruled = locks->ruled || bonds->wide;
-	if (bond_rows_of(bonds)->count > locks->most)
-		locks->most = bond_rows_of(bonds)->count;
+	if (many_keys_of(sched, bonds) > locks->most)
+		locks->most = many_keys_of(sched, bonds);
 }
 
 bool large_locks_fit(const struct sched *sched, const struct large_locks *locks)

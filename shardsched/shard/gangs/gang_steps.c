@@ -150,7 +150,7 @@ static enum pl_code put(struct sched *sched, struct call *call, struct sched_nod
 	enum pl_code code = commit_put(sched, call, node, COMMIT_ALL, &err);
 
 	for (uint32_t i = 0; i < pods && code == PL_OK; i++)
-		code = groups_put(sched, call, pod[i]->spec);
+		code = groups_put(sched, call, pod[i]->spec, false);
 	if (code == PL_OK) {
 		commit_seal(sched, call, items);
 		return PL_OK;

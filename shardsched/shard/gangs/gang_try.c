@@ -318,6 +318,8 @@ static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
 
 		if (bonds->refused)
 			*refused = REASON_RULES_FULL;
+		else if (bonds->many)
+			*refused = REASON_RULES_MANY;
 		if (bonds->wide)
 			look_at_all(sched, gang);
 		if (bonds->lane == LANE_PLAIN)

@@ -255,7 +255,7 @@ static enum pl_code bonds_anew(struct sched *sched, struct bonds *bonds)
 		rare->rows.missing = rare->rows.owns;
 	}
 	bonds->wide = group_is_carrier(&sched->model, open_of(bonds)->spec);
-	bonds->refused = false;
+	bonds->refused = bonds->many = false;
 	code = meet_all(sched, bonds, bonds->space);
 	return code == PL_OK ? meet_all(sched, bonds, sched->groups.global) : code;
 }
@@ -494,7 +494,7 @@ static bool meet_fresh(struct sched *sched, struct group_space *of,
 		struct bonds *bonds = PL_LIST_ITEM(link, struct bonds, of_space);
 		struct pl_list *at = space->groups.next;
 
-		bonds->refused = false;
+		bonds->refused = bonds->many = false;
 		for (uint32_t i = 0; i < fresh; i++, at = at->next)
 			if (meet(sched, bonds,
 			         PL_LIST_ITEM(at, struct group, of_space)) != PL_OK)

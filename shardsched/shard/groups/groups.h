@@ -5,6 +5,7 @@
  *	groups.c      namespaces, terms, and the bonds between these and classes
  *	registries.c  registries as they change
  *	locks.c       what a transaction compares and puts
+ *	many.c        more locks than a transaction has room for
  *	register.c    terms that are not registered yet, and locks that are not there
  *	rivals.c      whoever else decides under the same locks at once
  *
@@ -46,6 +47,8 @@ struct group_space {
 	struct pl_list classes; /* of its pods */
 	struct pl_list wanting; /* terms are to be registered there */
 	uint64_t stamp;         /* of the call that has compared it last */
+	uint64_t put;           /* of the call that has put its registry last */
+	uint64_t bundle;        /* that does, its number and one */
 	bool full;
 	bool stale; /* not all classes know of what is registered */
 	bool seen;  /* it is in the snapshot's catalog */
@@ -100,6 +103,7 @@ struct bonds {
 	uint8_t lane;
 	bool wide;    /* its pods are decided with the whole view only */
 	bool refused; /* there is no room for its terms */
+	bool many;    /* nor in a transaction for what is compared for one of its pods */
 	bool wants;   /* it holds the view */
 };
 
@@ -215,11 +219,15 @@ PL_NODISCARD enum pl_code groups_gathered_put(struct sched *sched, struct call *
  * PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code groups_expect(struct sched *sched, struct call *call,
                                         uint32_t space);
-/* For each that it ends or moves, besides: the locks of those who look at it are put. */
+/* For each that it ends or moves, besides: the locks of those who look at it are put. Who
+ * only goes can be in nobody's way, and those who keep away from it need not know. */
 PL_NODISCARD enum pl_code groups_put(struct sched *sched, struct call *call,
-                                     const struct spec *spec);
+                                     const struct spec *spec, bool goes);
 /* An entry is taken back out of a call that is being made. */
 void groups_undo(struct sched *sched, struct call *call, const struct call_item *item);
+
+/* The view has to reach that before anybody is decided under rules. */
+void groups_wait_for(struct sched *sched, int64_t revision);
 
 /* What became of a transaction, entry by entry. */
 void groups_stand(struct sched *sched, const struct call *call,
@@ -227,7 +235,32 @@ void groups_stand(struct sched *sched, const struct call *call,
 void groups_failed(struct sched *sched, const struct call_item *item,
                    const struct book_found *found, int64_t revision);
 
+/* -- many.c -------------------------------------------------------------- */
+
+/* At most: a pod's namespace has a registry, and so have all of them. */
+enum { MANY_KEYS = 2 };
+
+/* More may fit into a transaction, as of now. */
+void many_again(struct sched *sched);
+/* So many locks are not put one by one. */
+bool many_are(const struct sched *sched, uint32_t locks);
+/* How many keys the locks take that a transaction on pods of that class is about. */
+uint32_t many_keys_of(const struct sched *sched, const struct bonds *bonds);
+/* The registry is put as it is, in which the term stands, and compared besides by who
+ * calls (groups_expect). Once a call, or a bundle. PL_BUSY: it does not fit. */
+PL_NODISCARD enum pl_code many_put(struct sched *sched, struct call *call,
+                                   const struct group *group);
+void many_bundle(struct sched *sched, const struct group *group);
+/* That transaction puts it so. */
+bool many_is_put(const struct sched *sched, const struct call *call,
+                 const struct group_space *space);
+
 /* -- register.c ------------------------------------------------------------ */
+
+/* What is registered there, as its registry says it; in sched->buf. */
+PL_NODISCARD enum pl_code register_print(struct sched *sched,
+                                         const struct group_space *space,
+                                         struct pl_err *err);
 
 void register_run(struct sched *sched);
 uint64_t register_deadline_ms(const struct sched *sched);

@@ -196,7 +196,7 @@ static int64_t lock_of(const struct group *group)
 	return group->gone ? 0 : group->seen;
 }
 
-static void wait_for(struct sched *sched, int64_t revision)
+void groups_wait_for(struct sched *sched, int64_t revision)
 {
 	if (revision > sched->groups.wait_rev)
 		sched->groups.wait_rev = revision;
@@ -209,7 +209,7 @@ static void lose(struct sched *sched, struct group *group, int64_t clear)
 	if (group->space == NULL)
 		return;
 	if (group->space->heard > clear)
-		wait_for(sched, group->space->heard);
+		groups_wait_for(sched, group->space->heard);
 	else if (pl_list_empty(&group->lost))
 		pl_list_add_tail(&sched->groups.lost, &group->lost);
 }
@@ -218,8 +218,8 @@ static void lose(struct sched *sched, struct group *group, int64_t clear)
 static bool may_rely(struct sched *sched, struct group *group, int64_t clear)
 {
 	if (!is_known(group, clear)) {
-		wait_for(sched, group->seen);
-		wait_for(sched, group->blind);
+		groups_wait_for(sched, group->seen);
+		groups_wait_for(sched, group->blind);
 		return false;
 	}
 	if (lock_of(group) == 0) {
@@ -334,12 +334,29 @@ static void bundle_shape(struct sched *sched)
 	(void)bundle_extra(sched, &extra);
 }
 
+static uint32_t only_put(const struct bonds *bonds)
+{
+	const struct bond_rows *rows = bond_rows_of(bonds);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rows->count; i++)
+		count += !rows->bond[i].compares;
+	return count;
+}
+
 void groups_bundle(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
+	bool many = many_are(sched, only_put(bonds));
 
-	for (uint32_t i = 0; i < bond_rows_of(bonds)->count; i++)
-		bundle_bond(sched, &bond_rows_of(bonds)->bond[i]);
+	for (uint32_t i = 0; i < bond_rows_of(bonds)->count; i++) {
+		const struct bond *bond = &bond_rows_of(bonds)->bond[i];
+
+		if (many && !bond->compares)
+			many_bundle(sched, bond->group);
+		else
+			bundle_bond(sched, bond);
+	}
 	if (bonds->wide)
 		bundle_shape(sched);
 }
@@ -378,9 +395,22 @@ void groups_gather(struct sched *sched, struct pool_class *open)
 	groups->gathers_shape = groups->gathers_shape || bonds->wide;
 }
 
+static uint32_t gathered_only_put(const struct sched *sched)
+{
+	uint32_t count = 0;
+
+	PL_LIST_EACH (link, &sched->groups.gathered)
+		count += !PL_LIST_ITEM(link, struct group, gathered)->compares;
+	return count;
+}
+
 uint32_t groups_gathered(const struct sched *sched)
 {
-	return sched->groups.gathers;
+	uint32_t only = gathered_only_put(sched);
+
+	if (!many_are(sched, only))
+		return sched->groups.gathers;
+	return sched->groups.gathers - only + MANY_KEYS;
 }
 
 /* Whoever was decided without these pods, and looks at them, is to fail. */
@@ -404,14 +434,19 @@ static enum pl_code put_gathered(struct sched *sched, struct call *call,
 enum pl_code groups_gathered_put(struct sched *sched, struct call *call)
 {
 	struct groups *groups = &sched->groups;
+	bool many = many_are(sched, gathered_only_put(sched));
 	struct bundle_extra shape;
 	struct keys_text key;
 	enum pl_code code = PL_OK;
 
-	PL_LIST_EACH (link, &groups->gathered)
+	PL_LIST_EACH (link, &groups->gathered) {
+		const struct group *group = PL_LIST_ITEM(link, struct group, gathered);
+
 		if (code == PL_OK)
-			code = put_gathered(sched, call,
-			                    PL_LIST_ITEM(link, struct group, gathered));
+			code = many && !group->compares
+			               ? many_put(sched, call, group)
+			               : put_gathered(sched, call, group);
+	}
 	if (code == PL_OK && groups->gathers_shape) {
 		shape = shape_of(sched, &key);
 		code = bundle_put_extra(call, &shape);
@@ -458,21 +493,31 @@ enum pl_code groups_expect(struct sched *sched, struct call *call, uint32_t name
 struct putting {
 	struct sched *sched;
 	struct call *call;
+	bool goes;
+	uint32_t count;
 };
 
 static bool is_put_already(const struct putting *to, const struct group *group)
 {
 	const struct bundle *bundle = &to->sched->bundle;
 
-	if (group->stamp == to->call->serial)
+	if (group->stamp == to->call->serial ||
+	    many_is_put(to->sched, to->call, group->space))
 		return true;
 	return to->call->bundle && group->bundle == bundle->number + 1 &&
 	       bundle->extra[group->extra].how != BUNDLE_EXPECT;
 }
 
+static bool is_due(const struct putting *to, const struct bond *bond)
+{
+	if (to->goes && bond->group->kind == GROUP_ANTI_AFFINITY)
+		return false;
+	return bond->puts && !is_put_already(to, bond->group);
+}
+
 static enum pl_code put(void *ctx, const struct bond *bond)
 {
-	const struct putting *to = ctx;
+	struct putting *to = ctx;
 	struct call *call = to->call;
 	struct group *group = bond->group;
 	char value[GROUP_VALUE_SIZE];
@@ -480,8 +525,10 @@ static enum pl_code put(void *ctx, const struct bond *bond)
 	struct call_item item;
 	enum pl_code code;
 
-	if (!bond->puts || is_put_already(to, group))
+	if (!is_due(to, bond))
 		return PL_OK;
+	if (many_are(to->sched, ++to->count))
+		return PL_LIMIT;
 	item = (struct call_item){
 		.value = pl_arena_dup(&call->arena,
 	                              group_value(to->sched->shard, false, value))};
@@ -495,14 +542,29 @@ static enum pl_code put(void *ctx, const struct bond *bond)
 	return code;
 }
 
-enum pl_code groups_put(struct sched *sched, struct call *call, const struct spec *spec)
+static enum pl_code put_together(void *ctx, const struct bond *bond)
 {
-	struct putting to = {sched, call};
-	enum pl_code code = groups_expect(sched, call, spec->namespace);
+	const struct putting *to = ctx;
 
-	if (code != PL_OK)
+	return is_due(to, bond) ? many_put(to->sched, to->call, bond->group) : PL_OK;
+}
+
+enum pl_code groups_put(struct sched *sched, struct call *call, const struct spec *spec,
+                        bool goes)
+{
+	struct putting to = {.sched = sched, .call = call, .goes = goes};
+	enum pl_code code = groups_expect(sched, call, spec->namespace);
+	const struct book was = call->book;
+	uint32_t items = call->items;
+
+	if (code == PL_OK)
+		code = groups_each(sched, spec, &(struct groups_each){put, &to});
+	if (code != PL_LIMIT || !many_are(sched, to.count))
 		return code;
-	return groups_each(sched, spec, &(struct groups_each){put, &to});
+	while (call->items > items)
+		groups_undo(sched, call, &call->item[--call->items]);
+	call->book = was;
+	return groups_each(sched, spec, &(struct groups_each){put_together, &to});
 }
 
 static struct group *group_of(const struct sched *sched, const struct keys_id *id)
@@ -534,8 +596,10 @@ void groups_undo(struct sched *sched, struct call *call, const struct call_item 
 			group->stamp = 0;
 	} else if (is_registry(&item->id)) {
 		space = space_of(sched, &item->id);
-		if (space != NULL)
+		if (space != NULL && item->compared)
 			space->stamp = 0;
+		else if (space != NULL)
+			space->put = 0;
 	}
 }
 
@@ -558,7 +622,7 @@ void groups_stand(struct sched *sched, const struct call *call,
 	}
 	if (item->id.kind == KEYS_SHAPE) {
 		sched->groups.shape_lost = false;
-		wait_for(sched, revision);
+		groups_wait_for(sched, revision);
 	}
 	group = item->id.kind == KEYS_GROUP ? group_of(sched, &item->id) : NULL;
 	if (group == NULL)
@@ -596,7 +660,7 @@ static void shape_failed(struct sched *sched, const struct kv_record *record,
 
 	if (record != NULL) {
 		groups->shape_lost = false;
-		wait_for(sched, record->mod_revision);
+		groups_wait_for(sched, record->mod_revision);
 	} else if (revision > groups->shape) {
 		groups->shape_lost = true;
 	}
@@ -610,7 +674,7 @@ static void lock_failed(struct sched *sched, struct group *group,
 		if (sched->answered != NULL && sched->answered->bundle)
 			rivals_met(sched, group, record->value);
 		pl_list_del(&group->lost);
-		wait_for(sched, record->mod_revision);
+		groups_wait_for(sched, record->mod_revision);
 	} else if (group->space != NULL && revision > group->seen &&
 	           pl_list_empty(&group->lost)) {
 		pl_list_add_tail(&sched->groups.lost, &group->lost);
@@ -637,5 +701,5 @@ void groups_failed(struct sched *sched, const struct call_item *item,
 	if (group != NULL)
 		lock_failed(sched, group, record, revision);
 	else if (record != NULL)
-		wait_for(sched, record->mod_revision);
+		groups_wait_for(sched, record->mod_revision);
 }

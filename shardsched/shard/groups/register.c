@@ -22,7 +22,8 @@ enum {
 struct draft {
 	struct sched *sched;
 	struct call *call;
-	struct group_space *space;
+	struct pl_arena *arena;
+	const struct group_space *space;
 	struct registry_term *term;
 	uint32_t terms, cap;
 	struct keys_text fresh[TERMS_MAX]; /* locks */
@@ -45,7 +46,7 @@ static struct registry_term *room(struct draft *to)
 
 	if (to->terms < to->cap)
 		return &to->term[to->terms++];
-	grown = pl_arena_zalloc(&to->call->arena, cap, sizeof *grown);
+	grown = pl_arena_zalloc(to->arena, cap, sizeof *grown);
 	if (grown == NULL) {
 		to->code = pl_err_set(&to->err, PL_NOMEM, "write a registry");
 		return NULL;
@@ -72,8 +73,8 @@ static struct group_terms terms_of(struct draft *to, const struct spec *spec)
 	struct group_terms terms = {0};
 
 	if (to->code == PL_OK)
-		to->code = group_terms_of(&to->sched->model, spec, &to->call->arena,
-		                          &terms, &to->err);
+		to->code = group_terms_of(&to->sched->model, spec, to->arena, &terms,
+		                          &to->err);
 	return terms;
 }
 
@@ -147,17 +148,37 @@ static int by_id(const void *a, const void *b)
 	return pl_span_cmp(x->id, y->id);
 }
 
-static struct pl_span print(struct draft *to)
+/* Into sched->buf. */
+static void print_terms(struct draft *to)
 {
 	struct sched *sched = to->sched;
 	struct registry registry = {.term = to->term, .terms = to->terms};
-	struct pl_span value = {0};
 
 	if (to->code == PL_OK && to->terms > 1)
 		qsort(to->term, to->terms, sizeof *to->term, by_id);
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	if (to->code == PL_OK)
 		to->code = registry_print(&registry, &sched->buf, &to->err);
+}
+
+enum pl_code register_print(struct sched *sched, const struct group_space *space,
+                            struct pl_err *err)
+{
+	struct draft to = {.sched = sched, .arena = &sched->groups.arena, .space = space};
+
+	pl_arena_reset(to.arena);
+	add_known(&to);
+	print_terms(&to);
+	*err = to.err;
+	return to.code;
+}
+
+static struct pl_span print(struct draft *to)
+{
+	struct sched *sched = to->sched;
+	struct pl_span value = {0};
+
+	print_terms(to);
 	if (to->code != PL_OK)
 		return value;
 	value = pl_arena_dup(&to->call->arena, pl_buf_span(&sched->buf));
@@ -234,7 +255,8 @@ static enum pl_code draft(struct draft *to)
 static enum pl_code add_space(struct sched *sched, struct call *call,
                               struct group_space *space, struct pl_err *err)
 {
-	struct draft to = {.sched = sched, .call = call, .space = space};
+	struct draft to = {
+		.sched = sched, .call = call, .arena = &call->arena, .space = space};
 	const struct book was = call->book;
 	uint32_t items = call->items;
 	enum pl_code code = PL_LIMIT;
