@@ -31,7 +31,8 @@ struct fake_switches {
 	unsigned view_lost, view_closed;
 	int64_t progress; /* the last of the schedules of partition 0 */
 	uint32_t visit;   /* a partition to be visited, and one more; 0: none */
-	unsigned visits, visit_records;
+	unsigned visits, visit_records; /* of nodes and allocs */
+	unsigned visit_page;            /* the first, while it is 0 */
 	int64_t visit_revision;
 	struct kv_limits limits;
 };

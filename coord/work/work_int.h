@@ -18,6 +18,7 @@ enum {
 	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
 	WORK_ACTIONS = 64,            /* of a turn */
 	WORK_HEAD_MS = 10000,         /* a look at the store */
+	WORK_VISIT_PREFIXES = 2,      /* nodes and allocs */
 };
 
 /* A relist of a part of a partition. It outlives its partition's loss until it has
@@ -40,6 +41,8 @@ struct part {
 	bool adopted; /* and all its feeds run */
 	bool opened;
 	bool quiescing; /* the shard waits to hear that it is quiet */
+	/* Of visits, while somebody else has it. */
+	struct relist_pages visit_pages[WORK_VISIT_PREFIXES];
 };
 
 struct call {

@@ -149,6 +149,65 @@ T_CASE(a_visit_that_fails_says_so)
 	one_down();
 }
 
+/* Somebody has put what no key of ours is as long as, and wherever a page ends it ends
+ * there. */
+T_CASE(a_visit_goes_past_keys_of_any_length)
+{
+	enum { JUNK = 1100, LONG = 400 };
+	char key[LONG + 1];
+
+	one_up();
+	put_nodes(3, OTHERS);
+	for (unsigned i = 0; i < JUNK; i++) {
+		memset(key, 'a', LONG);
+		(void)snprintf(key, sizeof key, "/alloc/0003/east/%05u", i);
+		key[strlen(key)] = 'a';
+		key[LONG] = 0;
+		(void)kit_put(&kit, key, "{}");
+	}
+	run_ms(1000);
+	fake.visit = 3 + 1;
+	turns(10000);
+	T_EQ(fake.visits, 1);
+	T_EQ(fake.visit_records, 2 * OTHERS);
+	T_TRUE(fake.visit_revision > 0);
+	one_down();
+}
+
+/* What does not come in time is asked for in smaller pieces the next time. */
+T_CASE(pages_of_a_visit_that_was_late_are_smaller)
+{
+	static struct faulty_rule rule;
+	unsigned before;
+
+	rule = (struct faulty_rule){.what = FAULTY_LOSE_ANSWER,
+	                            .ops = 1U << KV_TXN,
+	                            .prefix = PL_SPAN_LIT("/nodes/0003/"),
+	                            .per_mille = 1000,
+	                            .count = 2};
+	one_up();
+	put_nodes(4, NODES);
+	fake.visit = 4 + 1;
+	turns(20000);
+	T_TRUE(fake.visit_revision > 0);
+	before = fake.visit_page;
+	one_down();
+	fault_rules = &rule;
+	fault_rule_count = 1;
+	one_up();
+	put_nodes(3, NODES);
+	for (unsigned i = 0; i < 3; i++) {
+		fake.visit_page = 0;
+		fake.visit = 3 + 1;
+		turns(20000);
+	}
+	T_EQ(fake.visits, 3);
+	T_TRUE(fake.visit_revision > 0);
+	T_EQ(fake.visit_records, 2 * NODES);
+	T_TRUE(fake.visit_page > 0 && fake.visit_page <= before / 4);
+	one_down();
+}
+
 T_CASE(a_visit_waits_for_room)
 {
 	static struct faulty_rule rule;

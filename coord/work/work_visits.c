@@ -9,9 +9,15 @@
 /*
  * A visit: the nodes and allocs of a partition, listed once, all at one revision. The
  * first page of both comes in one transaction, which for most partitions is all.
+ *
+ * One that fails is not tried again here: sched knows whether it is still wanted, and
+ * when. The next one has smaller pages, if it was these that took too long.
  */
 
-enum { VISIT_PAGE_KEYS = 500, VISIT_TIMEOUT_MS = 5000, VISIT_PREFIXES = 2 };
+enum {
+	VISIT_TIMEOUT_MS = 5000,
+	KEY_BYTES_MAX = 1 << 30, /* more than any store takes */
+};
 
 struct visit {
 	struct pl_list link;
@@ -21,10 +27,9 @@ struct visit {
 	uint32_t partition;
 	int64_t revision; /* 0: nothing was read yet */
 	unsigned left;    /* prefixes, as bits, of which there is more */
-	struct keys_text prefix[VISIT_PREFIXES];
-	uint8_t end[VISIT_PREFIXES][KEYS_SIZE_MAX];
-	size_t from_len[VISIT_PREFIXES];
-	uint8_t from[VISIT_PREFIXES][KEYS_SIZE_MAX + 1];
+	struct keys_text prefix[WORK_VISIT_PREFIXES];
+	uint8_t end[WORK_VISIT_PREFIXES][KEYS_SIZE_MAX];
+	struct pl_buf from[WORK_VISIT_PREFIXES]; /* whoever put that key: of any length */
 };
 
 static void end(struct visit *visit, int64_t revision)
@@ -34,31 +39,43 @@ static void end(struct visit *visit, int64_t revision)
 	pl_list_del(&visit->link);
 	pl_list_del(&visit->waiter.link);
 	sched_visit_end(work->sched, visit->partition, revision);
+	for (unsigned i = 0; i < WORK_VISIT_PREFIXES; i++)
+		pl_buf_done(&visit->from[i]);
 	free(visit);
 	work_kick(work);
 }
 
-/* Behind that key; false: none of ours. */
-static bool go_behind(struct visit *visit, unsigned which, struct pl_span key)
+static struct relist_pages *pages_of(struct visit *visit, unsigned which)
 {
-	if (key.len >= sizeof visit->from[which])
-		return false;
-	memcpy(visit->from[which], key.at, key.len);
-	visit->from[which][key.len] = 0;
-	visit->from_len[which] = key.len + 1;
-	return true;
+	return &visit->work->part[visit->partition].visit_pages[which];
+}
+
+/* Behind that key; false: no memory. */
+static bool go_behind(struct pl_buf *from, struct pl_span key)
+{
+	pl_buf_clear(from, SIZE_MAX);
+	return pl_buf_add(from, key) == PL_OK &&
+	       pl_buf_add(from, pl_span("", 1)) == PL_OK;
 }
 
 static bool take(struct visit *visit, unsigned which, const struct kv_get_result *page)
 {
 	sched_visit_records(visit->work->sched, visit->partition, page->records,
 	                    page->count);
+	relist_pages_seen(pages_of(visit, which), page->records, page->count);
 	visit->left &= ~(1u << which);
 	if (!page->more)
 		return true;
 	visit->left |= 1u << which;
 	return page->count > 0 &&
-	       go_behind(visit, which, page->records[page->count - 1].key);
+	       go_behind(&visit->from[which], page->records[page->count - 1].key);
+}
+
+static void late(struct visit *visit)
+{
+	for (unsigned i = 0; i < WORK_VISIT_PREFIXES; i++)
+		if ((visit->left >> i & 1) != 0)
+			relist_pages_late(pages_of(visit, i));
 }
 
 static void next(struct visit *visit);
@@ -71,9 +88,11 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	bool good = err == NULL;
 
 	visit->call = NULL;
+	if (!good && (err->cause == PL_TIMEOUT || err->cause == PL_LIMIT))
+		late(visit);
 	if (good && visit->revision == 0)
 		visit->revision = result->header.revision;
-	for (unsigned i = 0; good && i < VISIT_PREFIXES; i++)
+	for (unsigned i = 0; good && i < WORK_VISIT_PREFIXES; i++)
 		if ((asked >> i & 1) != 0)
 			good = at < result->txn.count &&
 			       take(visit, i, &result->txn.results[at++].get);
@@ -87,19 +106,22 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 
 static enum pl_code ask(struct visit *visit, struct pl_err *err)
 {
-	struct kv_req op[VISIT_PREFIXES];
+	struct kv_req op[WORK_VISIT_PREFIXES];
 	struct kv_req req = {.op = KV_TXN, .txn = {.then = op}};
+	/* What comes at once is one page. */
+	uint32_t shares = (visit->left & (visit->left - 1)) == 0 ? 1 : 2;
 
-	for (unsigned i = 0; i < VISIT_PREFIXES; i++) {
+	for (unsigned i = 0; i < WORK_VISIT_PREFIXES; i++) {
 		struct kv_keys keys;
 
 		if ((visit->left >> i & 1) == 0)
 			continue;
 		keys = kv_range(
-			pl_span(visit->from[i], visit->from_len[i]),
+			pl_buf_span(&visit->from[i]),
 			kv_prefix_end(keys_span(&visit->prefix[i]), visit->end[i]));
 		op[req.txn.then_count] = kv_op_get(keys);
-		op[req.txn.then_count].get.limit = VISIT_PAGE_KEYS;
+		op[req.txn.then_count].get.limit =
+			relist_pages_keys(pages_of(visit, i)) / shares;
 		op[req.txn.then_count++].get.revision = visit->revision;
 	}
 	return kv_start(visit->work->kv, &req, VISIT_TIMEOUT_MS, on_done, visit,
@@ -124,9 +146,9 @@ static void on_room(void *ctx)
 
 void visits_begin(struct work *work, uint32_t partition)
 {
-	static const enum keys_kind kinds[VISIT_PREFIXES] = {KEYS_NODE, KEYS_ALLOC};
+	static const enum keys_kind kinds[WORK_VISIT_PREFIXES] = {KEYS_NODE, KEYS_ALLOC};
 	struct visit *visit = pl_calloc(1, sizeof *visit);
-	enum pl_code code = PL_OK;
+	bool good = true;
 
 	if (visit == NULL) {
 		sched_visit_end(work->sched, partition, 0);
@@ -135,18 +157,22 @@ void visits_begin(struct work *work, uint32_t partition)
 	visit->work = work;
 	visit->partition = partition;
 	visit->waiter = (struct kv_waiter){.fn = on_room, .ctx = visit};
-	visit->left = (1u << VISIT_PREFIXES) - 1;
+	visit->left = (1u << WORK_VISIT_PREFIXES) - 1;
 	pl_list_init(&visit->waiter.link);
 	pl_list_add_tail(&work->visits, &visit->link);
-	for (unsigned i = 0; i < VISIT_PREFIXES && code == PL_OK; i++) {
+	for (unsigned i = 0; i < WORK_VISIT_PREFIXES; i++) {
 		struct keys_id id = {.kind = kinds[i], .partition = partition};
+		enum pl_code code = keys_prefix(&id, 2, &visit->prefix[i], NULL);
 
-		code = keys_prefix(&id, 2, &visit->prefix[i], NULL);
-		visit->from_len[i] = visit->prefix[i].len;
-		memcpy(visit->from[i], visit->prefix[i].at, visit->prefix[i].len);
+		PL_ASSERT(code == PL_OK);
+		pl_buf_init(&visit->from[i], KEY_BYTES_MAX);
+		good = good &&
+		       pl_buf_add(&visit->from[i], keys_span(&visit->prefix[i])) == PL_OK;
 	}
-	PL_ASSERT(code == PL_OK);
-	next(visit);
+	if (good)
+		next(visit);
+	else
+		end(visit, 0);
 }
 
 void visits_cancel(struct work *work)
