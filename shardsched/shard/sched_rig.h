@@ -41,7 +41,9 @@ struct rig {
 	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
 	bool viewed[SCHED_VIEWS];
 	uint32_t view_cursor[SCHED_VIEWS];
-	bool visit[RIG_PARTITIONS]; /* asked for, and not answered */
+	bool visit[RIG_PARTITIONS];    /* asked for, and not answered */
+	bool unlisted[RIG_PARTITIONS]; /* every visit fails: so many did */
+	unsigned unlistings;
 	struct rig_out out[RIG_OUT_MAX];
 	unsigned garbled, troubles, relists;
 	char said[512]; /* the last garbled or trouble */
@@ -357,6 +359,11 @@ static inline void rig_visit(struct rig *rig, uint32_t p)
 
 	T_TRUE(rig->visit[p]);
 	rig->visit[p] = false;
+	if (rig->unlisted[p]) {
+		rig->unlistings++;
+		sched_visit_end(rig->sched, p, 0);
+		return;
+	}
 	for (unsigned part = 0; part < 2; part++)
 		(void)snprintf(prefix[part], sizeof prefix[part], "%s%04u/",
 		               rig_prefix[part], p);

@@ -133,7 +133,7 @@ static bool is_untried(const struct sched *sched, const struct travel *travel,
 static bool is_candidate(const struct sched *sched, const struct travel *travel,
                          const struct spec *spec, uint32_t partition)
 {
-	return is_untried(sched, travel, partition) &&
+	return is_untried(sched, travel, partition) && !visit_fails(sched, partition) &&
 	       offer_admits(sched, partition, spec);
 }
 

@@ -2,7 +2,7 @@
  * What a shard knows of nodes that it does not own; inside the core.
  *
  *	whole.c    the whole view: all nodes, followed in one order
- *	visits.c   partitions of others, listed once
+ *	visits.c   partitions of others, listed once; visits_fail.c  or not
  *	offers.c   their digests; admits.c  what these admit; digests.c  the own one
  *	abroad.c   pods that find nothing at home; errands.c  commits on others' nodes
  */
@@ -74,7 +74,10 @@ struct visit {
 	bool moot;   /* owned since: what comes of it is nothing */
 	bool failed; /* some of it could not be kept */
 	bool known;
-	bool stale; /* a commit on it failed */
+	bool stale;    /* a commit on it failed */
+	bool needed;   /* a node there has to be known */
+	bool leans;    /* on the whole view, for that */
+	uint8_t fails; /* in a row */
 	int64_t revision;
 	uint64_t after_ms; /* not to be begun before */
 	uint64_t begun_ms; /* when it was begun to be listed */
@@ -109,6 +112,17 @@ bool abroad_follows(const struct sched *sched, uint32_t partition);
 void abroad_settle(struct sched *sched, uint32_t partition);
 /* Nodes of a partition that is not owned. */
 void abroad_forget(struct sched *sched, uint32_t partition);
+
+/* -- visits_fail.c ---------------------------------------------------- */
+
+/* It has to be known: by a visit, or if these fail by the whole view. */
+void visit_need(struct sched *sched, uint32_t partition);
+/* So often that nobody waits for the next one. */
+bool visit_fails(const struct sched *sched, uint32_t partition);
+/* One did: it is made again, later. */
+void visit_failed(struct sched *sched, uint32_t partition);
+/* One did not, or who owns it is another. */
+void visit_well(struct sched *sched, uint32_t partition);
 
 /* -- offers.c, admits.c ---------------------------------------------- */
 

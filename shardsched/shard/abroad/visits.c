@@ -14,7 +14,6 @@ enum {
 	VISIT_FRESH_MAX_MS = 1000, /* at most, and between: */
 	VISIT_FRESH_TIMES = 10,    /* as long as listing it took */
 	VISIT_PAUSE_MS = 50,       /* what is so young is not listed again */
-	VISIT_AGAIN_MS = 1000,     /* after a failure */
 };
 
 static struct visit *of(struct sched *sched, uint32_t partition)
@@ -133,6 +132,7 @@ void visit_drop(struct sched *sched, uint32_t partition)
 	visit->wanted = false;
 	visit->moot = visit->out;
 	visit->after_ms = 0;
+	visit_well(sched, partition);
 	forget(sched, partition);
 	abroad_visited(sched);
 }
@@ -234,14 +234,15 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	visit->out = false;
 	sched->visits.out--;
 	if (!seen) {
+		if (on)
+			visit_failed(sched, partition);
+		if (visit_fails(sched, partition)) /* too old for anything by now */
+			forget(sched, partition);
 		if (!part->owned && !abroad_knows(sched, partition))
 			let_go(sched, partition);
-		if (on) {
-			visit->after_ms = sched->now_ms + VISIT_AGAIN_MS;
-			visit_want(sched, partition);
-		}
 		return;
 	}
+	visit_well(sched, partition);
 	sweep(sched, part, revision);
 	sched->visits.known += !visit->known;
 	visit->known = true;

@@ -129,7 +129,7 @@ static void look_abroad(struct sched *sched, const struct sched_pod *pod)
 	                      &partition, NULL) != PL_OK ||
 	    sched->partition[partition].owned)
 		return;
-	visit_want(sched, partition);
+	visit_need(sched, partition);
 }
 
 void ends_settle(struct sched *sched, struct sched_pod *pod)

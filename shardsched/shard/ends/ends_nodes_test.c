@@ -251,6 +251,56 @@ T_CASE(a_pod_leaves_a_node_of_others)
 	down();
 }
 
+/* Nor can it be: visits of that partition fail. Then all nodes are looked at. */
+static void leaves_unvisited(bool was_known)
+{
+	const char *name = home("n-1") != 1 ? "n-1" : home("n-2") != 1 ? "n-2" : "n-3";
+	uint32_t there = home(name);
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, there, name, "8");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_settle(&rig);
+	T_STR(phase_of("b"), "Bound");
+	rig_lost(&rig, there);
+	if (was_known)
+		visit_want(rig.sched, there);
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig.unlisted[there] = true;
+	says("a", (struct say){STATE_ASK_DELETE, STATE_ENDED_GONE});
+	later();
+	T_TRUE(!is_there("a"));
+	T_EQ(rig_alloc(&rig, there, name).pods, 1);
+	T_EQ(rig.troubles, 1);
+	/* They are looked at no longer than for that; and once more for the next. */
+	for (unsigned i = 0; i < 5; i++)
+		later();
+	T_TRUE(!rig.viewed[SCHED_WHOLE]);
+	says("b", (struct say){STATE_ASK_DELETE, STATE_ENDED_GONE});
+	later();
+	T_TRUE(!is_there("b"));
+	rig.unlisted[there] = false;
+	for (unsigned i = 0; i < 5; i++)
+		later();
+	T_TRUE(!rig.viewed[SCHED_WHOLE]);
+	T_EQ(rig.troubles, 1);
+	down();
+}
+
+T_CASE(a_pod_leaves_a_node_that_can_not_be_visited)
+{
+	leaves_unvisited(false);
+}
+
+T_CASE(a_pod_leaves_a_node_that_can_not_be_visited_again)
+{
+	leaves_unvisited(true);
+}
+
 /* What is read of it then is not kept: nobody would bring it up to date, and it would
  * look as if the node were known. */
 T_CASE(a_pod_leaves_a_node_that_was_forgotten_while_it_was_told)

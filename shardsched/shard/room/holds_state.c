@@ -126,7 +126,7 @@ bool hold_visit(struct sched *sched, const struct sched_pod *pod)
 	if (!hold_is_doubted(sched, pod) || !partition_of(sched, pod->at, &partition) ||
 	    sched->partition[partition].owned)
 		return false;
-	visit_want(sched, partition);
+	visit_need(sched, partition);
 	return true;
 }
 

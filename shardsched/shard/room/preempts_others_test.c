@@ -335,10 +335,9 @@ static const char *up_nominated_elsewhere(void)
 	return first;
 }
 
-/* Its state says where: that is looked at before anybody else has to go. */
-T_CASE(room_that_was_made_is_not_forgotten_with_its_node)
+/* Its victims have gone. */
+static void is_placed_on(const char *first)
 {
-	const char *first = up_nominated_elsewhere();
 	char name[16];
 	int phase;
 
@@ -354,6 +353,29 @@ T_CASE(room_that_was_made_is_not_forgotten_with_its_node)
 	T_STR(rig_where(&rig, 1, "high"), first);
 	T_EQ(rig_alloc(&rig, 0, first).holds, 0);
 	T_EQ(leaving_from(1, "n-2"), 0);
+}
+
+/* Its state says where: that is looked at before anybody else has to go. */
+T_CASE(room_that_was_made_is_not_forgotten_with_its_node)
+{
+	is_placed_on(up_nominated_elsewhere());
+	down();
+}
+
+/* Nor when that can not be: all nodes are, then. */
+T_CASE(room_that_was_made_is_found_where_visits_fail)
+{
+	const char *first = up_nominated_elsewhere();
+	bool viewed = false;
+
+	rig.unlisted[0] = true;
+	for (unsigned i = 0; i < 60; i++) {
+		later(1);
+		viewed = viewed || all_are_viewed();
+	}
+	T_TRUE(viewed);
+	T_EQ(leaving_from(1, "n-2"), 0);
+	is_placed_on(first);
 	down();
 }
 
