@@ -4,7 +4,7 @@
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tell.h"
 
-enum { RESERVE_MS = 10000 }; /* on the wall's clock */
+enum { RESERVE_MS = 10000 };
 
 bool large_is_full(const struct sched *sched)
 {
@@ -59,6 +59,7 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
 		return code;
 	work->plan.epoch = sched->partition[work->gang->key[0]].epoch;
 	work->until_ms = sched->wall_ms + RESERVE_MS;
+	work->over_ms = sched->now_ms + RESERVE_MS;
 	work->ours = work->planned = true;
 	sched->gangs.ours++;
 	code = plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,

@@ -161,9 +161,16 @@ static void put_phase(struct sched *sched, struct gang_work *work, enum gang_pha
 	pl_arena_done(&arena);
 }
 
+/* One that was decided here. The wall clock may be set back, or the other stand still
+ * while all of the machine does. */
+static bool is_overdue(const struct sched *sched, const struct gang_work *work)
+{
+	return sched->wall_ms >= work->until_ms || sched->now_ms >= work->over_ms;
+}
+
 static void create(struct sched *sched, struct gang_work *work)
 {
-	if (sched->wall_ms >= work->until_ms || !large_members_wait(sched, work)) {
+	if (is_overdue(sched, work) || !large_members_wait(sched, work)) {
 		work_end(sched, work, true);
 		return;
 	}
@@ -198,7 +205,7 @@ static void bind(struct sched *sched, struct gang_work *work)
 
 static void go_on_reserving(struct sched *sched, struct gang_work *work)
 {
-	bool goes_on = work->ours && !work->failed && sched->wall_ms < work->until_ms &&
+	bool goes_on = work->ours && !work->failed && !is_overdue(sched, work) &&
 	               large_members_wait(sched, work);
 
 	if (!goes_on) {

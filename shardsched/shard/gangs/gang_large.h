@@ -65,9 +65,10 @@ struct gang_work {
 	bool planned;         /* the plan is known */
 	bool putting;         /* the record, in a call */
 	bool failed;          /* reserving is given up */
-	int64_t until_ms;
-	uint64_t retry_ms; /* of the record */
-	uint64_t since_ms; /* of the phase */
+	int64_t until_ms;     /* as the record says */
+	uint64_t over_ms;     /* the same, whatever becomes of the wall clock */
+	uint64_t retry_ms;    /* of the record */
+	uint64_t since_ms;    /* of the phase */
 	enum gang_phase phase;
 	bool told;
 	bool ruled; /* gang_rules.c: rules concern its members, when it was last looked */

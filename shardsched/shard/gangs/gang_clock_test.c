@@ -1,0 +1,99 @@
+/* The wall clock is set, while room is held for a large gang. */
+#include "shardsched/shard/gangs/gang_kit.h"
+#include "shardsched/shard/gangs/gang_large.h"
+
+enum { HOUR_MS = 3600 * 1000 };
+
+/* What puts n-0's alloc is not answered, so not all room is held; all else is. */
+static void go_on_for(uint64_t ms)
+{
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 100) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used &&
+			    !rig_out_puts(&rig.out[i], "/alloc/0000/east/n-0"))
+				(void)rig_answer(&rig, i);
+		rig_deliver_all(&rig);
+	}
+}
+
+/* Room is held, but for some of it. */
+static void begin_to_hold(void)
+{
+	begin();
+	members("");
+	until("reserving");
+	go_on_for(1000);
+	T_STR(phase(), "reserving");
+	T_TRUE(held() > 0 && held() < MEMBERS);
+}
+
+/* The call is answered, and the gang is tried again. */
+static void end_well(void)
+{
+	settle_for(60000);
+	close_well();
+}
+
+/* The deadline in the record is an hour off by then. */
+T_CASE(a_clock_that_is_set_back_does_not_keep_nodes_closed)
+{
+	begin_to_hold();
+	rig.wall_off_ms = -HOUR_MS;
+	go_on_for(8000);
+	T_STR(phase(), "reserving");
+	T_TRUE(held() > 0);
+	go_on_for(2000);
+	T_TRUE(strcmp(phase(), "reserving") != 0);
+	T_EQ(held(), 0);
+	end_well();
+}
+
+/* Before there is a record. */
+T_CASE(a_clock_that_is_set_back_does_not_keep_a_plan)
+{
+	begin();
+	members("");
+	rig_views(&rig);
+	rig_run(&rig);
+	T_STR(phase(), "none");
+	T_TRUE(!pl_list_empty(&rig.sched->gangs.works));
+	rig.wall_off_ms = -HOUR_MS;
+	rig.now_ms += 11000;
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		if (rig.out[i].used)
+			rig_fail(&rig, i, PL_FENCED);
+	rig_run(&rig); /* it is to be put again in a moment */
+	rig.now_ms += 100;
+	rig_run(&rig);
+	T_TRUE(pl_list_empty(&rig.sched->gangs.works));
+	end_well();
+}
+
+/* It ends this attempt, and no other. */
+T_CASE(a_clock_that_is_set_forward_lets_it_go_once)
+{
+	begin_to_hold();
+	rig.wall_off_ms = HOUR_MS;
+	go_on_for(1000);
+	T_TRUE(strcmp(phase(), "reserving") != 0);
+	T_EQ(held(), 0);
+	end_well();
+}
+
+/* Whoever takes over does not wait for a deadline: room that is not all held is given
+ * back at once. */
+T_CASE(whoever_takes_over_does_not_wait_an_hour)
+{
+	uint64_t began_ms;
+
+	begin_to_hold();
+	began_ms = rig.now_ms;
+	rig.wall_off_ms = -HOUR_MS;
+	another_shard();
+	own_all();
+	until("aborting");
+	T_TRUE(rig.now_ms < began_ms + 1000);
+	end_well();
+}
