@@ -4,6 +4,12 @@
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
 
+/* Rules that select namespaces find its pods in the snapshot. */
+static bool is_space_known(const struct sched *sched, const struct sched_pod *pod)
+{
+	return catalog_space_labels(&sched->snapshot.catalog, pod->key[1]) != NULL;
+}
+
 /* For how many pods they are. */
 static uint64_t check_holds(const struct sched *sched, const struct sched_node *node)
 {
@@ -19,6 +25,7 @@ static uint64_t check_holds(const struct sched *sched, const struct sched_node *
 		          (node->plan != NULL && node->plan->pod == hold->pod));
 		PL_ASSERT(hold->kind != ALLOC_HOLD_GANG || !hold->unwanted);
 		PL_ASSERT(hold->shrinks == hold->shrunk);
+		PL_ASSERT(!hold->nominates || is_space_known(sched, hold->pod));
 		PL_ASSERT(hold->kind != ALLOC_HOLD_GANG || node->slot == SNAPSHOT_NONE ||
 		          node->scope == NODE_ASIDE);
 		PL_ASSERT((hold->kind == ALLOC_HOLD_NOMINATED) == (hold->pod != NULL));
@@ -68,6 +75,7 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 		PL_ASSERT(sched->snapshot.placed[listed->placed].node == node->slot);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].name == pod->key[2]);
 		PL_ASSERT(sched->snapshot.placed[listed->placed].view->spec == pod->spec);
+		PL_ASSERT(is_space_known(sched, pod));
 		flags = sched->snapshot.placed[listed->placed].flags;
 		PL_ASSERT(listed->leaving == ((flags & PLACED_TERMINATING) != 0));
 		PL_ASSERT((!listed->leaving && pod_is_doomed_at(pod, node)) ==

@@ -445,6 +445,7 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	sched->now_ms = now_ms;
 	rivals_run(sched);
 	sched->wall_ms = wall_ms;
+	groups_tidy(sched);
 	repair(sched);
 	nodes_count_again(sched);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)

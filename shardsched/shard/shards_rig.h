@@ -28,7 +28,8 @@ static inline uint32_t below(uint32_t n)
 	return (uint32_t)pl_rng_below(&rng, n);
 }
 
-/* From here on rig is that shard's. Time and epochs are everybody's. */
+/* From here on rig is that shard's. Time and epochs are everybody's. Namespaces that it
+ * does not need go at once. */
 static inline void be(unsigned shard)
 {
 	uint64_t now_ms = rig.now_ms;
@@ -38,6 +39,7 @@ static inline void be(unsigned shard)
 	memcpy((uint8_t *)&rig + PART_AT, part[shard], PART_SIZE);
 	rig.now_ms = now_ms;
 	rig.epoch = epoch;
+	rig.sched->groups.tidy_at = 0;
 	now_is = shard;
 }
 

@@ -309,6 +309,9 @@ PL_NODISCARD enum pl_code snapshot_space_put(struct snapshot *snapshot,
                                              struct space *space, struct pl_err *err);
 PL_NODISCARD enum pl_code snapshot_space_drop(struct snapshot *snapshot, uint32_t name,
                                               struct pl_err *err);
+/* Pods of it are there, or are asked about: what its labels are may matter. Else dropping
+ * it does not fail. */
+bool snapshot_space_is_used(const struct snapshot *snapshot, uint32_t name);
 
 /* Bytes of heap, for figures. */
 size_t snapshot_memory(const struct snapshot *snapshot);

@@ -260,6 +260,11 @@ enum pl_code views_space_changed(struct snapshot *snapshot, uint32_t namespace,
 	return code;
 }
 
+bool snapshot_space_is_used(const struct snapshot *snapshot, uint32_t name)
+{
+	return space_find(snapshot->inner->views, name) != NULL;
+}
+
 bool view_is_settled(const struct snapshot *snapshot)
 {
 	return snapshot->inner->views->spaces_epoch ==

@@ -9,7 +9,10 @@
 #include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
-enum { ARENA_CHUNK = 16 << 10 };
+enum {
+	ARENA_CHUNK = 16 << 10,
+	SPACES_FEW = 64, /* as many that nobody needs may stay */
+};
 
 static struct pool_class *open_of(struct bonds *bonds)
 {
@@ -79,6 +82,45 @@ enum pl_code groups_see_space(struct sched *sched, uint32_t name)
 		code = snapshot_space_put(&sched->snapshot, &object, &err);
 	space->seen = code == PL_OK;
 	return code;
+}
+
+/* One whose registry was heard of stays: nobody tells of it again. */
+static bool is_needed(const struct sched *sched, const struct group_space *space)
+{
+	return space == sched->groups.global || space->rev != 0 || space->heard != 0 ||
+	       space->stale || !pl_list_empty(&space->groups) ||
+	       !pl_list_empty(&space->classes) || !pl_list_empty(&space->wanting) ||
+	       snapshot_space_is_used(&sched->snapshot, space->name);
+}
+
+static void forget_space(struct sched *sched, struct group_space *space)
+{
+	struct pl_err err = {0};
+
+	if (space->seen &&
+	    snapshot_space_drop(&sched->snapshot, space->name, &err) != PL_OK)
+		PL_UNREACHABLE("a namespace that is needed");
+	pl_map_del(&sched->groups.spaces, &space->by_name);
+	strings_unref(&sched->model.strings, space->name);
+	free(space);
+}
+
+/* Once there are twice as many as were needed, so that all are not looked at for each
+ * that comes. Calls that are out find theirs by name, and make them again. */
+void groups_tidy(struct sched *sched)
+{
+	struct groups *groups = &sched->groups;
+
+	if (groups->spaces.count < groups->tidy_at)
+		return;
+	PL_MAP_EACH (at, &groups->spaces) {
+		struct group_space *space =
+			PL_CONTAINER_OF(at, struct group_space, by_name);
+
+		if (!is_needed(sched, space))
+			forget_space(sched, space);
+	}
+	groups->tidy_at = 2 * groups->spaces.count + SPACES_FEW;
 }
 
 /* -- terms ----------------------------------------------------------------------------
@@ -578,6 +620,7 @@ enum pl_code groups_init(struct sched *sched)
 	pl_list_init(&groups->gathered);
 	pl_list_init(&groups->lost);
 	pl_arena_init(&groups->arena, ARENA_CHUNK, READER_ARENA_MAX);
+	groups->tidy_at = SPACES_FEW;
 	groups->global = groups_space(sched, 0);
 	return groups->global == NULL ? PL_NOMEM : PL_OK;
 }

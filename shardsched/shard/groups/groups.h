@@ -110,6 +110,7 @@ struct bonds {
 struct groups {
 	struct pl_map spaces, groups;
 	struct group_space *global;
+	size_t tidy_at; /* with so many spaces, those that nobody needs go */
 	struct pl_list wanting;
 	uint64_t epoch;      /* grows when a registry changes */
 	uint64_t view_epoch; /* grows when the whole view begins anew */
@@ -144,8 +145,10 @@ void groups_class_pods(struct sched *sched, struct pool_class *open);
 /* It is in its lane; else it could not be moved there, and nothing of it is decided. */
 bool groups_class_ready(struct sched *sched, struct queue_class *class);
 
-/* The namespace is known from now on. NULL: no memory. */
+/* The namespace is known, until groups_tidy if nothing comes of it. NULL: no memory. */
 struct group_space *groups_space(struct sched *sched, uint32_t name);
+/* Namespaces that nobody needs any more go. No call is being made, no pod decided. */
+void groups_tidy(struct sched *sched);
 /* Its registry takes no more: pods that carry what is not in it can not be placed. */
 void groups_refuse(struct sched *sched, struct group_space *space);
 /* Pods of it turned up: rules that select namespaces are to find it. Else its pods seem

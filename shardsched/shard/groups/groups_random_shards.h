@@ -5,6 +5,7 @@
 #define SHARDSCHED_SHARD_GROUPS_GROUPS_RANDOM_SHARDS_H
 
 #include "shardsched/shard/groups/groups_random_world.h"
+#include "shardsched/shard/inner.h"
 
 enum { SHARDS = 3, OUT_MAX = 24 };
 
@@ -150,6 +151,7 @@ static inline void run(struct shard *shard)
 	struct sched_action action;
 
 	views(shard);
+	shard->sched->groups.tidy_at = 0; /* what it does not need goes at once */
 	sched_run(shard->sched, now_ms, 1763715600000 + (int64_t)now_ms, 64);
 	while (sched_next(shard->sched, &action)) {
 		switch (action.what) {

@@ -71,7 +71,9 @@ static enum pl_code show(struct sched *sched, const struct sched_node *node,
 	if (hold->nominates) {
 		on.spec = hold->pod->spec;
 		on.name = hold->pod->key[2];
-		code = pod_uid_take(sched, hold->pod, &on.uid, err);
+		code = groups_see_space(sched, hold->pod->key[1]);
+		if (code == PL_OK)
+			code = pod_uid_take(sched, hold->pod, &on.uid, err);
 		if (code == PL_OK)
 			code = snapshot_nominate(&sched->snapshot, node->slot, &on,
 			                         &hold->number, err);
