@@ -66,14 +66,14 @@ static void keep_least(const struct fsck_core *core, struct fsck_domain *domain,
 
 static void add_pod(struct fsck_core *core, uint32_t number, uint32_t key)
 {
-	uint32_t value = fsck_domain_of(core, core->rules.bound[number].node, key);
+	uint32_t at = fsck_domain_of(core, core->rules.bound[number].node, key);
 	struct fsck_domain *domain;
 
-	if (value == 0)
+	if (at == 0)
 		return;
-	domain = fsck_domain(core, value);
-	if (domain->value == 0)
-		*domain = (struct fsck_domain){.value = value,
+	domain = fsck_domain(core, at);
+	if (domain->number == 0)
+		*domain = (struct fsck_domain){.number = at,
 		                               .last = {FSCK_NONE, FSCK_NONE},
 		                               .least = {FSCK_NONE, FSCK_NONE}};
 	domain->pods++;
@@ -125,15 +125,16 @@ static void judge_apart_pod(struct fsck_core *core, const struct pod_term *term,
                             uint32_t number, uint32_t stamp)
 {
 	const struct fsck_bound *bound = &core->rules.bound[number];
-	uint32_t value = fsck_domain_of(core, bound->node, term->topology_key), other;
+	uint32_t at = fsck_domain_of(core, bound->node, term->topology_key), other;
 	struct pl_span key = model_text(&core->model, term->topology_key);
+	struct pl_span value = fsck_domain_text(core, bound->node, term->topology_key);
 	const struct fsck_domain *domain;
 	struct keys_text text, with;
 	bool itself = core->rules.look[bound->look].stamp == stamp;
 
-	if (value == 0)
+	if (at == 0)
 		return;
-	domain = fsck_domain(core, value);
+	domain = fsck_domain(core, at);
 	if (domain->pods <= itself)
 		return;
 	other = clash(core, domain, number);
@@ -142,13 +143,13 @@ static void judge_apart_pod(struct fsck_core *core, const struct pod_term *term,
 		          state_key(core, other, &with),
 		          "both are in " PL_SPAN_FMT " " PL_SPAN_FMT
 		          ", and it keeps the other away",
-		          PL_SPAN_ARG(key), PL_SPAN_ARG(model_text(&core->model, value)));
+		          PL_SPAN_ARG(key), PL_SPAN_ARG(value));
 	else
 		fsck_tell(core, FSCK_RULES_APART_SINCE, state_key(core, number, &text),
 		          state_key(core, other_than(domain->least, number), &with),
 		          "both are in " PL_SPAN_FMT " " PL_SPAN_FMT
 		          " since a Node or a pod was changed",
-		          PL_SPAN_ARG(key), PL_SPAN_ARG(model_text(&core->model, value)));
+		          PL_SPAN_ARG(key), PL_SPAN_ARG(value));
 }
 
 static void judge_apart(struct fsck_core *core, uint32_t number)
@@ -170,10 +171,10 @@ static void judge_near_pod(struct fsck_core *core, const struct pod_term *term,
                            uint32_t number)
 {
 	const struct fsck_bound *bound = &core->rules.bound[number];
-	uint32_t value = fsck_domain_of(core, bound->node, term->topology_key);
+	uint32_t at = fsck_domain_of(core, bound->node, term->topology_key);
 	struct keys_text text, node;
 
-	if (bound->leaving || (value != 0 && fsck_domain(core, value)->pods > 0))
+	if (bound->leaving || (at != 0 && fsck_domain(core, at)->pods > 0))
 		return;
 	fsck_tell(core, FSCK_RULES_AFFINITY, state_key(core, number, &text),
 	          fsck_key(&node, KEYS_NODE, core->node[bound->node].partition,

@@ -266,15 +266,15 @@ bool fsck_domains_clear(struct fsck_core *core, uint32_t most)
 	return true;
 }
 
-struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t value)
+struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_finder *finder = &core->rules.finder;
-	uint32_t at = value * UINT32_C(2654435761);
+	uint32_t at = number * UINT32_C(2654435761);
 
 	for (at ^= at >> 15;; at++) {
 		struct fsck_domain *domain = &finder->domain[at & (finder->domains - 1)];
 
-		if (domain->value == 0 || domain->value == value)
+		if (domain->number == 0 || domain->number == number)
 			return domain;
 	}
 }

@@ -1,7 +1,8 @@
 /* Rules between pods and about nodes: who broke them, and what has become so since. */
 #include "coord/fsck/fsck_kit.h"
 
-static void put_labeled(const char *name, const char *zone, const char *spec)
+static void put_hosted(const char *name, const char *host, const char *zone,
+                       const char *spec)
 {
 	char json[TEXT_SIZE];
 
@@ -11,9 +12,14 @@ static void put_labeled(const char *name, const char *zone, const char *spec)
 		"\"kubernetes.io/hostname\":\"%s\",\"zone\":\"%s\"}},\"spec\":{%s},"
 		"\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\","
 		"\"pods\":\"10\"}}}",
-		name, name, zone, spec);
+		name, host, zone, spec);
 	(void)kit_put(&kit, node_key(KEYS_NODE, name), json);
 	put_shape();
+}
+
+static void put_labeled(const char *name, const char *zone, const char *spec)
+{
+	put_hosted(name, name, zone, spec);
 }
 
 /* A pod of app, with more in its spec, which was submitted and then bound. */
@@ -146,6 +152,31 @@ T_CASE(apart_on_one_host)
 	settles(FSCK_RULES_APART, 0);
 	put_pod("c", "x", "", "n-0");
 	settles(FSCK_RULES_APART, 1);
+	down();
+}
+
+/* As nodes of two clusters may be. */
+T_CASE(nodes_that_are_called_alike_are_two_hosts)
+{
+	up_empty();
+	put_hosted("n-1", "n-0", "a", "");
+	put_hosted("n-2", "n-0", "b", "");
+	put_pod("a", "x", APART("x", HOST), "n-0");
+	put_pod("b", "x", APART("x", HOST), "n-1");
+	settles(FSCK_RULES_APART, 0);
+	put_pod("c", "z", NEAR("x", HOST), "n-2");
+	settles(FSCK_RULES_AFFINITY, 1);
+	down();
+}
+
+T_CASE(spread_over_hosts_that_are_called_alike)
+{
+	up_empty();
+	put_hosted("n-1", "n-0", "a", "");
+	put_pod("c", "y", SPREAD("y", HOST), "n-1");
+	put_pod("d", "y", SPREAD("y", HOST), "n-1");
+	settles(FSCK_RULES_SPREAD, 1);
+	T_TRUE(strstr(r.said, "2 in its kubernetes.io/hostname n-0, 0 where") != NULL);
 	down();
 }
 

@@ -11,8 +11,8 @@ struct tally {
 	struct fsck_core *core;
 	const struct fsck_rule *rule;
 	const struct spec_spread *row;
-	uint32_t worst, most; /* a domain with carriers, and how many are there */
-	uint32_t pod;         /* such a carrier */
+	uint32_t most; /* are in one domain with carriers */
+	uint32_t pod;  /* such a carrier */
 };
 
 static bool is_counted(const struct tally *tally, uint32_t node)
@@ -26,13 +26,13 @@ static bool is_counted(const struct tally *tally, uint32_t node)
 static void add_pod(struct tally *tally, const struct fsck_bound *bound)
 {
 	struct fsck_domain *domain;
-	uint32_t value;
+	uint32_t at;
 
 	if (bound->leaving || !is_counted(tally, bound->node))
 		return;
-	value = fsck_domain_of(tally->core, bound->node, tally->row->topology_key);
-	domain = fsck_domain(tally->core, value);
-	domain->value = value;
+	at = fsck_domain_of(tally->core, bound->node, tally->row->topology_key);
+	domain = fsck_domain(tally->core, at);
+	domain->number = at;
 	domain->pods++;
 }
 
@@ -56,15 +56,14 @@ static void find_worst(struct tally *tally)
 	for (uint32_t i = 0; i < tally->rule->pods; i++) {
 		uint32_t number = rules->by_rule[tally->rule->first + i];
 		const struct fsck_bound *bound = &rules->bound[number];
-		uint32_t value, pods;
+		uint32_t at, pods;
 
 		if (bound->leaving || !is_counted(tally, bound->node))
 			continue;
-		value = fsck_domain_of(core, bound->node, tally->row->topology_key);
-		pods = fsck_domain(core, value)->pods;
+		at = fsck_domain_of(core, bound->node, tally->row->topology_key);
+		pods = fsck_domain(core, at)->pods;
 		if (pods <= tally->most)
 			continue;
-		tally->worst = value;
 		tally->most = pods;
 		tally->pod = number;
 	}
@@ -86,8 +85,8 @@ static uint32_t domains_of(struct fsck_core *core, uint32_t scope, uint32_t key)
 		if ((rules->counted[node] >> scope & 1) == 0)
 			continue;
 		domain = fsck_domain(core, fsck_domain_of(core, node, key));
-		count += domain->value == 0;
-		domain->value = fsck_domain_of(core, node, key);
+		count += domain->number == 0;
+		domain->number = fsck_domain_of(core, node, key);
 	}
 	*known = count + 1;
 	return count;
@@ -121,8 +120,9 @@ static void tell(const struct tally *tally, uint32_t least)
 	          " where they are fewest: more than %" PRId32 " apart now",
 	          tally->most,
 	          PL_SPAN_ARG(model_text(&core->model, tally->row->topology_key)),
-	          PL_SPAN_ARG(model_text(&core->model, tally->worst)), least,
-	          tally->row->max_skew);
+	          PL_SPAN_ARG(
+			  fsck_domain_text(core, bound->node, tally->row->topology_key)),
+	          least, tally->row->max_skew);
 }
 
 void fsck_judge_spread(struct fsck_core *core, uint32_t number)

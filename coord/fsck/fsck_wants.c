@@ -24,7 +24,7 @@ static bool rows_to(struct fsck_core *core, uint32_t number)
 	return core->code == PL_OK;
 }
 
-uint32_t fsck_domain_of(const struct fsck_core *core, uint32_t node, uint32_t key)
+static uint32_t value_of(const struct fsck_core *core, uint32_t node, uint32_t key)
 {
 	const struct fsck_rules *rules = &core->rules;
 	uint32_t at = fsck_key_number(rules, key);
@@ -32,6 +32,18 @@ uint32_t fsck_domain_of(const struct fsck_core *core, uint32_t node, uint32_t ke
 	if (at == RULES_KEYS_MAX || node >= rules->valued)
 		return 0;
 	return rules->value[(size_t)node * rules->keys + at];
+}
+
+uint32_t fsck_domain_of(const struct fsck_core *core, uint32_t node, uint32_t key)
+{
+	uint32_t value = value_of(core, node, key);
+
+	return value != 0 && node_is_domain(&core->model, key) ? node + 1 : value;
+}
+
+struct pl_span fsck_domain_text(const struct fsck_core *core, uint32_t node, uint32_t key)
+{
+	return model_text(&core->model, value_of(core, node, key));
 }
 
 static bool is_wanted(const struct fsck_core *core, const struct fsck_want *want,

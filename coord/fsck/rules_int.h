@@ -102,7 +102,7 @@ struct fsck_host_port {
 
 /* Pods in a domain: two at most are remembered, so that one is left beside any. */
 struct fsck_domain {
-	uint32_t value; /* of the label; 0: the row is free */
+	uint32_t number; /* fsck_domain_of; 0: the row is free */
 	uint32_t pods;
 	uint32_t last[2];  /* those with the greatest lo that nothing is newer than */
 	uint32_t least[2]; /* those with the oldest inputs */
@@ -164,8 +164,11 @@ uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key);
 
 /* fsck_wants.c */
 void fsck_rules_node(struct fsck_core *core, uint32_t number, const struct node *node);
-/* The value of a topology key that is asked for; 0: the node has none. */
+/* The domain, by a number, of a topology key that is asked for; 0: the node is in none.
+ * And what the label says. */
 uint32_t fsck_domain_of(const struct fsck_core *core, uint32_t node, uint32_t key);
+struct pl_span fsck_domain_text(const struct fsck_core *core, uint32_t node,
+                                uint32_t key);
 
 /* fsck_finder.c. False: no memory. The looks that are found are in finder.found, each
  * with the stamp. */
@@ -179,8 +182,8 @@ void fsck_find_spread(struct fsck_core *core, uint32_t namespace,
 uint32_t fsck_found_pods(const struct fsck_core *core);
 /* Empties the table of domains, with room for so many. */
 bool fsck_domains_clear(struct fsck_core *core, uint32_t most);
-/* The row of that value (not 0), or the free one where it would be. */
-struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t value);
+/* The row of that one (not 0), or the free one where it would be. */
+struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t number);
 
 /* fsck_apart.c, fsck_spread.c, fsck_budgets.c */
 void fsck_judge_rule(struct fsck_core *core, uint32_t number);

@@ -174,20 +174,18 @@ static bool try_best(struct gang *gang, bool (*holds)(struct gang *))
 
 bool gang_try_domains(struct gang *gang, bool (*holds)(struct gang *gang))
 {
-	enum pl_code code = label_column_open(gang->snapshot, gang->topology_key,
-	                                      &gang->column, gang->err);
+	enum pl_code code = label_column_open_domains(gang->snapshot, gang->topology_key,
+	                                              &gang->column, gang->err);
 	uint32_t fixed;
 	bool held = false;
 
 	if (code != PL_OK)
 		return gang_fails(gang, code, NULL);
 	gang->out->domains = gang->column->domains;
-	fixed = gang->opts->domain == 0
-	                ? 0
-	                : label_column_find(gang->column, gang->opts->domain);
+	fixed = gang->opts->beside == 0 ? 0 : gang->column->value[gang->opts->beside - 1];
 	if (fixed != 0)
 		held = try_domain(gang, fixed, holds);
-	else if (gang->opts->domain == 0)
+	else if (gang->opts->beside == 0)
 		held = try_best(gang, holds);
 	label_column_close(gang->snapshot, gang->column);
 	return held;

@@ -56,10 +56,11 @@ struct gang_opts {
 	uint64_t draw;
 	uint64_t work_max;    /* decisions; 0: as many as its tries can take */
 	uint32_t domains_max; /* to be tried; 0: GANG_DOMAINS */
-	/* Members that are on nodes already: they count for the minimum, and the domain
-	 * that they are in (a string; 0: none) is where the others have to go. */
+	/* Members that are on nodes already: they count for the minimum, and the others
+	 * have to go where one of them is, on this node (its slot, and one; 0: on any).
+	 */
 	uint32_t present;
-	uint32_t domain;
+	uint32_t beside;
 };
 
 /* X(NAME, word) */

@@ -252,12 +252,16 @@ T_CASE(who_needs_others_is_asked_again)
 
 T_CASE(all_are_in_one_domain)
 {
+	uint32_t t, bare;
+
 	start();
 	(void)node("r1", "r", "4");
 	(void)node("r2", "r", "4");
 	(void)node("s1", "s", "3");
 	(void)node("s2", "s", "2");
-	(void)node("t1", "t", "2");
+	t = node("t1", "t", "2");
+	bare = put_node(
+		"{'metadata':{'name':'u1'},'status':{'allocatable':{'cpu':'0'}}}");
 	join_many(4, MIN("4") DOMAIN("rack"), ASKS("1", ""));
 	decide(GANG_PLACED);
 	T_SPAN(model_text(&model, out.domain), PL_SPAN_LIT("s")); /* the tightest */
@@ -268,14 +272,14 @@ T_CASE(all_are_in_one_domain)
 	decide(GANG_PLACED); /* only r holds all six */
 	T_SPAN(model_text(&model, out.domain), PL_SPAN_LIT("r"));
 	T_EQ(out.placed, 6);
-	opts.domain = id("t");
+	opts.beside = t + 1;
 	decide(GANG_NO_ROOM);
 	T_EQ(out.placed, 2);
 	T_EQ(out.why.refused[index_of_plugin_fit], 1);
-	opts.domain = id("d"); /* no rack */
+	opts.beside = bare + 1;
 	decide(GANG_NO_ROOM);
 	T_EQ(out.blocked, SNAPSHOT_NONE);
-	opts.domain = 0;
+	opts.beside = 0;
 	dismiss();
 	join_many(9, MIN("9") DOMAIN("rack"), ASKS("1", ""));
 	decide(GANG_NO_ROOM);
@@ -483,11 +487,11 @@ T_CASE(a_nomination_does_not_lead_out_of_the_domain)
 	b = node("b", "s", "9");
 	join_many(2, MIN("2") DOMAIN("rack"), ASKS("1", ""));
 	member[0].self.nominated = b;
-	opts.domain = id("r");
+	opts.beside = slot + 1;
 	decide(GANG_PLACED);
 	T_EQ(out.slot[0], slot);
 	T_EQ(out.slot[1], slot);
-	opts.domain = id("s");
+	opts.beside = b + 1;
 	decide(GANG_PLACED);
 	T_EQ(out.slot[0], b);
 	finish();

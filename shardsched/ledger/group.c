@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shardsched/model/node.h"
 #include "shardsched/model/pod_term.h"
 #include "store/base/hash.h"
 #include "store/base/json_out.h"
-
-static const char hostname[] = "kubernetes.io/hostname";
 
 #define GROUP_KIND_WORD(kind, word) [GROUP_##kind] = (word),
 static const char *const words[GROUP_KINDS] = {GROUP_KIND_MAP(GROUP_KIND_WORD)};
@@ -293,8 +292,7 @@ static void add(struct printer *to, struct group_terms *terms, enum group_kind k
 static bool is_local(const struct model *model, const struct pod_term *term,
                      enum group_kind kind)
 {
-	return kind == GROUP_ANTI_AFFINITY &&
-	       pl_span_eq(model_text(model, term->topology_key), pl_span_str(hostname));
+	return kind == GROUP_ANTI_AFFINITY && node_is_domain(model, term->topology_key);
 }
 
 static bool needs(const struct model *model, const struct pod_term *term,

@@ -12,8 +12,8 @@
  * namespaces is two terms.
  *
  * Local rules are no terms: required anti-affinity over kubernetes.io/hostname is held by
- * the node's alloc, which lists all of its pods. A selector that finds nobody (null, or
- * one that can not be parsed) needs none either.
+ * the node's alloc, which lists all of its pods (node_is_domain). A selector that finds
+ * nobody (null, or one that can not be parsed) needs none either.
  */
 #ifndef SHARDSCHED_LEDGER_GROUP_H
 #define SHARDSCHED_LEDGER_GROUP_H

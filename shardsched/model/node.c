@@ -1,5 +1,6 @@
 #include "shardsched/model/node.h"
 
+#include "shardsched/model/model.h"
 #include "shardsched/model/reader.h"
 #include "shardsched/model/validate.h"
 
@@ -173,4 +174,9 @@ void node_drop(struct model *model, struct node *node)
 	model_unref(model, MODEL_RESOURCES, node->allocatable);
 	model_unref(model, MODEL_IMAGES, node->images);
 	*node = (struct node){0};
+}
+
+bool node_is_domain(const struct model *model, uint32_t key)
+{
+	return pl_span_eq(model_text(model, key), PL_SPAN_LIT("kubernetes.io/hostname"));
 }

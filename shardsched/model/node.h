@@ -44,4 +44,9 @@ PL_NODISCARD enum pl_code node_make(struct model *model, struct pl_arena *arena,
 /* A zeroed one, too. */
 void node_drop(struct model *model, struct node *node);
 
+/* Of that topology key (kubernetes.io/hostname) each node that has the label is a domain
+ * of its own, whatever its value says: clusters call their nodes alike, and a node's
+ * alloc locks that node alone. */
+bool node_is_domain(const struct model *model, uint32_t key);
+
 #endif

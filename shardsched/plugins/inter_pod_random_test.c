@@ -33,9 +33,13 @@ static bool their_term_finds(const struct pod_term *term, const struct spec *spe
 	                        spec->labels);
 }
 
-static uint32_t label_at(uint32_t slot, uint32_t key)
+/* Of hostnames each node is a domain. */
+static uint32_t domain_at(uint32_t slot, uint32_t key)
 {
-	return labels_get(snapshot.row[slot].node.labels, key);
+	uint32_t value = labels_get(snapshot.row[slot].node.labels, key);
+
+	return value != 0 && key == id("kubernetes.io/hostname") ? UINT32_MAX - slot
+	                                                         : value;
 }
 
 /* Pods on nodes, one after the other. */
@@ -80,14 +84,14 @@ static bool model_is_near(const struct spec *asks, uint32_t slot)
 		uint32_t key = spec_affinity(asks)[i].term->topology_key;
 		bool here = false;
 
-		if (label_at(slot, key) == 0)
+		if (domain_at(slot, key) == 0)
 			return false;
 		EACH_POD(at, pod)
 		{
 			if (!finds_all(asks, spec_of(pod)))
 				continue;
-			any = any || label_at(at, key) != 0;
-			here = here || label_at(at, key) == label_at(slot, key);
+			any = any || domain_at(at, key) != 0;
+			here = here || domain_at(at, key) == domain_at(slot, key);
 		}
 		near = near && here;
 	}
@@ -98,11 +102,11 @@ static bool model_is_away(const struct spec *asks, uint32_t slot)
 {
 	for (uint32_t i = 0; i < asks->form->anti_affinity.count; i++) {
 		const struct pod_term *term = spec_anti_affinity(asks)[i].term;
-		uint32_t value = label_at(slot, term->topology_key);
+		uint32_t value = domain_at(slot, term->topology_key);
 
 		EACH_POD(at, pod)
 		{
-			if (value != 0 && label_at(at, term->topology_key) == value &&
+			if (value != 0 && domain_at(at, term->topology_key) == value &&
 			    own_term_finds(term, spec_of(pod)))
 				return false;
 		}
@@ -118,9 +122,9 @@ static bool model_is_welcome(const struct spec *asks, uint32_t slot)
 
 		for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
 			const struct pod_term *term = spec_anti_affinity(spec)[i].term;
-			uint32_t value = label_at(slot, term->topology_key);
+			uint32_t value = domain_at(slot, term->topology_key);
 
-			if (value != 0 && label_at(at, term->topology_key) == value &&
+			if (value != 0 && domain_at(at, term->topology_key) == value &&
 			    their_term_finds(term, asks))
 				return false;
 		}
@@ -148,12 +152,12 @@ static int64_t model_adds(const struct spec_term *term, uint32_t count, int64_t 
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t key = term[i].term->topology_key;
-		uint32_t there = label_at(slot_at[1], key);
+		uint32_t there = domain_at(slot_at[1], key);
 
 		if (there == 0 || !finds(term[i].term, spec))
 			continue;
 		*any = true;
-		if (there == label_at(slot_at[0], key))
+		if (there == domain_at(slot_at[0], key))
 			sum += weight * (term[i].weight == 0 ? 1 : term[i].weight);
 	}
 	return sum;
@@ -199,7 +203,7 @@ static bool model_skips(const struct spec *asks)
 		for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
 			const struct pod_term *term = spec_anti_affinity(spec)[i].term;
 
-			if (label_at(at, term->topology_key) != 0 &&
+			if (domain_at(at, term->topology_key) != 0 &&
 			    their_term_finds(term, asks))
 				return false;
 		}
@@ -370,7 +374,7 @@ static void say_term(void)
 		(",'namespaceSelector':{'matchExpressions':[{'key':'env','operator':"
 	         "'NotIn','values':['dev']}]},'namespaces':['c']"),
 		NULL};
-	static const char *const key[] = {"host", "zone", "rack", NULL};
+	static const char *const key[] = {"kubernetes.io/hostname", "zone", "rack", NULL};
 
 	say("{'labelSelector':");
 	say(one_of(selector));
@@ -444,7 +448,9 @@ static void say_node(unsigned i)
 	say(name);
 	say("','labels':{");
 	if (below(5) > 0) {
-		say("'host':'");
+		(void)snprintf(name, sizeof name, "h%u",
+		               i / 2); /* two are called alike */
+		say("'kubernetes.io/hostname':'");
 		say(name);
 		say("'");
 		say(one_of(zone));
@@ -586,8 +592,9 @@ static void fill(unsigned count)
 
 	for (unsigned i = 0; i < count; i++) {
 		(void)snprintf(name, sizeof name,
-		               "{'metadata':{'name':'f%u','labels':{'host':'f%u'}}}", i,
-		               i);
+		               "{'metadata':{'name':'f%u','labels':{"
+		               "'kubernetes.io/hostname':'f%u'}}}",
+		               i, i);
 		(void)put_node(name);
 	}
 }

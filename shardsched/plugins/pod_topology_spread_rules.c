@@ -19,8 +19,8 @@ static enum pl_code rule_open(struct snapshot *snapshot, const struct spec *spec
                               struct spread_rule *rule, struct pl_err *err)
 {
 	const struct selector *selector = rule->says.selector;
-	enum pl_code code =
-		label_column_open(snapshot, rule->says.topology_key, &rule->column, err);
+	enum pl_code code = label_column_open_domains(snapshot, rule->says.topology_key,
+	                                              &rule->column, err);
 
 	rule->self = selector_matches(&snapshot->model->strings, selector, spec->labels);
 	if (code == PL_OK && !selector_is_everything(selector))

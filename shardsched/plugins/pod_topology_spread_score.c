@@ -54,7 +54,7 @@ static uint32_t number_of_missing(const struct plugin_call *call,
 {
 	uint32_t empty = strings_find(&call->snapshot->model->strings, PL_SPAN_LIT(""));
 
-	return empty == 0 ? 0 : label_column_find(rule->column, empty);
+	return empty == 0 || rule->hostname ? 0 : label_column_find(rule->column, empty);
 }
 
 /* Domains with nodes that are scored. 0: out of memory, since there is such a node. */

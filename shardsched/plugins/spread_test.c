@@ -195,6 +195,14 @@ static uint32_t value_of(uint32_t slot, uint32_t key)
 	return labels_get(snapshot.row[slot].node.labels, key);
 }
 
+/* Of hostnames each node is a domain. */
+static uint32_t domain_of(const struct rules *rules, uint32_t slot, uint32_t key)
+{
+	uint32_t value = value_of(slot, key);
+
+	return value == 0 || key != rules->hostname ? value : UINT32_MAX - slot;
+}
+
 static bool has_keys(const struct rules *rules, uint32_t slot, uint8_t hard)
 {
 	for (unsigned i = 0; i < rules->count; i++)
@@ -270,8 +278,8 @@ static void hard_domains(const struct rules *rules, const struct spec_spread *ru
 	out->used = 0;
 	for (unsigned i = 0; i < NODES; i++)
 		if (has_keys(rules, slot_of[i], 1) && policies(rules, rule, slot_of[i]))
-			*domain_at(out, value_of(slot_of[i], rule->topology_key), true) +=
-				pods_on(rules, rule, slot_of[i]);
+			*domain_at(out, domain_of(rules, slot_of[i], rule->topology_key),
+			           true) += pods_on(rules, rule, slot_of[i]);
 }
 
 static int64_t least_of(const struct spec_spread *rule, const struct domains *domains)
@@ -290,7 +298,7 @@ static enum reason_code judge_rule(const struct rules *rules,
                                    const struct spec_spread *rule, uint32_t slot,
                                    struct domains *domains)
 {
-	uint32_t value = value_of(slot, rule->topology_key);
+	uint32_t value = domain_of(rules, slot, rule->topology_key);
 	int64_t self =
 		selector_matches(&model.strings, rule->selector, rules->spec->labels);
 	int64_t *there;
@@ -332,14 +340,15 @@ static double raw_score(const struct rules *rules, struct pl_bitset feasible,
                         const struct spec_spread *rule, uint32_t slot)
 {
 	struct domains domains = {.used = 0};
-	uint32_t empty = id(""), value = value_of(slot, rule->topology_key), size = 0;
+	uint32_t empty = id(""), value = domain_of(rules, slot, rule->topology_key),
+		 size = 0;
 	bool host = rule->topology_key == rules->hostname;
 	int64_t count;
 
 	if (value == 0)
 		return 0;
 	PL_BITSET_EACH (one, feasible) {
-		uint32_t in = value_of((uint32_t)one, rule->topology_key);
+		uint32_t in = domain_of(rules, (uint32_t)one, rule->topology_key);
 
 		if (rules->all_keys && !has_keys(rules, (uint32_t)one, 0))
 			continue;
@@ -347,7 +356,7 @@ static double raw_score(const struct rules *rules, struct pl_bitset feasible,
 		domain_at(&domains, in == 0 ? empty : in, true);
 	}
 	for (unsigned i = 0; i < NODES; i++) {
-		uint32_t in = value_of(slot_of[i], rule->topology_key);
+		uint32_t in = domain_of(rules, slot_of[i], rule->topology_key);
 		int64_t *there = domain_at(&domains, in == 0 ? empty : in, false);
 
 		if (there != NULL && policies(rules, rule, slot_of[i]) &&

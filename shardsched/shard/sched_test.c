@@ -182,6 +182,39 @@ T_CASE(rules_that_reach_further_take_the_whole_view)
 	rig_close(&rig);
 }
 
+static void put_host(uint32_t p, const char *name, const char *host)
+{
+	char key[64], json[256];
+
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"%s\",\"labels\":{"
+	               "\"kubernetes.io/hostname\":\"%s\"}},\"status\":{"
+	               "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"64Gi\","
+	               "\"pods\":\"110\"}}}",
+	               name, host);
+	rig_node(&rig, p, name, "4");
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", p, name);
+	rig_put(&rig, key, json);
+}
+
+/* Whoever sees both decides as those who see one of them each. */
+T_CASE(nodes_that_are_called_alike_are_two_hosts)
+{
+	rig_open(&rig, NULL);
+	put_host(0, "n-1", "h");
+	put_host(1, "n-2", "h");
+	rig_pod(&rig, 0, "a", "1", APART("kubernetes.io/hostname"));
+	rig_pod(&rig, 0, "b", "1", APART("kubernetes.io/hostname"));
+	rig_pod(&rig, 0, "c", "1", APART("kubernetes.io/hostname"));
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	rig_settle(&rig);
+	T_EQ((rig_where(&rig, 0, "a")[0] == 'n') + (rig_where(&rig, 0, "b")[0] == 'n') +
+	             (rig_where(&rig, 0, "c")[0] == 'n'),
+	     2);
+	rig_close(&rig);
+}
+
 static void beside_which(const char *name, const char *replica)
 {
 	char more[400];

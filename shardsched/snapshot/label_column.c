@@ -30,6 +30,7 @@ uint32_t label_column_find(const struct label_column *column, uint32_t text)
 {
 	uint32_t number = 0;
 
+	PL_ASSERT(!column->by_node);
 	if (text != 0)
 		number = buckets_chain(&column->inner->by_text, number_hash(text));
 	while (number != 0 && column->domain[number].text != text)
@@ -74,7 +75,8 @@ static uint32_t take_number(struct label_column *column, uint32_t text)
 		inner->free = inner->link[number].next;
 	column->domain[number] = (struct label_value){.text = text};
 	inner->link[number] = (struct bucket_link){.hash = number_hash(text)};
-	buckets_add(&inner->by_text, number);
+	if (!column->by_node)
+		buckets_add(&inner->by_text, number);
 	column->domains++;
 	return number;
 }
@@ -82,7 +84,7 @@ static uint32_t take_number(struct label_column *column, uint32_t text)
 /* One node more has it. */
 static uint32_t join(struct label_column *column, uint32_t text)
 {
-	uint32_t number = label_column_find(column, text);
+	uint32_t number = column->by_node ? 0 : label_column_find(column, text);
 
 	if (number == 0)
 		number = take_number(column, text);
@@ -96,7 +98,8 @@ static void part(struct label_column *column, uint32_t number)
 
 	if (--column->domain[number].nodes > 0)
 		return;
-	buckets_del(&inner->by_text, number);
+	if (!column->by_node)
+		buckets_del(&inner->by_text, number);
 	column->domain[number].text = 0;
 	inner->link[number].next = inner->free;
 	inner->free = number;
@@ -171,7 +174,7 @@ static void free_column(struct snapshot *snapshot, struct label_column *column)
 	free(column);
 }
 
-static struct label_column *make(struct snapshot *snapshot, uint32_t key)
+static struct label_column *make(struct snapshot *snapshot, uint32_t key, bool by_node)
 {
 	struct label_column *column = pl_calloc(1, sizeof *column);
 
@@ -182,6 +185,7 @@ static struct label_column *make(struct snapshot *snapshot, uint32_t key)
 		free(column);
 		return NULL;
 	}
+	column->by_node = by_node;
 	column->key = strings_ref(&snapshot->model->strings, key);
 	column->domains_end = 1;
 	buckets_init(&column->inner->by_text, column, link_of);
@@ -236,17 +240,18 @@ static void drop_longest_idle(struct snapshot *snapshot)
 	drop_at(snapshot, oldest);
 }
 
-static struct label_column *find(const struct snapshot *snapshot, uint32_t key)
+static struct label_column *find(const struct snapshot *snapshot, uint32_t key,
+                                 bool by_node)
 {
 	const struct label_columns *columns = &snapshot->inner->columns;
 
 	for (uint32_t i = 0; i < columns->count; i++)
-		if (columns->at[i]->key == key)
+		if (columns->at[i]->key == key && columns->at[i]->by_node == by_node)
 			return columns->at[i];
 	return NULL;
 }
 
-static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key,
+static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key, bool by_node,
                                 struct label_column **out, struct pl_err *err)
 {
 	struct label_columns *columns = &snapshot->inner->columns;
@@ -256,7 +261,7 @@ static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key,
 	if (columns->count == LABEL_COLUMNS_MAX && columns->idle == 0)
 		return pl_err_set(err, PL_LIMIT, "want at most %d label keys in rules",
 		                  LABEL_COLUMNS_MAX);
-	column = make(snapshot, key);
+	column = make(snapshot, key, by_node);
 	if (column == NULL)
 		return pl_err_set(err, PL_NOMEM, "nodes by a label");
 	code = fill(snapshot, column, err);
@@ -270,15 +275,15 @@ static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key,
 	return PL_OK;
 }
 
-enum pl_code label_column_open(struct snapshot *snapshot, uint32_t key,
-                               struct label_column **out, struct pl_err *err)
+static enum pl_code open_one(struct snapshot *snapshot, uint32_t key, bool by_node,
+                             struct label_column **out, struct pl_err *err)
 {
-	struct label_column *column = find(snapshot, key);
+	struct label_column *column = find(snapshot, key, by_node);
 	enum pl_code code = PL_OK;
 
 	PL_ASSERT(key != 0);
 	if (column == NULL)
-		code = make_filled(snapshot, key, &column, err);
+		code = make_filled(snapshot, key, by_node, &column, err);
 	else if (column->users == 0)
 		snapshot->inner->columns.idle--;
 	if (code != PL_OK)
@@ -287,6 +292,18 @@ enum pl_code label_column_open(struct snapshot *snapshot, uint32_t key,
 	column->users++;
 	*out = column;
 	return PL_OK;
+}
+
+enum pl_code label_column_open(struct snapshot *snapshot, uint32_t key,
+                               struct label_column **out, struct pl_err *err)
+{
+	return open_one(snapshot, key, false, out, err);
+}
+
+enum pl_code label_column_open_domains(struct snapshot *snapshot, uint32_t key,
+                                       struct label_column **out, struct pl_err *err)
+{
+	return open_one(snapshot, key, node_is_domain(snapshot->model, key), out, err);
 }
 
 void label_column_close(struct snapshot *snapshot, struct label_column *column)

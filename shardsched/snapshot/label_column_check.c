@@ -10,7 +10,9 @@ static void check_domains(const struct label_column *column)
 
 		taken += text != 0;
 		PL_ASSERT((text != 0) == (column->domain[number].nodes > 0));
-		PL_ASSERT(text == 0 || label_column_find(column, text) == number);
+		PL_ASSERT(text == 0 ||
+		          (column->by_node ? column->domain[number].nodes == 1
+		                           : label_column_find(column, text) == number));
 	}
 	for (uint32_t at = column->inner->free; at != 0;
 	     at = column->inner->link[at].next)

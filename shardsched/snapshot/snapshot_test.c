@@ -76,6 +76,42 @@ T_CASE(a_pod_is_counted_and_given_back)
 	end();
 }
 
+#define HOST "kubernetes.io/hostname"
+
+T_CASE(of_hostnames_each_node_is_a_domain)
+{
+	struct label_column *value, *domain, *again;
+	uint32_t slot[3], key;
+
+	begin();
+	slot[0] = put_node(NODE("n1", "'" HOST "':'a'", ""));
+	T_OK(strings_add(&model.strings, PL_SPAN_LIT(HOST), &key), NULL);
+	T_OK(label_column_open_domains(&snapshot, key, &domain, &err), &err);
+	T_OK(label_column_open(&snapshot, key, &value, &err), &err);
+	T_OK(label_column_open_domains(&snapshot, key, &again, &err), &err);
+	T_TRUE(domain == again && domain != value);
+	slot[1] = put_node(NODE("n2", "'" HOST "':'a'", ""));
+	slot[2] = put_node(NODE("n3", "", ""));
+	T_EQ(value->value[slot[0]], value->value[slot[1]]);
+	T_EQ(domain->domains, 2);
+	T_TRUE(domain->value[slot[0]] != domain->value[slot[1]]);
+	T_EQ(domain->value[slot[2]], 0);
+	T_EQ(domain->domain[domain->value[slot[0]]].text, id("a"));
+	change_node(slot[2], NODE("n3", "'" HOST "':'a'", ""));
+	change_node(slot[0], NODE("n1", "'" HOST "':'b'", ""));
+	T_EQ(domain->domains, 3);
+	T_EQ(domain->domain[domain->value[slot[0]]].text, id("b"));
+	change_node(slot[1], NODE("n2", "", ""));
+	T_EQ(domain->domains, 2);
+	T_EQ(domain->value[slot[1]], 0);
+	snapshot_check(&snapshot);
+	label_column_close(&snapshot, again);
+	label_column_close(&snapshot, domain);
+	label_column_close(&snapshot, value);
+	strings_unref(&model.strings, key);
+	end();
+}
+
 T_CASE(a_label_is_a_number)
 {
 	struct label_column *zone;

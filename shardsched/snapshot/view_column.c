@@ -49,7 +49,7 @@ enum pl_code view_column_join(struct snapshot *snapshot, struct domain_counts *c
 	struct view_column *users;
 	enum pl_code code;
 
-	code = label_column_open(snapshot, key, &column, err);
+	code = label_column_open_domains(snapshot, key, &column, err);
 	if (code != PL_OK)
 		return code;
 	code = domain_counts_init(counts, snapshot, column, err);

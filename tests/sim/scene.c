@@ -359,6 +359,7 @@ static void taints_json(const struct scene_node *what, char out[TAINTS_SIZE])
 		               what->tainted && what->closed ? "," : "", closed);
 }
 
+/* Nodes may be called alike by their hosts, as those of two clusters are. */
 void scene_node_json(const struct scene *scene, uint32_t node,
                      const struct scene_node *what, char out[SCENE_JSON_SIZE])
 {
@@ -376,7 +377,7 @@ void scene_node_json(const struct scene *scene, uint32_t node,
 		" %u\"}},\"spec\":{\"unschedulable\":%s%s},"
 		"\"status\":{\"allocatable\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\",\"pods\":\"%" PRId64 "\"}}}",
-		node, node, what->zone, cluster, scene_is_ssd(node) ? "ssd" : "hdd",
+		node, node / 2, what->zone, cluster, scene_is_ssd(node) ? "ssd" : "hdd",
 		scene_is_tight(node) ? "tight" : "wide", what->version, what->cpu_milli,
 		what->memory_mib, what->pods, what->tainted, what->closed,
 		what->closed_ms, what->zone, what->cordoned ? "true" : "false", taints,

@@ -94,10 +94,10 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 	return PL_OK;
 }
 
-/* Where those are that are bound, of what the others have to share. PL_BUSY: that is not
- * known. */
-static enum pl_code domain_of(struct sched *sched, const struct sched_gang *gang,
-                              uint32_t key, uint32_t *out, struct pl_err *err)
+/* A node on which one is that is bound, in a domain which the others have to share.
+ * PL_BUSY: that is not known. */
+static enum pl_code beside_whom(struct sched *sched, const struct sched_gang *gang,
+                                uint32_t key, uint32_t *out, struct pl_err *err)
 {
 	struct label_column *column;
 	bool known = true;
@@ -106,7 +106,7 @@ static enum pl_code domain_of(struct sched *sched, const struct sched_gang *gang
 	*out = 0;
 	if (key == 0 || gang->present == 0)
 		return PL_OK;
-	code = label_column_open(&sched->snapshot, key, &column, err);
+	code = label_column_open_domains(&sched->snapshot, key, &column, err);
 	if (code != PL_OK)
 		return code;
 	PL_LIST_EACH (link, &gang->members) {
@@ -118,7 +118,7 @@ static enum pl_code domain_of(struct sched *sched, const struct sched_gang *gang
 		node = node_at(sched, pod->at);
 		known = known && node != NULL && node->slot != SNAPSHOT_NONE;
 		if (node != NULL && node->slot != SNAPSHOT_NONE)
-			*out = column->domain[column->value[node->slot]].text;
+			*out = column->value[node->slot] == 0 ? 0 : node->slot + 1;
 	}
 	label_column_close(&sched->snapshot, column);
 	return known || *out != 0 ? PL_OK : PL_BUSY;
@@ -343,9 +343,9 @@ static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t c
 	enum pl_code code = fill(sched, count, all, err);
 
 	if (code == PL_OK)
-		code = domain_of(sched, gang,
-		                 sched->gangs.pod[0]->spec->form->gang_domain,
-		                 &opts.domain, err);
+		code = beside_whom(sched, gang,
+		                   sched->gangs.pod[0]->spec->form->gang_domain,
+		                   &opts.beside, err);
 	if (code != PL_OK)
 		return code;
 	return gang_decide(sched->gangs.tool, sched->cycle, sched->gangs.member, count,

@@ -166,6 +166,8 @@ static inline const char *pod_json(uint32_t i)
 		space_of(i), i, i, kind->app, rules);
 }
 
+/* Two nodes each have the same hostname, as those of two clusters may: they are two all
+ * the same. */
 static inline void put_node(uint32_t i, uint32_t zone)
 {
 	store.revision++;
@@ -173,7 +175,7 @@ static inline void put_node(uint32_t i, uint32_t zone)
 	    text("{\"metadata\":{\"name\":\"n-%u\",\"labels\":{\"zone\":\"z%u\","
 	         "\"kubernetes.io/hostname\":\"n-%u\"}},\"status\":{\"allocatable\":{"
 	         "\"cpu\":\"9\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
-	         i, zone, i));
+	         i, zone, i / 2));
 }
 
 static inline uint32_t number_of(struct pl_span name)
