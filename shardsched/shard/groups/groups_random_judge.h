@@ -65,9 +65,9 @@ static inline bool is_zone(const struct truth *truth, uint32_t zone)
 	return false;
 }
 
-static inline bool zone_skews(const struct truth *truth, uint32_t pod, uint32_t zone)
+static inline bool zone_skews(const struct truth *truth, uint32_t pod, char app,
+                              uint32_t zone)
 {
-	char app = kind_of(pod)->spread;
 	uint32_t least = UINT32_MAX;
 	uint32_t own = count_in(truth, app, zone) + (kind_of(pod)->app == app);
 
@@ -108,7 +108,8 @@ static inline const char *complaint(const struct truth *truth, uint32_t pod,
 	if (kind->near != 0 && count_in(truth, kind->near, zone) == 0 &&
 	    (kind->near != kind->app || count_in(truth, kind->near, ZONES) > 0))
 		return "it is to be where one is";
-	if (kind->spread != 0 && zone_skews(truth, pod, zone))
+	if ((kind->spread != 0 && zone_skews(truth, pod, kind->spread, zone)) ||
+	    (kind->levels != 0 && zone_skews(truth, pod, kind->levels, zone)))
 		return "zones are not even";
 	if (kind->spread_host != 0 && host_skews(truth, pod, node))
 		return "hosts are not even";

@@ -13,8 +13,8 @@
 enum {
 	NODES = 9,
 	ZONES = 3,
-	PODS = 54,
-	KINDS = 9,
+	PODS = 70,
+	KINDS = 10,
 	NOWHERE = NODES,
 };
 
@@ -26,6 +26,7 @@ struct kind {
 	char near;       /* affinity by zone */
 	char spread;     /* by zone, maxSkew 1 */
 	char spread_host;
+	char levels; /* spread by zone, by a term of the pod's own */
 };
 
 static const struct kind kinds[KINDS] = {
@@ -38,6 +39,7 @@ static const struct kind kinds[KINDS] = {
 	{.app = 'd', .apart_from = 'y'},
 	{.app = 'h', .spread_host = 'h'},
 	{.app = 'y', .near = 'a', .spread = 'y'},
+	{.app = 'k', .levels = 'a'},
 };
 
 static inline const struct kind *kind_of(uint32_t pod)
@@ -129,6 +131,15 @@ static inline const char *selecting(char app)
 	return text("\"labelSelector\":{\"matchLabels\":{\"app\":\"%c\"}}", app);
 }
 
+/* The same pods, and those of an app that nobody has: a term of its own for each pod
+ * that says it so, and so many find one pod. */
+static inline const char *selecting_own(char app, uint32_t i)
+{
+	return text("\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\","
+	            "\"operator\":\"In\",\"values\":[\"%c\",\"none-%u\"]}]}",
+	            app, i / KINDS);
+}
+
 static inline const char *pod_json(uint32_t i)
 {
 	const struct kind *kind = kind_of(i);
@@ -154,6 +165,10 @@ static inline const char *pod_json(uint32_t i)
 		rules = text("%s,\"topologySpreadConstraints\":[{%s,%s,\"maxSkew\":1,"
 		             "\"whenUnsatisfiable\":\"DoNotSchedule\"}]",
 		             rules, selecting(kind->spread), zone);
+	if (kind->levels != 0)
+		rules = text(",\"topologySpreadConstraints\":[{%s,%s,\"maxSkew\":1,"
+		             "\"whenUnsatisfiable\":\"DoNotSchedule\"}]",
+		             selecting_own(kind->levels, i), zone);
 	if (kind->spread_host != 0)
 		rules = text(",\"topologySpreadConstraints\":[{%s,\"topologyKey\":"
 		             "\"kubernetes.io/hostname\",\"maxSkew\":1,"
