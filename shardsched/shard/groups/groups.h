@@ -2,8 +2,10 @@
  * Rules that reach past a node, inside the core: what is registered, which classes have
  * to do with it, and what their transactions say about it.
  *
- *	groups.c      namespaces, terms, and the bonds between these and classes
+ *	spaces.c      namespaces
+ *	groups.c      terms, and the bonds between these and classes
  *	registries.c  registries as they change
+ *	known.c       what is known of locks, and who may be decided by that
  *	locks.c       what a transaction compares and puts
  *	many.c        more locks than a transaction has room for
  *	register.c    terms that are not registered yet, and locks that are not there
@@ -131,6 +133,18 @@ struct groups {
 	struct pl_arena arena;
 };
 
+/* -- spaces.c ------------------------------------------------------------ */
+
+/* The namespace is known, until groups_tidy if nothing comes of it. NULL: no memory. */
+struct group_space *groups_space(struct sched *sched, uint32_t name);
+/* Namespaces that nobody needs any more go. No call is being made, no pod decided. */
+void groups_tidy(struct sched *sched);
+/* Pods of it turned up: rules that select namespaces are to find it. Else its pods seem
+ * to be in none of those that rules select. */
+enum pl_code groups_see_space(struct sched *sched, uint32_t name);
+/* NULL: it is not known. */
+struct group_space *groups_space_find(const struct sched *sched, uint32_t name);
+
 /* -- groups.c ------------------------------------------------------------ */
 
 PL_NODISCARD enum pl_code groups_init(struct sched *sched);
@@ -145,15 +159,8 @@ void groups_class_pods(struct sched *sched, struct pool_class *open);
 /* It is in its lane; else it could not be moved there, and nothing of it is decided. */
 bool groups_class_ready(struct sched *sched, struct queue_class *class);
 
-/* The namespace is known, until groups_tidy if nothing comes of it. NULL: no memory. */
-struct group_space *groups_space(struct sched *sched, uint32_t name);
-/* Namespaces that nobody needs any more go. No call is being made, no pod decided. */
-void groups_tidy(struct sched *sched);
 /* Its registry takes no more: pods that carry what is not in it can not be placed. */
 void groups_refuse(struct sched *sched, struct group_space *space);
-/* Pods of it turned up: rules that select namespaces are to find it. Else its pods seem
- * to be in none of those that rules select. */
-enum pl_code groups_see_space(struct sched *sched, uint32_t name);
 
 /* All classes of a namespace and the terms of a space get to know each other: the first
  * so many, or all anew. Noticed: whom nobody looked at is looked at now. False: no
@@ -187,7 +194,7 @@ bool groups_take_registry(struct sched *sched, struct group_space *space,
 /* What was decided for it waits again, and may be looked at by rules meanwhile. */
 void groups_unsent(struct sched *sched, const struct call *call);
 
-/* -- locks.c ------------------------------------------------------------- */
+/* -- known.c ------------------------------------------------------------- */
 
 /* Keys of the whole view, and its life. False: it could not be kept. */
 bool groups_take(struct sched *sched, const struct keys_id *id,
@@ -206,6 +213,26 @@ bool groups_shut(const struct sched *sched);
 unsigned groups_lanes_shut(const struct sched *sched);
 /* A pod of that class may be decided now; else the view has to come further first. */
 bool groups_may_decide(struct sched *sched, struct pool_class *open);
+
+/* The view has to reach that before anybody is decided under rules. */
+void groups_wait_for(struct sched *sched, int64_t revision);
+
+/* What became of a transaction, entry by entry. */
+void groups_stand(struct sched *sched, const struct call *call,
+                  const struct call_item *item, int64_t revision);
+void groups_failed(struct sched *sched, const struct call_item *item,
+                   const struct book_found *found, int64_t revision);
+
+/* Of a key: these, or NULL. */
+bool groups_is_registry(const struct keys_id *id);
+struct group *groups_of_lock(const struct sched *sched, const struct keys_id *id);
+struct group_space *groups_of_registry(struct sched *sched, const struct keys_id *id);
+/* Its revision, and that of /groups/nodes, as far as is known; 0: it is not there. */
+int64_t groups_lock(const struct group *group);
+int64_t groups_shape(const struct groups *groups);
+
+/* -- locks.c ------------------------------------------------------------- */
+
 /* It was, and what its transaction says about it goes into the bundle. */
 void groups_bundle(struct sched *sched, struct pool_class *open);
 
@@ -228,15 +255,6 @@ PL_NODISCARD enum pl_code groups_put(struct sched *sched, struct call *call,
                                      const struct spec *spec, bool goes);
 /* An entry is taken back out of a call that is being made. */
 void groups_undo(struct sched *sched, struct call *call, const struct call_item *item);
-
-/* The view has to reach that before anybody is decided under rules. */
-void groups_wait_for(struct sched *sched, int64_t revision);
-
-/* What became of a transaction, entry by entry. */
-void groups_stand(struct sched *sched, const struct call *call,
-                  const struct call_item *item, int64_t revision);
-void groups_failed(struct sched *sched, const struct call_item *item,
-                   const struct book_found *found, int64_t revision);
 
 /* -- many.c -------------------------------------------------------------- */
 
