@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "coord/submit/leaving.h"
 #include "coord/writes/writes.h"
 #include "shardsched/ledger/book.h"
 #include "store/base/alloc.h"
@@ -209,6 +210,24 @@ static bool stands(const struct submit_pod *pod, const struct book_found *found)
 	        points_home(pod, found->pointer));
 }
 
+/* As the state says that was read with the spec. One that makes no sense says nothing. */
+static bool is_leaving(struct slot *slot, const struct book_found *found)
+{
+	struct pod_state state;
+
+	return found->spec != NULL && found->state != NULL &&
+	       state_parse(found->state->value, &slot->arena, &state, NULL) == PL_OK &&
+	       state_is_leaving(&state);
+}
+
+static void tell(const struct submit *submit,
+                 void (*fn)(void *ctx, const struct submit_pod *pod),
+                 const struct submit_pod *pod)
+{
+	if (fn != NULL)
+		fn(submit->opts.ctx, pod);
+}
+
 /* Which of the slot's pods go again; true: all that it wrote is there. */
 struct verdict {
 	unsigned again, same;
@@ -231,12 +250,14 @@ static struct verdict judge(struct submit *submit, struct slot *slot,
 		if (found.verdict == BOOK_SAME) {
 			keep_it[i] = true;
 			out.again++;
+		} else if (is_leaving(slot, &found)) {
+			submit->counts.leaving++;
+			tell(submit, submit->opts.leaving, pod);
 		} else if (found.verdict == BOOK_OURS || stands(pod, &found)) {
 			out.same++;
 		} else {
 			submit->counts.others++;
-			if (submit->opts.exists != NULL)
-				submit->opts.exists(submit->opts.ctx, pod);
+			tell(submit, submit->opts.exists, pod);
 		}
 	}
 	return out;

@@ -5,7 +5,8 @@
  *
  * A pod that stands there already with the same bytes is *unchanged*, so submitting again
  * changes nothing; with others it is *there with another spec*, is told, and stays as it
- * is. Unknown outcomes are settled (writes.h).
+ * is. One that is being deleted is neither, whatever its spec: it is told, and not
+ * submitted, since it will not be there. Unknown outcomes are settled (writes.h).
  */
 #ifndef COORD_SUBMIT_SUBMIT_H
 #define COORD_SUBMIT_SUBMIT_H
@@ -24,7 +25,8 @@ struct submit_pod {
 
 struct submit_counts {
 	uint64_t submitted, unchanged;
-	uint64_t others; /* there with another spec */
+	uint64_t others;  /* there with another spec */
+	uint64_t leaving; /* there, and being deleted */
 	uint64_t transactions;
 };
 
@@ -36,7 +38,10 @@ struct submit_opts {
 	enum pl_code (*next)(void *ctx, struct submit_pod *out, struct pl_err *err);
 	/* One that is there with another spec. May be NULL. */
 	void (*exists)(void *ctx, const struct submit_pod *pod);
-	/* The last call: submit is gone. err NULL: every pod stands there now. */
+	/* One that is being deleted. May be NULL. */
+	void (*leaving)(void *ctx, const struct submit_pod *pod);
+	/* The last call: submit is gone. err NULL: every pod stands there now, but those
+	 * that are leaving. */
 	void (*done)(void *ctx, const struct submit_counts *counts,
 	             const struct pl_err *err);
 	void *ctx;

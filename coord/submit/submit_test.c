@@ -13,7 +13,7 @@ static struct kit kit;
 static struct job {
 	struct kv *kv;
 	struct submit *submit; /* NULL: over */
-	unsigned pods, given, told;
+	unsigned pods, given, told, leaving;
 	unsigned every_pointed; /* each so-manyth pod stands elsewhere */
 	unsigned repeat_at;     /* from there on the first ones come again */
 	unsigned fail_at;       /* the source does; 0: never */
@@ -56,6 +56,13 @@ static void exists(void *ctx, const struct submit_pod *pod)
 	job.told++;
 }
 
+static void leaving(void *ctx, const struct submit_pod *pod)
+{
+	(void)ctx;
+	T_TRUE(pl_span_starts(pod->name, PL_SPAN_LIT("pod-")));
+	job.leaving++;
+}
+
 static void done(void *ctx, const struct submit_counts *counts, const struct pl_err *err)
 {
 	(void)ctx;
@@ -83,9 +90,10 @@ static enum pl_code start(void)
 	                           .patience_ms = 3000,
 	                           .next = next,
 	                           .exists = exists,
+	                           .leaving = leaving,
 	                           .done = done};
 
-	job.given = job.told = 0;
+	job.given = job.told = job.leaving = 0;
 	return submit_open(job.kv, &opts, &job.submit, &kit.err);
 }
 
@@ -204,6 +212,50 @@ T_CASE(a_pod_whose_pointer_is_another_is_another)
 	(void)kit_put(&kit, key, "{\"v\":1,\"at\":7777}");
 	run();
 	T_EQ(job.counts.others, 1);
+	kit_close(&kit);
+}
+
+#define PLACED(phase, more)                                                             \
+	"{\"v\":1,\"uid\":\"u\",\"phase\":\"" phase "\",\"cluster\":\"east\",\"node\":" \
+	"\"n-1\"" more ",\"since\":\"2026-11-21T09:00:00.000Z\"}"
+
+/* What is there with the same spec, or with another, and is to go, will not be there. */
+T_CASE(a_pod_that_is_being_deleted_is_not_unchanged)
+{
+	static const char *const states[] = {
+		PLACED("Bound", ",\"ask\":\"delete\""),
+		PLACED("Terminating", ""),
+		PLACED("Bound", ",\"ask\":\"evict\""),
+		PLACED("Terminating", ",\"next\":\"Pending\""),
+		PLACED("Terminating", ",\"ask\":\"delete\",\"next\":\"Pending\""),
+		PLACED("Bound", ""),
+		"garbled",
+	};
+	struct submit_pod pod;
+	char key[128];
+
+	up(NULL, 0);
+	job.pods = sizeof states / sizeof *states;
+	job.every_pointed = 2;
+	run();
+	T_EQ(job.counts.submitted, job.pods);
+	for (unsigned i = 0; i < job.pods; i++) {
+		pod_of(i, &pod);
+		(void)snprintf(key, sizeof key, "/schedules/%04u/ns/%.*s/state",
+		               pod.home.partition, PL_SPAN_ARG(pod.name));
+		(void)kit_put(&kit, key, states[i]);
+	}
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.counts.leaving, 3);
+	T_EQ(job.leaving, 3);
+	T_EQ(job.counts.unchanged, 4);
+	pod_of(1, &pod);
+	key_of(&pod, pod.home.partition, key);
+	(void)kit_put(&kit, key, "{\"other\":1}");
+	run();
+	T_EQ(job.counts.leaving, 3);
+	T_EQ(job.counts.others, 0);
 	kit_close(&kit);
 }
 

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "coord/submit/leaving.h"
 #include "coord/submit/wards.h"
 #include "coord/writes/writes.h"
 #include "shardsched/ledger/book.h"
@@ -380,9 +381,7 @@ static bool is_said(const struct wish *wish, const struct pod_state *state)
 
 	switch (wish->verb) {
 	case WISH_DELETE:
-		return waits &&
-		       (state->ask == STATE_ASK_DELETE ||
-		        (state->phase == STATE_TERMINATING && !state->next_pending));
+		return waits && state_is_leaving(state);
 	case WISH_EVICT:
 		return waits && (state->ask != STATE_ASK_NONE ||
 		                 state->phase == STATE_TERMINATING);

@@ -84,6 +84,17 @@ static void on_exists(void *ctx, const struct submit_pod *pod)
 	    PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
 }
 
+static void on_leaving(void *ctx, const struct submit_pod *pod)
+{
+	struct job *job = ctx;
+
+	if (++job->said > SAID_MAX)
+		return;
+	progress_end(&job->progress);
+	say(PL_SPAN_FMT "/" PL_SPAN_FMT " is being deleted, and was not submitted",
+	    PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+}
+
 static void on_done(void *ctx, const struct submit_counts *counts,
                     const struct pl_err *err)
 {
@@ -97,7 +108,7 @@ static void on_done(void *ctx, const struct submit_counts *counts,
 
 static uint64_t settled(const struct submit_counts *counts)
 {
-	return counts->submitted + counts->unchanged + counts->others;
+	return counts->submitted + counts->unchanged + counts->others + counts->leaving;
 }
 
 static void on_tick(void *ctx)
@@ -123,6 +134,7 @@ static enum pl_code run_submit(struct job *job, struct pl_err *err)
 	struct submit_opts opts = {.timeout_ms = session->timeout_ms,
 	                           .next = on_next,
 	                           .exists = on_exists,
+	                           .leaving = on_leaving,
 	                           .done = on_done,
 	                           .ctx = job};
 	enum pl_code code =
@@ -148,6 +160,15 @@ static enum pl_code run_submit(struct job *job, struct pl_err *err)
 /* -- and afterwards
  * ---------------------------------------------------------------------- */
 
+static void print_words(const struct submit_counts *counts)
+{
+	(void)printf("%" PRIu64 " submitted, %" PRIu64 " unchanged", counts->submitted,
+	             counts->unchanged);
+	if (counts->leaving > 0)
+		(void)printf(", %" PRIu64 " being deleted", counts->leaving);
+	(void)printf("%s\n", counts->others > 0 ? ", and others are there" : "");
+}
+
 static void print_counts(const struct job *job)
 {
 	const struct submit_counts *counts = &job->counts;
@@ -155,16 +176,15 @@ static void print_counts(const struct job *job)
 	if (job->reach->options->format == OUTPUT_JSON)
 		(void)printf("{\"kind\":\"SubmitResult\",\"submitted\":%" PRIu64
 		             ",\"unchanged\":%" PRIu64 ",\"others\":%" PRIu64
-		             ",\"refused\":%" PRIu64 ",\"budgets\":{\"created\":%" PRIu64
-		             ",\"changed\":%" PRIu64 ",\"unchanged\":%" PRIu64 "}}\n",
+		             ",\"leaving\":%" PRIu64 ",\"refused\":%" PRIu64
+		             ",\"budgets\":{\"created\":%" PRIu64 ",\"changed\":%" PRIu64
+		             ",\"unchanged\":%" PRIu64 "}}\n",
 		             counts->submitted, counts->unchanged, counts->others,
-		             job->intake.refused, job->budgets[BUDGET_CREATED],
-		             job->budgets[BUDGET_CHANGED],
+		             counts->leaving, job->intake.refused,
+		             job->budgets[BUDGET_CREATED], job->budgets[BUDGET_CHANGED],
 		             job->budgets[BUDGET_UNCHANGED]);
 	else
-		(void)printf("%" PRIu64 " submitted, %" PRIu64 " unchanged%s\n",
-		             counts->submitted, counts->unchanged,
-		             counts->others > 0 ? ", and others are there" : "");
+		print_words(counts);
 	(void)fflush(stdout);
 }
 
@@ -183,6 +203,24 @@ static void print_checked(const struct job *job)
 			pods, pods == 1 ? "" : "s", objects, objects == 1 ? "" : "s");
 }
 
+/* With what became of the others, where both are so. */
+static enum pl_code say_leaving(uint64_t leaving, uint64_t others, struct pl_err *err)
+{
+	bool one = leaving == 1;
+
+	(void)pl_err_set(err, PL_EXISTS,
+	                 "%" PRIu64 " pod%s being deleted, and w%s not submitted; submit "
+	                 "%s again when %s gone, which placet wait --for=delete tells",
+	                 leaving, one ? " is" : "s are", one ? "as" : "ere",
+	                 one ? "it" : "them", one ? "it is" : "they are");
+	if (others == 0)
+		return err->code;
+	return pl_err_wrap(err,
+	                   "%" PRIu64 " pod%s there with another spec, and nothing was "
+	                   "changed there",
+	                   others, others == 1 ? " is" : "s are");
+}
+
 static enum pl_code verdict(const struct job *job, struct pl_err *err)
 {
 	uint64_t left = job->intake.pods - settled(&job->counts);
@@ -191,6 +229,8 @@ static enum pl_code verdict(const struct job *job, struct pl_err *err)
 		*err = job->err;
 		return pl_err_wrap(err, "%" PRIu64 " pods left", left);
 	}
+	if (job->counts.leaving > 0)
+		return say_leaving(job->counts.leaving, job->counts.others, err);
 	if (job->counts.others == 1)
 		return pl_err_set(err, PL_EXISTS,
 		                  "1 pod is there with another spec, and nothing was "
@@ -275,7 +315,7 @@ static const struct options_spec spec = {
 		"of it is read and checked first; nothing is written when something is\n"
 		"refused. What is there already, as it would be written, is left alone: to\n"
 		"submit again changes nothing. A pod that is there with another spec stays\n"
-		"as it is, and is told.\n"
+		"as it is, and is told; one that is being deleted is not submitted.\n"
 		"PodDisruptionBudget objects are created, or changed, before the pods.\n"
 		"PriorityClass objects in the same input say what priorities are. Other\n"
 		"kinds are passed over.\n",
@@ -289,8 +329,8 @@ static const struct options_spec spec = {
 		"                         of a warning\n",
 	.example = "  placet submit -f deployment.yaml -f jobs/\n"
 		   "  kubectl get deploy web -o json | placet submit -f -\n",
-	.exits = "0 every pod is there, 1 some is refused or there with another spec, "
-		 "or it could not be done, 2 wrong usage",
+	.exits = "0 every pod is there, 1 some is refused, is there with another spec "
+		 "or\nis being deleted, or it could not be done, 2 wrong usage",
 	.common = OPTIONS_DRY_RUN | OPTIONS_FORMAT,
 	.args_max = 0,
 	.own = own,

@@ -2,7 +2,8 @@
  * placet wait --for=bound: until every pod that is meant has been given a place.
  *
  * A pod counts once it was seen with a place, or over; what becomes of it later does not
- * matter. One that goes before is lost, and nothing can be waited for any more.
+ * matter. One that goes before is lost, and nothing can be waited for any more; so is one
+ * that is being deleted when it is first seen, though it may still have a place.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,15 +12,16 @@
 #include "coord/cli/out/progress.h"
 #include "coord/cli/out/say.h"
 #include "coord/cli/out/sums.h"
+#include "coord/cli/pods/pod_locate.h"
 #include "coord/cli/pods/pods_given.h"
 #include "coord/cli/pods/podwatch.h"
+#include "coord/cli/pods/wait_gone.h"
 #include "coord/cli/pods/wait_tally.h"
 #include "coord/cli/reach/reach.h"
-#include "shardsched/ledger/state.h"
+#include "coord/submit/leaving.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/base/duration.h"
-#include "store/keys/partition.h"
 #include "store/kv/calls.h"
 
 enum {
@@ -49,13 +51,14 @@ struct wanted {
 struct job {
 	struct pods_given given;
 	struct label_query query; /* with all; none: whatever their labels */
-	bool all, bound_asked, summary;
+	bool all, bound_asked, gone_asked, summary;
 	struct wait_tally tally;
 	uint64_t timeout_ms;
 	const struct reach *reach;
 	struct pl_map wanted; /* unless all */
 	uint64_t bound, lost;
-	uint64_t there; /* all: pods that are there, or were bound */
+	uint64_t leaving; /* that are being deleted: of the lost, or beside the others */
+	uint64_t there;   /* all: pods that are there, or were bound */
 	/* Where they stand. */
 	bool in_partition[KEYS_PARTITIONS_MAX];
 	struct podwatch *watch;
@@ -110,36 +113,6 @@ static enum pl_code want_files(struct job *job, struct pl_err *err)
 	return code == PL_NOTFOUND ? PL_OK : code;
 }
 
-/* Where a name's pod stands; PL_NOTFOUND: there is none. */
-static enum pl_code locate(struct job *job, struct pl_span space, struct pl_span name,
-                           uint32_t *out, struct pl_err *err)
-{
-	struct keys_id id = {.kind = KEYS_SPEC, .scope = space, .name = name};
-	bool is_pointer = false;
-	struct kv_result result;
-	struct keys_text key;
-	struct kv_req req;
-	enum pl_code code = partition_of_pod(space, name, job->reach->meta.partitions,
-	                                     &id.partition, err);
-
-	if (code == PL_OK)
-		code = keys_build(&id, &key, err);
-	if (code != PL_OK)
-		return code;
-	req = kv_op_get(kv_key(keys_span(&key)));
-	pl_arena_reset(&job->reach->session->arena);
-	code = store_session_call(job->reach->session, &req, &result, err);
-	if (code != PL_OK)
-		return code;
-	if (result.get.count == 0)
-		return pl_err_set(err, PL_NOTFOUND,
-		                  PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod",
-		                  PL_SPAN_ARG(space), PL_SPAN_ARG(name));
-	*out = id.partition;
-	code = pointer_parse(result.get.records[0].value, &is_pointer, out, err);
-	return code == PL_OK ? code : pl_err_wrap(err, "%s", key.at);
-}
-
 static enum pl_code want_names(struct job *job, struct pl_err *err)
 {
 	const struct options *options = job->reach->options;
@@ -151,7 +124,7 @@ static enum pl_code want_names(struct job *job, struct pl_err *err)
 
 		code = pods_given_name(&job->given, options->args[i], &space, &name, err);
 		if (code == PL_OK)
-			code = locate(job, space, name, &partition, err);
+			code = pod_locate(job->reach, space, name, &partition, err);
 		if (code == PL_OK)
 			code = want(job, space, name, partition, err);
 	}
@@ -186,14 +159,27 @@ static bool was_bound(struct job *job, struct pl_span state, struct pod_state *i
 	       is->phase != STATE_PENDING;
 }
 
-static void take_lost(struct job *job, struct wanted *wanted)
+static void take_lost(struct job *job, struct wanted *wanted, const char *why)
 {
 	if (wanted->bound)
 		return;
 	progress_end(&job->progress);
-	say(PL_SPAN_FMT " is gone", PL_SPAN_ARG(wanted->node.key));
+	say(PL_SPAN_FMT " %s", PL_SPAN_ARG(wanted->node.key), why);
 	wanted->bound = true; /* nothing more is counted of it */
 	job->lost++;
+}
+
+/* Named, it is lost; it is none of all, or of those with some labels. */
+static void take_leaving(struct job *job, struct podwatch_pod *pod, struct wanted *wanted)
+{
+	pod->marked = true;
+	if (wanted == NULL)
+		job->there--;
+	if (wanted != NULL && wanted->bound)
+		return;
+	job->leaving++;
+	if (wanted != NULL)
+		take_lost(job, wanted, "is being deleted");
 }
 
 static void take_gone(struct job *job, struct podwatch_pod *pod)
@@ -206,7 +192,7 @@ static void take_gone(struct job *job, struct podwatch_pod *pod)
 		job->there--;
 	pod->counted = false;
 	if (wanted != NULL)
-		take_lost(job, wanted);
+		take_lost(job, wanted, "is gone");
 }
 
 static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span state)
@@ -232,6 +218,10 @@ static void take_pod(struct job *job, struct podwatch_pod *pod, struct pl_span s
 			wanted->seen_us = now_us;
 		return;
 	}
+	if (state_is_leaving(&is)) {
+		take_leaving(job, pod, wanted);
+		return;
+	}
 	pod->marked = true;
 	if (job->summary && (wanted == NULL || !wanted->bound))
 		wait_tally_bound(&job->tally, &is, wanted == NULL ? 0 : wanted->seen_us,
@@ -253,7 +243,7 @@ static void take_whole(struct job *job)
 				PL_CONTAINER_OF(node, struct wanted, node);
 
 			if (!wanted->there)
-				take_lost(job, wanted);
+				take_lost(job, wanted, "is gone");
 		}
 	job->whole = true;
 }
@@ -425,10 +415,16 @@ static enum pl_code verdict(struct job *job, struct pl_err *err)
 			pl_duration_print((int64_t)job->timeout_ms * 1000000, text));
 	}
 	if (job->lost > 0)
-		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " pods are gone",
-		                  job->lost);
+		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " pods are %s", job->lost,
+		                  job->leaving == 0           ? "gone"
+		                  : job->leaving == job->lost ? "being deleted"
+		                                              : "gone, or being deleted");
 	if (job->query.wants > 0 && job->bound == 0)
-		return pl_err_set(err, PL_NOTFOUND, "no pod has these labels");
+		return pl_err_set(err, PL_NOTFOUND,
+		                  job->leaving == 0
+		                          ? "no pod has these labels"
+		                          : "no pod has these labels but such as are "
+		                            "being deleted");
 	(void)printf("%" PRIu64 " pod%s bound\n", job->bound, job->bound == 1 ? "" : "s");
 	(void)fflush(stdout);
 	if (job->summary)
@@ -483,6 +479,8 @@ static enum pl_code wait_all(void *ctx, const struct reach *reach, struct pl_err
 	struct job *job = ctx;
 	enum pl_code code;
 
+	if (job->gone_asked)
+		return wait_gone(reach, &job->given, job->timeout_ms, err);
 	job->reach = reach;
 	pl_map_init(&job->wanted);
 	wait_tally_init(&job->tally);
@@ -508,9 +506,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	switch (opt) {
 	case OPT_FOR:
 		job->bound_asked = strcmp(arg, "bound") == 0;
-		return job->bound_asked
-		               ? PL_OK
-		               : pl_err_set(err, PL_INVALID, "--for=%s: want bound", arg);
+		job->gone_asked = strcmp(arg, "delete") == 0;
+		if (job->bound_asked || job->gone_asked)
+			return PL_OK;
+		return pl_err_set(err, PL_INVALID, "--for=%s: want bound or delete", arg);
 	case OPT_ALL:
 		job->all = true;
 		return PL_OK;
@@ -537,12 +536,16 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	unsigned ways = (unsigned)job->all + (job->query.wants > 0) +
 	                (options->arg_count > 0) + (job->given.files.count > 0);
 
-	if (!job->bound_asked)
-		return pl_err_set(err, PL_INVALID, "want --for=bound");
+	if (!job->bound_asked && !job->gone_asked)
+		return pl_err_set(err, PL_INVALID, "want --for=bound or --for=delete");
 	if (ways != 1)
 		return pl_err_set(err, PL_INVALID,
 		                  "want names, -f FILE, --selector or --all");
 	job->all = job->all || job->query.wants > 0;
+	if (job->gone_asked && (job->all || job->summary))
+		return pl_err_set(
+			err, PL_INVALID,
+			"--for=delete: want names or -f FILE, and no --summary");
 	return PL_OK;
 }
 
@@ -558,12 +561,14 @@ static const struct option own[] = {
 
 static const struct options_spec spec = {
 	.words = "wait",
-	.usage = "--for=bound <namespace>/<name>... | -f FILE | -l LABELS | --all "
+	.usage = "--for=bound|delete <namespace>/<name>... | -f FILE | -l LABELS | --all "
 		 "[options]",
 	.about =
 		"Waits until pods have a place. A pod that is over had one. One that is\n"
-		"deleted before it had any is told, and is a failure.\n",
-	.help = "  --for=bound            what is waited for\n"
+		"deleted before it had any, or is being deleted when it is first seen, is\n"
+		"told, and is a failure; of --selector and --all it is not waited for.\n"
+		"With --for=delete, until pods are there no more.\n",
+	.help = "  --for=bound            what is waited for; or --for=delete, of names or -f\n"
 		"  -f, --filename PATH    the pods that placet submit makes of it, also when "
 		"they\n"
 		"                         are not there yet\n"
@@ -577,8 +582,9 @@ static const struct options_spec spec = {
 		"                         they are, and which shards placed them\n",
 	.example = "  placet wait --for=bound -f deployment.yaml --timeout=2m\n"
 		   "  placet wait --for=bound -n shop -l app=web\n"
-		   "  placet wait --for=bound --all\n",
-	.exits = "0 all are bound, 1 not all are, 2 wrong usage",
+		   "  placet wait --for=bound --all\n"
+		   "  placet wait --for=delete shop/web-0\n",
+	.exits = "0 all are bound, or gone, 1 not all are, 2 wrong usage",
 	.common = 0,
 	.args_max = ARGS_MAX,
 	.own = own,
@@ -602,5 +608,7 @@ static enum exit_code run(int argc, char **argv)
 	return exit_code;
 }
 
-const struct command wait_command = {
-	.words = "wait", .summary = "wait until pods have a place", .run = run};
+const struct command wait_command = {.words = "wait",
+                                     .summary =
+                                             "wait until pods have a place, or are gone",
+                                     .run = run};

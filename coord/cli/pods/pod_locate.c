@@ -1,0 +1,34 @@
+#include "coord/cli/pods/pod_locate.h"
+
+#include "shardsched/ledger/home.h"
+#include "store/keys/partition.h"
+#include "store/kv/calls.h"
+
+enum pl_code pod_locate(const struct reach *reach, struct pl_span space,
+                        struct pl_span name, uint32_t *out, struct pl_err *err)
+{
+	struct keys_id id = {.kind = KEYS_SPEC, .scope = space, .name = name};
+	bool is_pointer = false;
+	struct kv_result result;
+	struct keys_text key;
+	struct kv_req req;
+	enum pl_code code =
+		partition_of_pod(space, name, reach->meta.partitions, &id.partition, err);
+
+	if (code == PL_OK)
+		code = keys_build(&id, &key, err);
+	if (code != PL_OK)
+		return code;
+	req = kv_op_get(kv_key(keys_span(&key)));
+	pl_arena_reset(&reach->session->arena);
+	code = store_session_call(reach->session, &req, &result, err);
+	if (code != PL_OK)
+		return code;
+	if (result.get.count == 0)
+		return pl_err_set(err, PL_NOTFOUND,
+		                  PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod",
+		                  PL_SPAN_ARG(space), PL_SPAN_ARG(name));
+	*out = id.partition;
+	code = pointer_parse(result.get.records[0].value, &is_pointer, out, err);
+	return code == PL_OK ? code : pl_err_wrap(err, "%s", key.at);
+}

@@ -1,0 +1,13 @@
+/* placet wait --for=delete: until pods are there no more. */
+#ifndef COORD_CLI_WAIT_GONE_H
+#define COORD_CLI_WAIT_GONE_H
+
+#include "coord/cli/pods/pods_given.h"
+#include "coord/cli/reach/reach.h"
+
+/* Those that are named, and those of the files. One that is not there is gone. */
+PL_NODISCARD enum pl_code wait_gone(const struct reach *reach,
+                                    const struct pods_given *given, uint64_t timeout_ms,
+                                    struct pl_err *err);
+
+#endif
