@@ -1,12 +1,13 @@
 #include "coord/cli/input/intake.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "shardsched/model/object.h"
 #include "store/base/alloc.h"
 
-enum { ARENA_MAX = 1 << 30 };
+enum { ARENA_MAX = 1 << 30, KEY_SIZE = 512 };
 
 enum pl_code intake_open(struct intake *intake, const struct intake_opts *opts,
                          struct pl_err *err)
@@ -21,6 +22,7 @@ enum pl_code intake_open(struct intake *intake, const struct intake_opts *opts,
 		return code;
 	intake->opts.space = space;
 	expand_init(&intake->expand, space);
+	twice_init(&intake->twice);
 	pl_arena_init(&intake->arena, 0, ARENA_MAX);
 	return PL_OK;
 }
@@ -29,6 +31,7 @@ void intake_close(struct intake *intake)
 {
 	free(intake->budget);
 	pl_arena_done(&intake->arena);
+	twice_done(&intake->twice);
 	expand_done(&intake->expand);
 	manifest_close(intake->manifest);
 }
@@ -64,6 +67,75 @@ static enum pl_code pass_over(struct intake *intake, struct pl_span json,
 	return PL_OK;
 }
 
+static enum pl_code came_twice(const char *name, const struct twice_place *first,
+                               struct pl_err *err)
+{
+	return pl_err_set(err, PL_INVALID,
+	                  "%s: it is in %s: object %lu, too, with another content", name,
+	                  first->file, first->number);
+}
+
+/* The names of the pods of the object at hand: what they have in common is what they say.
+ * at NULL: they are only looked for. */
+static enum pl_code go_through_names(struct intake *intake,
+                                     const struct manifest_object *at, struct pl_err *err)
+{
+	const struct expand *expand = &intake->expand;
+	const uint64_t content = pl_hash(expand->hash);
+	enum pl_code code = PL_OK;
+
+	for (uint32_t i = 0; i < expand_count(expand) && code == PL_OK; i++) {
+		struct twice_place first;
+		struct twice_name name = {.content = content};
+		char text[KEY_SIZE];
+
+		(void)snprintf(text, sizeof text, PL_SPAN_FMT "/" PL_SPAN_FMT,
+		               PL_SPAN_ARG(expand->in_space), PL_SPAN_ARG(expand->base));
+		if (expand->source != EXPAND_POD)
+			(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+			               "-%" PRIu32, expand->first + i);
+		name.name = pl_span_str(text);
+		if (at != NULL)
+			code = twice_add(&intake->twice, &name, at, err);
+		else if (twice_look(&intake->twice, &name, &first) != PL_OK)
+			code = came_twice(text, &first, err);
+	}
+	return code;
+}
+
+/* All or none of them. */
+static enum pl_code keep_names(struct intake *intake,
+                               const struct manifest_object *object, struct pl_err *err)
+{
+	enum pl_code code;
+
+	if (!intake->opts.once)
+		return PL_OK;
+	code = go_through_names(intake, NULL, err);
+	intake->repeats = intake->repeats || code == PL_INVALID;
+	return code == PL_OK ? go_through_names(intake, object, err) : code;
+}
+
+static enum pl_code keep_budgets_name(struct intake *intake,
+                                      const struct manifest_object *object,
+                                      struct pl_err *err)
+{
+	const struct budget_given *given = &intake->budget[intake->budgets];
+	struct twice_name name = {.content = pl_hash(given->object)};
+	struct twice_place first;
+	char text[KEY_SIZE];
+
+	if (!intake->opts.once)
+		return PL_OK;
+	(void)snprintf(text, sizeof text,
+	               "PodDisruptionBudget " PL_SPAN_FMT "/" PL_SPAN_FMT,
+	               PL_SPAN_ARG(given->space), PL_SPAN_ARG(given->name));
+	name.name = pl_span_str(text);
+	if (twice_look(&intake->twice, &name, &first) != PL_OK)
+		return came_twice(text, &first, err);
+	return twice_add(&intake->twice, &name, object, err);
+}
+
 /* Where the first of an object's pods stands tells whether any can. */
 static enum pl_code first_home(struct intake *intake, struct pl_err *err)
 {
@@ -73,8 +145,8 @@ static enum pl_code first_home(struct intake *intake, struct pl_err *err)
 	               intake->opts.partitions, &home, err);
 }
 
-static enum pl_code keep_budget(struct intake *intake, struct pl_span json,
-                                struct pl_err *err)
+static enum pl_code keep_budget(struct intake *intake,
+                                const struct manifest_object *object, struct pl_err *err)
 {
 	uint32_t cap = intake->budgets_cap == 0 ? 16 : intake->budgets_cap * 2;
 	struct budget_given *grown;
@@ -89,8 +161,9 @@ static enum pl_code keep_budget(struct intake *intake, struct pl_span json,
 		intake->budget = grown;
 		intake->budgets_cap = cap;
 	}
-	if (budget_given(&intake->arena, json, intake->opts.space,
-	                 &intake->budget[intake->budgets], err) != PL_OK)
+	if (budget_given(&intake->arena, object->json, intake->opts.space,
+	                 &intake->budget[intake->budgets], err) != PL_OK ||
+	    keep_budgets_name(intake, object, err) != PL_OK)
 		return err->code;
 	intake->budgets++;
 	return PL_OK;
@@ -192,11 +265,13 @@ static enum pl_code check_one(struct intake *intake, const struct manifest_objec
 	} else if (source == EXPAND_CLASS) {
 		code = expand_class(&intake->expand, object->json, err);
 	} else if (source == EXPAND_BUDGET) {
-		code = keep_budget(intake, object->json, err);
+		code = keep_budget(intake, object, err);
 	} else {
 		code = begin_one(intake, object, source, true, err);
 		if (code == PL_OK)
 			code = first_home(intake, err);
+		if (code == PL_OK)
+			code = keep_names(intake, object, err);
 		if (code == PL_OK)
 			intake->pods += expand_count(&intake->expand);
 	}
@@ -213,6 +288,8 @@ static void forget(struct intake *intake)
 	intake->budgets = 0;
 	intake->unknowns = 0;
 	intake->unknown_more = 0;
+	twice_clear(&intake->twice);
+	intake->repeats = false;
 	pl_arena_reset(&intake->arena);
 	memset(intake->passed, 0, sizeof intake->passed);
 }
@@ -288,6 +365,8 @@ static enum pl_code next_object(struct intake *intake, struct pl_err *err)
 			if (source >= EXPAND_CLASS)
 				continue;
 			code = begin_one(intake, &object, source, false, &why);
+			if (code == PL_OK && intake->repeats)
+				code = go_through_names(intake, NULL, &why);
 		}
 		if (code == PL_OK)
 			return code;

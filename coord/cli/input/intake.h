@@ -5,7 +5,8 @@
  * PriorityClasses count wherever they stand in the input. Objects of other kinds than
  * those that pods are made of are passed over and counted; those of none are refused.
  * PodDisruptionBudgets are kept. Fields that are not known are kept, too, and told where
- * that is asked for.
+ * that is asked for. A name may come twice with the same content; with another it is
+ * refused where that is asked for, since only one of them could be there.
  */
 #ifndef COORD_CLI_INTAKE_H
 #define COORD_CLI_INTAKE_H
@@ -14,6 +15,7 @@
 #include "coord/cli/input/fields.h"
 #include "coord/cli/input/files.h"
 #include "coord/cli/input/manifest.h"
+#include "coord/cli/input/twice.h"
 #include "shardsched/expand/expand.h"
 #include "shardsched/ledger/home.h"
 
@@ -32,6 +34,7 @@ struct intake_opts {
 	struct pl_span space;      /* of objects that name none; empty: "default" */
 	uint32_t partitions;
 	enum intake_fields fields;
+	bool once; /* an object with a name that came with another content is refused */
 	/* One that is refused: file, object, field and reason. */
 	void (*refused)(void *ctx, const struct pl_err *err);
 	void *ctx;
@@ -60,7 +63,9 @@ struct intake {
 	unsigned unknowns;
 	uint64_t unknown_more;
 	const struct manifest_object *object; /* that is looked at */
-	bool all_known;        /* the last pods that were had nothing else */
+	bool all_known; /* the last pods that were had nothing else */
+	struct twice twice;
+	bool repeats;          /* something was refused for its name */
 	struct pl_arena arena; /* of the budgets */
 	struct budget_given *budget;
 	uint32_t budgets, budgets_cap;

@@ -84,6 +84,7 @@ static void begin_with(struct intake *intake, enum intake_fields fields)
 	struct intake_opts opts = {.files = &files,
 	                           .partitions = 8,
 	                           .fields = fields,
+	                           .once = true,
 	                           .refused = on_refused};
 
 	refusals[0] = 0;
@@ -193,6 +194,48 @@ T_CASE(a_large_file_is_read_in_pieces_and_twice)
 	down();
 }
 
+#define RANKED(name, rank)                                 \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
+	"\"},\"spec\":{\"priority\":" rank                 \
+	",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+#define DB(name, replicas, image)                                                            \
+	"kind: StatefulSet\nmetadata: {name: " name "}\nspec:\n  replicas: " replicas        \
+	"\n  selector: {matchLabels: {app: db}}\n  template:\n"                              \
+	"    metadata: {labels: {app: db}}\n    spec: {containers: [{name: c, image: " image \
+	"}]}\n---\n"
+#define BUDGET(max)                                                                    \
+	"{\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"one\"},\"spec\":{" \
+	"\"maxUnavailable\":" max ",\"selector\":{\"matchLabels\":{\"a\":\"b\"}}}}"
+
+/* Only one of them could be there; the first one is. */
+T_CASE(a_name_that_comes_twice_with_another_content_is_refused)
+{
+	struct intake intake;
+
+	up();
+	put("a.json", RANKED("one", "1") RANKED("two", "1") RANKED("one", "1"));
+	put("b.json", RANKED("one", "2") "\n" RANKED("three", "2") BUDGET("1"));
+	put("c.yaml", DB("db", "2", "i") DB("db", "3", "i") DB("db", "4", "j"));
+	put("d.json", POD("db-1") POD("db-3") BUDGET("1") BUDGET("2"));
+	T_OK(files_add(&files, dir, &err), &err);
+	begin(&intake);
+	T_STR(pods(&intake), "default/one default/two default/one default/three "
+	                     "default/db-0 default/db-1 default/db-0 default/db-1 "
+	                     "default/db-2 default/db-3");
+	T_EQ(intake.refused, 4);
+	T_EQ(intake.pods, 10);
+	T_EQ(intake.budgets, 2);
+	has(refusals, "b.json: object 1: default/one: it is in ");
+	has(refusals, "a.json: object 1, too, with another content");
+	has(refusals, "c.yaml: object 3: default/db-0: it is in ");
+	has(refusals, "d.json: object 1: default/db-1: it is in ");
+	has(refusals, "c.yaml: object 1, too, with another content");
+	has(refusals, "d.json: object 4: PodDisruptionBudget default/one: it is in ");
+	has(refusals, "b.json: object 3, too, with another content");
+	intake_close(&intake);
+	down();
+}
+
 #define TYPO(name)                                         \
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
 	"\"},\"spec\":{\"nodeSelectr\":{"                  \
@@ -263,7 +306,7 @@ T_CASE(paths_that_lead_nowhere_are_told)
 
 static enum pl_code tortured(void)
 {
-	struct intake_opts opts = {.files = &files, .partitions = 8};
+	struct intake_opts opts = {.files = &files, .partitions = 8, .once = true};
 	struct intake intake;
 	struct intake_pod pod;
 	enum pl_code code = intake_open(&intake, &opts, &err);

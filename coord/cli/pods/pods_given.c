@@ -83,6 +83,7 @@ enum pl_code pods_given_intake(const struct pods_given *given, uint32_t partitio
 		.space = pl_span_str(given->space),
 		.partitions = partitions,
 		.fields = given->fields,
+		.once = given->once,
 		.refused = on_refused,
 		.ctx = &said,
 	};

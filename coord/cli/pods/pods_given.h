@@ -17,6 +17,7 @@ struct pods_given {
 	struct files files;
 	const char *space; /* NULL: not said */
 	enum intake_fields fields;
+	bool once; /* as of intake.h */
 };
 
 /* Of one of those options. */

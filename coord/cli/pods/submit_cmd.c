@@ -3,7 +3,7 @@
  *
  * Everything is read and checked before the first pod is written, then read again while
  * it is written: so nothing is written when something is refused, and a million pods need
- * no more memory than a few transactions.
+ * no more memory than a few transactions, and their names' hashes (twice.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -340,7 +340,7 @@ static const struct options_spec spec = {
 
 static enum exit_code run(int argc, char **argv)
 {
-	struct job job = {.given = {.fields = INTAKE_FIELDS_TELL}};
+	struct job job = {.given = {.fields = INTAKE_FIELDS_TELL, .once = true}};
 	enum exit_code exit_code = reach_run(&spec, argc, argv, submit_all, &job);
 
 	files_done(&job.given.files);
