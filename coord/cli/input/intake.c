@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/cli/input/kinds.h"
 #include "shardsched/model/object.h"
 #include "store/base/alloc.h"
 
@@ -251,10 +252,12 @@ static enum pl_code begin_one(struct intake *intake, const struct manifest_objec
 static enum pl_code check_one(struct intake *intake, const struct manifest_object *object,
                               enum expand_source source, struct pl_err *err)
 {
-	enum pl_code code = PL_OK;
+	enum pl_code code = kinds_check(object->json, source, err);
 
 	intake->objects += source != EXPAND_NOTHING;
-	if (source == EXPAND_CLASS || source == EXPAND_BUDGET) {
+	if (code != PL_OK) {
+		/* Whatever else it says may be something else. */
+	} else if (source == EXPAND_CLASS || source == EXPAND_BUDGET) {
 		code = look_at_fields(intake, object, source, err);
 		intake->all_known = false; /* that is said of pods */
 	}
@@ -362,7 +365,8 @@ static enum pl_code next_object(struct intake *intake, struct pl_err *err)
 			return code;
 		if (code == PL_OK) {
 			source = expand_source_of(object.json);
-			if (source >= EXPAND_CLASS)
+			if (source >= EXPAND_CLASS ||
+			    kinds_check(object.json, source, &why) != PL_OK)
 				continue;
 			code = begin_one(intake, &object, source, false, &why);
 			if (code == PL_OK && intake->repeats)

@@ -3,7 +3,8 @@
  * with the first, then given one after the other, with where each of them stands.
  *
  * PriorityClasses count wherever they stand in the input. Objects of other kinds than
- * those that pods are made of are passed over and counted; those of none are refused.
+ * those that pods are made of are passed over and counted; those of none, and of such as
+ * look like a known one (kinds.h), are refused.
  * PodDisruptionBudgets are kept. Fields that are not known are kept, too, and told where
  * that is asked for. A name may come twice with the same content; with another it is
  * refused where that is asked for, since only one of them could be there.

@@ -194,6 +194,42 @@ T_CASE(a_large_file_is_read_in_pieces_and_twice)
 	down();
 }
 
+#define SAYS(version, kind)                                                    \
+	"{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"metadata\":{" \
+	"\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
+
+/* Who wrote one of these meant it. */
+T_CASE(kinds_that_look_like_a_known_one_are_refused)
+{
+	struct intake intake;
+
+	up();
+	put("a.json",
+	    SAYS("v1", "pod") SAYS("v2", "Pod") SAYS("apps/v1", "Pod")
+	            SAYS("apps/v2", "Deployment") SAYS("extensions/v1beta1", "Job")
+	                    SAYS("v1", "DEPLOYMENT"));
+	put("b.json", "{\"kind\":\"podlist\",\"items\":[" POD("one") "]}");
+	put("c.json", SAYS("batch.volcano.sh/v1", "Job") SAYS("v1", "Service")
+	                      SAYS("v1", "ConfigMap") SAYS("v1", "Pod"));
+	T_OK(files_add(&files, dir, &err), &err);
+	begin(&intake);
+	T_STR(pods(&intake), "default/x");
+	T_EQ(intake.refused, 7);
+	T_EQ(intake.kinds, 3);
+	has(refusals, "a.json: object 1: kind: want Pod, this is pod\n");
+	has(refusals, "a.json: object 2: apiVersion: v2 is none of a Pod: want v1\n");
+	has(refusals,
+	    "a.json: object 3: apiVersion: apps/v1 is none of a Pod: want v1\n");
+	has(refusals, "object 4: apiVersion: apps/v2 is none of a Deployment: want "
+	              "apps/v1\n");
+	has(refusals, "object 5: apiVersion: extensions/v1beta1 is none of a Job: want "
+	              "batch/v1\n");
+	has(refusals, "object 6: kind: want Deployment, this is DEPLOYMENT\n");
+	has(refusals, "b.json: object 1: kind: a list's ends in List, this is podlist\n");
+	intake_close(&intake);
+	down();
+}
+
 #define RANKED(name, rank)                                 \
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
 	"\"},\"spec\":{\"priority\":" rank                 \
