@@ -74,8 +74,8 @@ static const char *nearest(const struct fields_shape *shape, struct pl_span name
 	const char *found = NULL;
 	unsigned best = FAR;
 
-	if (name.len == 0 || name.len > NAME_MAX_LEN)
-		return NULL;
+	if (shape->instead != NULL || name.len == 0 || name.len > NAME_MAX_LEN)
+		return shape->instead;
 	for (uint32_t i = 0; i < shape->count; i++) {
 		struct pl_span is = pl_span_str(shape->field[i].name);
 		unsigned far = distance(is, name);
@@ -148,6 +148,8 @@ static void look_at(struct look *look, const struct fields_shape *shape,
 
 		if (field != NULL && field->of == NULL)
 			continue;
+		if (!pl_span_starts(name, pl_span_str(shape->prefix)))
+			continue;
 		if (len > 0)
 			add(look, PL_SPAN_LIT("."));
 		add(look, name);
@@ -172,9 +174,12 @@ void fields_look(enum expand_source source, struct pl_span json, fields_fn *fn, 
 
 void fields_say(char out[FIELDS_SAY_SIZE], const char *path, const char *like)
 {
+	const char *what =
+		strstr(path, "metadata.annotations.") == NULL ? "field" : "annotation";
+
 	if (like == NULL)
-		(void)snprintf(out, FIELDS_SAY_SIZE, "%s: unknown field", path);
+		(void)snprintf(out, FIELDS_SAY_SIZE, "%s: unknown %s", path, what);
 	else
-		(void)snprintf(out, FIELDS_SAY_SIZE, "%s: unknown field; is %s meant?",
-		               path, like);
+		(void)snprintf(out, FIELDS_SAY_SIZE, "%s: unknown %s; is %s meant?", path,
+		               what, like);
 }

@@ -1,8 +1,9 @@
 /*
  * The fields that Kubernetes' objects have, to find those that are written wrongly: what
  * nobody knows is kept and changes nothing, so that whoever wrote nodeSelectr has a pod
- * that goes anywhere. Only objects that pods are made of; not what only containers'
- * runtimes look into (volumes' sources, probes, environments).
+ * that goes anywhere. And our own annotations, placet.io/..., where pods have them. Only
+ * objects that pods are made of; not what only containers' runtimes look into (volumes'
+ * sources, probes, environments).
  */
 #ifndef COORD_CLI_FIELDS_H
 #define COORD_CLI_FIELDS_H
@@ -23,6 +24,10 @@ struct fields_field {
 struct fields_shape {
 	const struct fields_field *field; /* by name */
 	uint32_t count;
+	/* Of annotations, which are everybody's: only names that begin so are looked at;
+	 * empty: all. */
+	const char *prefix;
+	const char *instead; /* where they belong, of a shape that has none; NULL */
 };
 
 /* fields_table.c. NULL: nothing is known of it. */

@@ -1,10 +1,11 @@
 /* As Kubernetes 1.35 has them, those that it had before included. In order, by bytes. */
 #include "coord/cli/input/fields.h"
+#include "shardsched/model/form.h"
 
 #define SHAPE(of, ...)                                                  \
 	static const struct fields_field of##_fields[] = {__VA_ARGS__}; \
-	static const struct fields_shape of = {of##_fields,             \
-	                                       sizeof of##_fields / sizeof *of##_fields}
+	static const struct fields_shape of = {                         \
+		of##_fields, sizeof of##_fields / sizeof *of##_fields, "", NULL}
 
 SHAPE(match, {"key", NULL}, {"operator", NULL}, {"values", NULL});
 SHAPE(label_selector, {"matchExpressions", &match}, {"matchLabels", NULL});
@@ -66,32 +67,46 @@ SHAPE(pod_spec, {"activeDeadlineSeconds", NULL}, {"affinity", &affinity},
       {"terminationGracePeriodSeconds", NULL}, {"tolerations", &toleration},
       {"topologySpreadConstraints", &spread}, {"volumes", &volume},
       {"workloadRef", NULL});
-SHAPE(meta, {"annotations", NULL}, {"clusterName", NULL}, {"creationTimestamp", NULL},
-      {"deletionGracePeriodSeconds", NULL}, {"deletionTimestamp", NULL},
-      {"finalizers", NULL}, {"generateName", NULL}, {"generation", NULL},
-      {"initializers", NULL}, {"labels", NULL}, {"managedFields", NULL}, {"name", NULL},
-      {"namespace", NULL}, {"ownerReferences", NULL}, {"resourceVersion", NULL},
-      {"selfLink", NULL}, {"uid", NULL});
-SHAPE(template, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &meta},
+static const struct fields_field gang_fields[] = {{SPEC_GANG_ANNOTATION, NULL},
+                                                  {SPEC_GANG_DOMAIN_ANNOTATION, NULL},
+                                                  {SPEC_GANG_MIN_ANNOTATION, NULL}};
+static const struct fields_shape annotations = {
+	gang_fields, sizeof gang_fields / sizeof *gang_fields, "placet.io/", NULL};
+/* Of what pods are made of: they are read from its template. */
+static const struct fields_shape no_annotations = {NULL, 0, "placet.io/",
+                                                   "spec.template.metadata.annotations"};
+
+#define META(of, annotations)                                                            \
+	SHAPE(of, {"annotations", annotations}, {"clusterName", NULL},                   \
+	      {"creationTimestamp", NULL}, {"deletionGracePeriodSeconds", NULL},         \
+	      {"deletionTimestamp", NULL}, {"finalizers", NULL}, {"generateName", NULL}, \
+	      {"generation", NULL}, {"initializers", NULL}, {"labels", NULL},            \
+	      {"managedFields", NULL}, {"name", NULL}, {"namespace", NULL},              \
+	      {"ownerReferences", NULL}, {"resourceVersion", NULL}, {"selfLink", NULL},  \
+	      {"uid", NULL})
+META(meta, NULL);
+META(pod_meta, &annotations);
+META(maker_meta, &no_annotations);
+SHAPE(template, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &pod_meta},
       {"spec", &pod_spec});
-SHAPE(pod, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &meta}, {"spec", &pod_spec},
-      {"status", NULL});
+SHAPE(pod, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &pod_meta},
+      {"spec", &pod_spec}, {"status", NULL});
 SHAPE(deployment_spec, {"minReadySeconds", NULL}, {"paused", NULL},
       {"progressDeadlineSeconds", NULL}, {"replicas", NULL},
       {"revisionHistoryLimit", NULL}, {"rollbackTo", NULL}, {"selector", &label_selector},
       {"strategy", NULL}, {"template", &template});
-SHAPE(deployment, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &meta},
+SHAPE(deployment, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &maker_meta},
       {"spec", &deployment_spec}, {"status", NULL});
 SHAPE(replica_set_spec, {"minReadySeconds", NULL}, {"replicas", NULL},
       {"selector", &label_selector}, {"template", &template});
-SHAPE(replica_set, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &meta},
+SHAPE(replica_set, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &maker_meta},
       {"spec", &replica_set_spec}, {"status", NULL});
 SHAPE(stateful_set_spec, {"minReadySeconds", NULL}, {"ordinals", NULL},
       {"persistentVolumeClaimRetentionPolicy", NULL}, {"podManagementPolicy", NULL},
       {"replicas", NULL}, {"revisionHistoryLimit", NULL}, {"selector", &label_selector},
       {"serviceName", NULL}, {"template", &template}, {"updateStrategy", NULL},
       {"volumeClaimTemplates", NULL});
-SHAPE(stateful_set, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &meta},
+SHAPE(stateful_set, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &maker_meta},
       {"spec", &stateful_set_spec}, {"status", NULL});
 SHAPE(job_spec, {"activeDeadlineSeconds", NULL}, {"backoffLimit", NULL},
       {"backoffLimitPerIndex", NULL}, {"completionMode", NULL}, {"completions", NULL},
@@ -99,8 +114,8 @@ SHAPE(job_spec, {"activeDeadlineSeconds", NULL}, {"backoffLimit", NULL},
       {"parallelism", NULL}, {"podFailurePolicy", NULL}, {"podReplacementPolicy", NULL},
       {"selector", &label_selector}, {"successPolicy", NULL}, {"suspend", NULL},
       {"template", &template}, {"ttlSecondsAfterFinished", NULL});
-SHAPE(job, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &meta}, {"spec", &job_spec},
-      {"status", NULL});
+SHAPE(job, {"apiVersion", NULL}, {"kind", NULL}, {"metadata", &maker_meta},
+      {"spec", &job_spec}, {"status", NULL});
 SHAPE(class, {"apiVersion", NULL}, {"description", NULL}, {"globalDefault", NULL},
       {"kind", NULL}, {"metadata", &meta}, {"preemptionPolicy", NULL}, {"value", NULL});
 SHAPE(budget_spec, {"maxUnavailable", NULL}, {"minAvailable", NULL},

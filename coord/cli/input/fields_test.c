@@ -62,6 +62,32 @@ T_CASE(each_is_told_with_its_path_and_what_may_be_meant)
 	T_STR(look(EXPAND_CLASS, "{\"vlaue\":1}"), "vlaue for value");
 }
 
+/* Others' annotations are theirs. */
+T_CASE(our_own_annotations_are_known_where_pods_have_them)
+{
+	char text[FIELDS_SAY_SIZE];
+
+	T_STR(look(EXPAND_POD,
+	           "{\"metadata\":{\"annotations\":{\"placet.io/gang\":\"g\","
+	           "\"placet.io/gang-min\":\"2\",\"placet.io/gang-domain\":\"zone\","
+	           "\"gang-mn\":\"2\",\"x.io/gang-mn\":\"\"}}}"),
+	      "");
+	T_STR(look(EXPAND_POD,
+	           "{\"metadata\":{\"annotations\":{\"placet.io/gang-mn\":\"2\","
+	           "\"placet.io/quorum\":\"2\"}}}"),
+	      "metadata.annotations.placet.io/gang-mn for placet.io/gang-min,"
+	      " metadata.annotations.placet.io/quorum");
+	T_STR(look(EXPAND_JOB, "{\"metadata\":{\"annotations\":{\"a\":\"\","
+	                       "\"placet.io/gang\":\"g\"}},\"spec\":{\"template\":{"
+	                       "\"metadata\":{\"annotations\":{\"placet.io/gagn\":\"g\","
+	                       "\"placet.io/gang\":\"g\"}}}}}"),
+	      "metadata.annotations.placet.io/gang for spec.template.metadata.annotations,"
+	      " spec.template.metadata.annotations.placet.io/gagn for placet.io/gang");
+	fields_say(text, "metadata.annotations.placet.io/gang-mn", "placet.io/gang-min");
+	T_STR(text, "metadata.annotations.placet.io/gang-mn: unknown annotation; is "
+	            "placet.io/gang-min meant?");
+}
+
 /* What stands elsewhere than it should is of no type that has fields. */
 T_CASE(whatever_stands_there_is_walked_over)
 {

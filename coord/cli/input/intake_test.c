@@ -194,6 +194,11 @@ T_CASE(a_large_file_is_read_in_pieces_and_twice)
 	down();
 }
 
+#define DB(name, replicas, image)                                                            \
+	"kind: StatefulSet\nmetadata: {name: " name "}\nspec:\n  replicas: " replicas        \
+	"\n  selector: {matchLabels: {app: db}}\n  template:\n"                              \
+	"    metadata: {labels: {app: db}}\n    spec: {containers: [{name: c, image: " image \
+	"}]}\n---\n"
 #define SAYS(version, kind)                                                    \
 	"{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"metadata\":{" \
 	"\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
@@ -209,12 +214,13 @@ T_CASE(kinds_that_look_like_a_known_one_are_refused)
 	            SAYS("apps/v2", "Deployment") SAYS("extensions/v1beta1", "Job")
 	                    SAYS("v1", "DEPLOYMENT"));
 	put("b.json", "{\"kind\":\"podlist\",\"items\":[" POD("one") "]}");
+	put("b.yaml", "apiVersion: apps/v2\n" DB("db", "1", "i"));
 	put("c.json", SAYS("batch.volcano.sh/v1", "Job") SAYS("v1", "Service")
 	                      SAYS("v1", "ConfigMap") SAYS("v1", "Pod"));
 	T_OK(files_add(&files, dir, &err), &err);
 	begin(&intake);
 	T_STR(pods(&intake), "default/x");
-	T_EQ(intake.refused, 7);
+	T_EQ(intake.refused, 8);
 	T_EQ(intake.kinds, 3);
 	has(refusals, "a.json: object 1: kind: want Pod, this is pod\n");
 	has(refusals, "a.json: object 2: apiVersion: v2 is none of a Pod: want v1\n");
@@ -234,11 +240,6 @@ T_CASE(kinds_that_look_like_a_known_one_are_refused)
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name \
 	"\"},\"spec\":{\"priority\":" rank                 \
 	",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
-#define DB(name, replicas, image)                                                            \
-	"kind: StatefulSet\nmetadata: {name: " name "}\nspec:\n  replicas: " replicas        \
-	"\n  selector: {matchLabels: {app: db}}\n  template:\n"                              \
-	"    metadata: {labels: {app: db}}\n    spec: {containers: [{name: c, image: " image \
-	"}]}\n---\n"
 #define BUDGET(max)                                                                    \
 	"{\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"one\"},\"spec\":{" \
 	"\"maxUnavailable\":" max ",\"selector\":{\"matchLabels\":{\"a\":\"b\"}}}}"

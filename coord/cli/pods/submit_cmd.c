@@ -317,6 +317,8 @@ static const struct options_spec spec = {
 		"submit again changes nothing. A pod that is there with another spec stays\n"
 		"as it is, and is told; one that is being deleted is not submitted.\n"
 		"PodDisruptionBudget objects are created, or changed, before the pods.\n"
+		"Annotations placet.io/gang: NAME and placet.io/gang-min: NUMBER make pods\n"
+		"a gang, which is placed together or not at all.\n"
 		"PriorityClass objects in the same input say what priorities are. Other\n"
 		"kinds are passed over.\n",
 	.help = "  -f, --filename PATH    JSON or YAML, one object or many, a List, an "
