@@ -371,7 +371,35 @@ static void say_how_to(const struct up *up)
 	say("Ctrl-C ends it, and everything in it.");
 }
 
-/* Until a signal; PL_IO: no shard is left. */
+/* Of those that were started first. */
+static unsigned daemons_running(const struct up *up)
+{
+	unsigned count = 0;
+
+	for (uint64_t i = 0; i < up->processes; i++)
+		count += up->children.child[i].pid != 0;
+	return count;
+}
+
+/* Members go on without them, so what counts for a user is told. */
+static void say_ended(const struct up *up, const struct child *child)
+{
+	bool is_daemon = child < up->children.child + up->processes;
+	unsigned left = daemons_running(up);
+
+	say("%s ended with status %d", child->name, child->status);
+	if (!is_daemon)
+		say("what is bound to its machines does not begin or end any more");
+	else if (left > 0)
+		say("%u of %" PRIu64 " processes of placetd go%s on", left, up->processes,
+		    left == 1 ? "es" : "");
+	else
+		say("no placetd is left: nobody places pods (start one: placetd --etcd "
+		    "%s)",
+		    up->endpoint);
+}
+
+/* Until a signal; PL_IO: no process is left. */
 static enum pl_code stay(struct up *up, struct pl_err *err)
 {
 	struct progress progress;
@@ -384,8 +412,7 @@ static enum pl_code stay(struct up *up, struct pl_err *err)
 
 		if (child != NULL) {
 			progress_end(&progress);
-			say("%s ended with status %d; %u processes go on", child->name,
-			    child->status, children_running(&up->children));
+			say_ended(up, child);
 		}
 		if (children_running(&up->children) == 0)
 			return pl_err_set(err, PL_IO, "every process has ended");

@@ -46,6 +46,40 @@ T_CASE_SECONDS(up_with_an_etcd_of_its_own, 120)
 	up_and_down("etcd");
 }
 
+static pid_t pid_of(const char *shard)
+{
+	const char *at;
+
+	T_EQ(PLACET("shards", "--endpoints", endpoint, "-o", "json"), 0);
+	at = strstr(placet_rig.out, shard);
+	T_TRUE(at != NULL);
+	at = strstr(at, "\"pid\": ");
+	T_TRUE(at != NULL);
+	return (pid_t)strtol(at + strlen("\"pid\": "), NULL, 10);
+}
+
+/* The members of the clusters go on, and place nothing. */
+T_CASE_SECONDS(it_says_when_no_placetd_is_left, 120)
+{
+	static const char *const args[] = {"up",  "--store", "memory", "--shards",
+	                                   "2",   "--nodes", "3",      "--ttl",
+	                                   "60s", NULL};
+
+	placet_start(&it, args);
+	placet_await(&it, "store ");
+	take_endpoint();
+	placet_await(&it, "Ctrl-C ends it");
+	T_EQ(kill(pid_of("up-0-0"), SIGKILL), 0);
+	placet_await(&it, "up-0 ended with status 137");
+	placet_await(&it, "1 of 2 processes of placetd goes on");
+	T_EQ(kill(pid_of("up-1-0"), SIGKILL), 0);
+	placet_await(&it, "up-1 ended with status 137");
+	placet_await(&it, "no placetd is left: nobody places pods (start one: placetd "
+	                  "--etcd http://");
+	T_EQ(kill(it.pid, SIGINT), 0);
+	T_EQ(placet_end(&it), 0);
+}
+
 T_CASE(what_makes_no_sense_is_refused)
 {
 	T_EQ(PLACET("up", "--store", "paper"), 2);
