@@ -176,6 +176,19 @@ static enum pl_code complete(struct store_session *session, enum config_name nam
 	return code;
 }
 
+enum pl_code config_ops_same(struct store_session *session, enum config_name name,
+                             struct pl_json before, struct pl_json after, bool *out,
+                             struct pl_err *err)
+{
+	enum pl_code code = complete(session, name, &before, err);
+
+	if (code == PL_OK)
+		code = complete(session, name, &after, err);
+	if (code == PL_OK && config_same(before, after, out) != PL_OK)
+		code = pl_err_set(err, PL_NOMEM, "compare");
+	return code;
+}
+
 enum pl_code config_ops_say_diff(struct store_session *session, enum config_name name,
                                  struct pl_json before, struct pl_json after,
                                  struct pl_err *err)

@@ -36,6 +36,12 @@ PL_NODISCARD enum pl_code config_ops_content(struct store_session *session,
                                              const struct config_found *found,
                                              struct pl_json *out, struct pl_err *err);
 
+/* Whether two contents say the same: fields that are left out count as their defaults. */
+PL_NODISCARD enum pl_code config_ops_same(struct store_session *session,
+                                          enum config_name name, struct pl_json before,
+                                          struct pl_json after, bool *out,
+                                          struct pl_err *err);
+
 /* "- .drain: ..." lines between two contents to stdout: of what holds, so fields that
  * are left out count as their defaults. One that is refused is taken as it is. */
 PL_NODISCARD enum pl_code config_ops_say_diff(struct store_session *session,

@@ -9,7 +9,6 @@
 #include "coord/cli/config/config_ops.h"
 #include "coord/cli/config/config_text.h"
 #include "coord/cli/reach/reach.h"
-#include "coord/config/config_diff.h"
 
 struct set {
 	enum config_name name;
@@ -122,6 +121,16 @@ static enum pl_code write_version(const struct set *set, const struct versions *
 	return PL_OK;
 }
 
+static void print_unchanged(enum config_name name, int64_t version)
+{
+	if (version == 0)
+		(void)printf("%s: unchanged, it is so by default\n",
+		             config_name_text(name));
+	else
+		(void)printf("%s: unchanged, version %" PRId64 " says so already\n",
+		             config_name_text(name), version);
+}
+
 static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err *err)
 {
 	struct set *set = ctx;
@@ -138,15 +147,13 @@ static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err 
 	if (code == PL_OK)
 		code = config_ops_say_diff(reach->session, set->name, versions.before,
 		                           versions.after, err);
-	if (code == PL_OK && config_same(versions.before, versions.after, &same) != PL_OK)
-		code = pl_err_set(err, PL_NOMEM, "compare");
-	if (code != PL_OK || reach->options->dry_run)
+	if (code == PL_OK && versions.expect >= 0)
+		code = config_ops_same(reach->session, set->name, versions.before,
+		                       versions.after, &same, err);
+	if (code == PL_OK && same)
+		print_unchanged(set->name, versions.expect);
+	if (code != PL_OK || same || reach->options->dry_run)
 		return code;
-	if (versions.expect > 0 && same) {
-		(void)printf("%s: version %" PRId64 " says so already\n",
-		             config_name_text(set->name), versions.expect);
-		return PL_OK;
-	}
 	return write_version(set, &versions, err);
 }
 
@@ -155,10 +162,11 @@ static const struct options_spec spec = {
 	.usage = "NAME (-f FILE | path=value ...) [options]",
 	.about =
 		"Writes a new version of a configuration and makes it current, unless\n"
-		"somebody else did meanwhile. Prints what changes. With path=value the\n"
-		"other values stay as they are (path= takes one away); a file is all of it,\n"
-		"what it does not name is as by default. What does not pass the schema is\n"
-		"refused with the path of the field.\n",
+		"somebody else did meanwhile. Prints what changes; where nothing does, no\n"
+		"version is written. With path=value the other values stay as they are\n"
+		"(path= takes one away); a file is all of it, what it does not name is as by\n"
+		"default. What does not pass the schema is refused with the path of the\n"
+		"field.\n",
 	.help = "  -f, --filename FILE    JSON or YAML; - is standard input\n",
 	.example =
 		"  placet config set coord balancer.interval_ms=60000 handover_ms=500\n"

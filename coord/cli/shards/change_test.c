@@ -199,17 +199,44 @@ T_CASE(the_default_is_shown_as_yaml_that_can_be_set)
 	t_golden("cli/e2e_coord.yaml", placet_rig.out);
 	placet_says("# coord: no version yet, this is the default");
 	memcpy(text, placet_rig.out, sizeof text);
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=700"), 0);
 	T_EQ(placet_run(text,
 	                (const char *const[]){"config", "set", "coord", "-f", "-", NULL}),
 	     0);
-	T_STR(placet_rig.out, "coord: version 1 is current\n");
+	placet_prints("coord: version 2 is current\n");
 	T_EQ(PLACET("config", "get", "coord"), 0);
 	T_STR(placet_rig.out, text);
-	placet_says("# coord, version 1 (current) of 2");
+	placet_says("# coord, version 2 (current) of 2");
 	T_EQ(placet_run(text,
 	                (const char *const[]){"config", "set", "coord", "-f", "-", NULL}),
 	     0);
-	placet_prints("coord: version 1 says so already");
+	T_STR(placet_rig.out, "coord: unchanged, version 2 says so already\n");
+	placet_down();
+}
+
+/* By default, by a version, or by a version that leaves it out. */
+T_CASE(what_is_so_already_makes_no_version)
+{
+	static const char *const file[] = {"config", "set", "coord", "-f", "-", NULL};
+	int64_t before;
+
+	placet_up(8);
+	before = revision();
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=2000"), 0);
+	T_STR(placet_rig.out, "coord: unchanged, it is so by default\n");
+	T_EQ(placet_run("{}\n", file), 0);
+	T_STR(placet_rig.out, "coord: unchanged, it is so by default\n");
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=2000", "--dry-run"), 0);
+	T_STR(placet_rig.out, "coord: unchanged, it is so by default\n");
+	T_EQ(revision(), before);
+	T_EQ(placet_run("handover_ms: 700\n", file), 0);
+	placet_prints("coord: version 1 is current\n");
+	before = revision();
+	T_EQ(PLACET("config", "set", "coord", "handover_ms=700", "settle_ms="), 0);
+	T_STR(placet_rig.out, "coord: unchanged, version 1 says so already\n");
+	T_EQ(PLACET("config", "set", "coord", "balancer.interval_ms=30000"), 0);
+	T_STR(placet_rig.out, "coord: unchanged, version 1 says so already\n");
+	T_EQ(revision(), before);
 	placet_down();
 }
 
