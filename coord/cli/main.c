@@ -50,21 +50,51 @@ static const struct command *const commands[] = {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
-/* Those that begin with the word, or all. */
-static unsigned print_commands(FILE *to, const char *word)
+/* The word; or, when it need not be exact, with an s more or less. */
+static bool word_match(const char *word, size_t len, const char *arg, bool exact)
 {
-	size_t len = strlen(word);
+	size_t given = strlen(arg), both = given < len ? given : len;
+
+	if (both == 0 || strncmp(arg, word, both) != 0)
+		return false;
+	return given == len || (!exact && given == len + 1 && arg[len] == 's') ||
+	       (!exact && given + 1 == len && word[given] == 's');
+}
+
+/* Whether that is the first of a command's two words, or the second. */
+static bool has_word(const char *words, const char *word, bool first)
+{
+	const char *space = strchr(words, ' ');
+
+	if (space == NULL)
+		return false;
+	return first ? word_match(words, (size_t)(space - words), word, false)
+	             : word_match(space + 1, strlen(space + 1), word, false);
+}
+
+static unsigned print_those(FILE *to, const char *word, bool first)
+{
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
 		const char *words = commands[i]->words;
 
-		if (len > 0 && (strncmp(words, word, len) != 0 || words[len] != ' '))
+		if (*word != 0 && strcmp(words, word) != 0 &&
+		    !has_word(words, word, first))
 			continue;
 		(void)fprintf(to, "  %-16s %s\n", words, commands[i]->summary);
 		count++;
 	}
 	return count;
+}
+
+/* Those that begin with the word; without such, those of which it is the second; "": all.
+ */
+static unsigned print_commands(FILE *to, const char *word)
+{
+	unsigned count = print_those(to, word, true);
+
+	return count > 0 ? count : print_those(to, word, false);
 }
 
 static void print_help(FILE *to)
@@ -77,24 +107,12 @@ static void print_help(FILE *to)
 		"\n  placet COMMAND --help tells more; placet --version the version\n");
 }
 
-/* The word; or, when it need not be exact, with an s more or less. */
-static bool word_match(const char *word, size_t len, const char *arg, bool exact)
-{
-	size_t given = strlen(arg), both = given < len ? given : len;
-
-	if (both == 0 || strncmp(arg, word, both) != 0)
-		return false;
-	return given == len || (!exact && given == len + 1 && arg[len] == 's') ||
-	       (!exact && given + 1 == len && word[given] == 's');
-}
-
 /* How many arguments the command's words take up; 0: it is another command. "get pod" is
  * "get pods", but "shard" is not "shards": others begin with it. */
 static int words_match(const char *words, int argc, char **argv, bool exact)
 {
 	int used = 0;
 
-	exact = exact || strchr(words, ' ') == NULL;
 	while (*words != 0) {
 		size_t len = strcspn(words, " ");
 
@@ -106,12 +124,18 @@ static int words_match(const char *words, int argc, char **argv, bool exact)
 	return used;
 }
 
+/* First of two words, so that "shards drain" is no "shards". */
 static const struct command *find(int argc, char **argv, int *used)
 {
-	for (unsigned i = 0; i < 2 * COMMAND_COUNT; i++) {
-		const struct command *command = commands[i % COMMAND_COUNT];
+	enum { TWO_EXACT, TWO, ONE, PASSES };
 
-		*used = words_match(command->words, argc, argv, i < COMMAND_COUNT);
+	for (unsigned i = 0; i < PASSES * COMMAND_COUNT; i++) {
+		const struct command *command = commands[i % COMMAND_COUNT];
+		unsigned pass = i / COMMAND_COUNT;
+
+		if ((strchr(command->words, ' ') == NULL) != (pass == ONE))
+			continue;
+		*used = words_match(command->words, argc, argv, pass != TWO);
 		if (*used > 0)
 			return command;
 	}
@@ -149,25 +173,47 @@ static unsigned slips(const char *a, const char *b)
 	return row[a_len % 3][b_len];
 }
 
-/* The command that was meant, if it is near; NULL: none is. */
+static const char *two_words(char out[WORDS_MAX + 1], const char *first,
+                             const char *second)
+{
+	(void)snprintf(out, WORDS_MAX + 1, "%.*s %.*s", WORD_MAX, first, WORD_MAX,
+	               second);
+	return out;
+}
+
+/* The command that was meant, if it is near, also with its words the other way round;
+ * NULL: none is. */
 static const char *meant(int argc, char **argv)
 {
-	char two[WORDS_MAX + 1];
+	char two[WORDS_MAX + 1], turned[WORDS_MAX + 1];
+	const char *second = argc > 2 ? argv[2] : "";
 	size_t least = SLIP_MAX + 1;
 	const char *found = NULL;
 
-	(void)snprintf(two, sizeof two, "%.*s %.*s", WORD_MAX, argv[1], WORD_MAX,
-	               argc > 2 ? argv[2] : "");
 	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
 		const char *words = commands[i]->words;
-		size_t far = slips(strchr(words, ' ') == NULL ? argv[1] : two, words);
+		bool one = strchr(words, ' ') == NULL;
+		size_t far =
+			slips(one ? argv[1] : two_words(two, argv[1], second), words);
+		size_t back =
+			one ? far : slips(two_words(turned, second, argv[1]), words);
 
+		far = back < far ? back : far;
+		if (one && far == 0) /* it was not meant, or it would run */
+			continue;
 		if (far < least && far * 3 <= strlen(words)) {
 			least = far;
 			found = words;
 		}
 	}
 	return found;
+}
+
+/* A command of one word, and behind it a word that makes it look like another one. */
+static bool is_slip(const struct command *command, int argc, char **argv)
+{
+	return strchr(command->words, ' ') == NULL && argc > 2 && argv[2][0] != '-' &&
+	       meant(argc, argv) != NULL;
 }
 
 static enum exit_code unknown(int argc, char **argv)
@@ -193,7 +239,7 @@ static bool is_help(const char *arg)
 	       strcmp(arg, "help") == 0;
 }
 
-/* Of the command that argv names, of those that begin with the word, or of all. */
+/* Of the command that argv names, of those that have the word, or of all. */
 static enum exit_code help(int argc, char **argv)
 {
 	static char option[] = "--help";
@@ -242,7 +288,7 @@ int main(int argc, char **argv)
 	const struct command *command = find(argc, argv, &used);
 
 	open_standard();
-	if (command != NULL)
+	if (command != NULL && !is_slip(command, argc, argv))
 		return ended((int)command->run(argc - used, argv + used));
 	if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
 		(void)printf("placet %s\n", PLACET_VERSION);

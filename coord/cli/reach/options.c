@@ -222,6 +222,7 @@ static enum pl_code take_all(const struct options_spec *spec, int argc, char **a
 			                  opt == ':' ? "a value is missing after"
 			                             : "no option",
 			                  argv[optind - 1]);
+		options_pass_equals(argv[optind - 1]);
 		if ((is_own(spec, opt) ? spec->take(ctx, opt, optarg, err)
 		                       : take(spec, ctx, opt, out, err)) != PL_OK)
 			return err->code;
@@ -262,6 +263,13 @@ static enum pl_code store_init(const struct options_spec *spec, struct options *
 		return PL_OK;
 	code = store_opts_init(&out->store, err);
 	return code == PL_OK ? prefix_set(out, prefix == NULL ? "" : prefix, err) : code;
+}
+
+void options_pass_equals(const char *given)
+{
+	if (optarg != NULL && optarg != given && given[0] == '-' && given[1] != '-' &&
+	    *optarg == '=')
+		optarg++;
 }
 
 bool options_parse(const struct options_spec *spec, int argc, char **argv, void *ctx,

@@ -64,4 +64,9 @@ bool options_parse(const struct options_spec *spec, int argc, char **argv, void 
                    struct options *out, enum exit_code *exit_code);
 void options_done(struct options *options);
 
+/* After getopt_long: "-o=json" is "-o json", as for kubectl, and not "=json". given: the
+ * word that it has just read. Of a long option, or in a word of its own, = is part of the
+ * value. */
+void options_pass_equals(const char *given);
+
 #endif

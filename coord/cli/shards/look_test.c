@@ -401,6 +401,26 @@ T_CASE(what_makes_no_sense_is_refused_before_anything_is_done)
 	placet_says("no command 'shard nonsense'");
 }
 
+/* Also in a bundle; of two words, and of long options, = is part of the value. */
+T_CASE(short_options_take_values_behind_equals)
+{
+	T_EQ(PLACET("explain", "-o=json", "-f=/nowhere"), 1);
+	placet_says("/nowhere: No such file");
+	T_EQ(PLACET("explain", "-o", "=json", "-f", "x"), 2);
+	placet_says("=json");
+	T_EQ(PLACET("explain", "--output==json", "-f", "x"), 2);
+	placet_says("=json");
+	T_EQ(PLACET("get", "pods", "-wo=xml"), 2);
+	placet_says("--output xml: want table");
+	T_EQ(PLACET("get", "pods", "-n=A B"), 2);
+	placet_says("--namespace: ");
+	T_TRUE(strstr(placet_rig.said, "=A") == NULL);
+	T_EQ(PLACET("get", "pods", "-l=app is web"), 2);
+	placet_says("--selector: at 'is web'");
+	T_EQ(PLACET("store", "check", "-o=xml"), 2);
+	T_TRUE(strstr(placet_rig.said, "=xml") == NULL);
+}
+
 T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
 {
 	T_EQ(PLACET("get", "pod", "--help"), 0);
@@ -417,6 +437,20 @@ T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
 	placet_says("did you mean 'placet submit'?\n");
 	T_EQ(PLACET("fcsk"), 2);
 	placet_says("did you mean 'placet fsck'?\n");
+	T_EQ(PLACET("explain", "pods", "--help"), 0);
+	placet_prints("usage: placet explain pod ");
+	T_EQ(PLACET("shards", "drain", "--help"), 0);
+	placet_prints("usage: placet shard drain ");
+	T_EQ(PLACET("shards", "drian", "east-0"), 2);
+	placet_says("no command 'shards drian'\ndid you mean 'placet shard "
+	            "drain'?\n");
+	T_EQ(PLACET("explain", "pdo", "a"), 2);
+	placet_says("did you mean 'placet explain pod'?\n");
+	T_EQ(PLACET("drain", "shard", "east-0"), 2);
+	placet_says("did you mean 'placet shard drain'?\n");
+	T_EQ(PLACET("drain", "east/n-1"), 2);
+	placet_says("\n  shard drain ");
+	placet_says("\n  nodes drain ");
 	T_EQ(PLACET("x"), 2);
 	placet_says("placet: no command 'x'\n\nplacet: a scheduling coordinator");
 	T_EQ(PLACET("get", "services\x1b[2J"), 2);

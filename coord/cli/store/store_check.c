@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "coord/cli/command.h"
-#include "coord/cli/reach/store_opts.h"
+#include "coord/cli/reach/options.h"
 #include "coord/cli/store/store_steps.h"
 #include "store/base/clock.h"
 #include "store/base/json_out.h"
@@ -285,6 +285,7 @@ static enum exit_code store_check(int argc, char **argv)
 			pl_err_set(&err, PL_INVALID, "%s '%s'",
 			           opt == ':' ? "a value is missing after" : "no option",
 			           argv[optind - 1]);
+		options_pass_equals(argv[optind - 1]);
 		if (err.code != PL_OK || take_option(&check, opt, &err) != PL_OK)
 			return usage_error(err.msg);
 	}
