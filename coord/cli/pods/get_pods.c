@@ -12,6 +12,7 @@
 #include "coord/cli/pods/pods_live.h"
 #include "coord/cli/reach/listing.h"
 #include "coord/cli/reach/reach.h"
+#include "coord/cli/shards/nobody.h"
 #include "shardsched/ledger/home.h"
 #include "shardsched/ledger/state.h"
 #include "store/base/alloc.h"
@@ -41,6 +42,7 @@ struct get {
 	struct pl_arena arena; /* of what was found */
 	struct found *found;
 	size_t count, cap;
+	bool some_wait;  /* of those that were printed */
 	struct pointer { /* what was read last of a name */
 		bool there;
 		uint32_t at;
@@ -156,6 +158,15 @@ static enum pl_code rows_of(struct get *get, size_t first, size_t count,
 	return code;
 }
 
+static void see_waiting(struct get *get, size_t first, size_t count,
+                        const struct output_row *rows)
+{
+	for (size_t i = 0; i < count && !get->some_wait; i++)
+		get->some_wait = !get->found[first + i].gated &&
+		                 pl_span_eq(pod_row_phase(&rows[i]),
+		                            pl_span_str(state_phase_word(STATE_PENDING)));
+}
+
 static enum pl_code print_parts(struct get *get, struct output_row *rows,
                                 struct pl_err *err)
 {
@@ -173,6 +184,8 @@ static enum pl_code print_parts(struct get *get, struct output_row *rows,
 
 		pl_arena_reset(&arena);
 		code = rows_of(get, at, count, &arena, rows);
+		if (code == PL_OK)
+			see_waiting(get, at, count, rows);
 		if (code != PL_OK)
 			(void)pl_err_set(err, code, "print the pods");
 		else if (get->count <= PART)
@@ -361,6 +374,8 @@ static enum pl_code show(struct get *get, struct pl_err *err)
 	if (get->count > 0 || !names)
 		code = print_parts(get, rows, err);
 	free(rows);
+	if (code == PL_OK && get->some_wait)
+		nobody_note(get->reach, "places pods");
 	return code == PL_OK ? say_absent(get, err) : code;
 }
 

@@ -6,6 +6,7 @@
 #include "coord/cli/out/progress.h"
 #include "coord/cli/out/say.h"
 #include "coord/cli/pods/podwatch.h"
+#include "coord/cli/shards/nobody.h"
 #include "store/base/alloc.h"
 
 enum { SHOWN = 3 };
@@ -24,6 +25,7 @@ struct job {
 	bool stopped, time_up;
 	struct pl_err err;
 	struct progress progress;
+	struct nobody nobody;
 	struct pl_timer end, tick;
 };
 
@@ -140,9 +142,33 @@ static void on_tick(void *ctx)
 	struct job *job = ctx;
 	uint64_t now_ms = kv_now_ms(job->reach->session->kv);
 
+	nobody_look(&job->nobody, now_ms, job->gone->left.count);
 	progress_say(&job->progress, now_ms, "%" PRIu64 " of %" PRIu64 " pods gone",
 	             job->gone->total - job->gone->left.count, job->gone->total);
 	pl_timer_set(&job->tick, now_ms + PROGRESS_EACH_MS);
+}
+
+struct free_one {
+	const bool *has_owner;
+	uint32_t partition;
+};
+
+static bool is_owned(void *ctx, const struct podwatch_pod *pod)
+{
+	struct free_one *find = ctx;
+
+	if (!find->has_owner[pod->partition])
+		find->partition = pod->partition;
+	return find->has_owner[pod->partition];
+}
+
+static uint32_t waits_in(void *ctx, const bool has_owner[KEYS_PARTITIONS_MAX])
+{
+	const struct job *job = ctx;
+	struct free_one find = {has_owner, KEYS_PARTITIONS_MAX};
+
+	podwatch_each(job->watch, is_owned, &find);
+	return find.partition;
 }
 
 /* The partitions that they stand in, when those are few; else all of it. */
@@ -176,6 +202,11 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 	struct kv *kv = job->reach->session->kv;
 	struct podwatch_opts opts = {
 		.prefix = prefix, .wanted = is_wanted, .fn = on_pod, .ctx = job};
+	const struct nobody_opts nobody = {.reach = job->reach,
+	                                   .progress = &job->progress,
+	                                   .what = "takes pods off their nodes",
+	                                   .waits_in = waits_in,
+	                                   .ctx = job};
 	struct pl_timers *timers = kv_timers(kv);
 	enum pl_code code = pl_timer_init(&job->end, timers, on_time_up, job);
 
@@ -185,6 +216,7 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 		return pl_err_set(err, code, "wait");
 	opts.count = prefixes_of(job->gone, text, prefix);
 	progress_init(&job->progress, kv_now_ms(kv));
+	nobody_init(&job->nobody, &nobody, kv_now_ms(kv));
 	if (job->timeout_ms > 0)
 		pl_timer_set(&job->end, kv_now_ms(kv) + job->timeout_ms);
 	pl_timer_set(&job->tick, kv_now_ms(kv) + PROGRESS_EACH_MS);
@@ -228,7 +260,8 @@ enum pl_code pods_gone_wait(struct pods_gone *gone, const struct reach *reach,
 		(void)uv_run(loop, UV_RUN_ONCE);
 	if (!job.stopped)
 		podwatch_stop(job.watch);
-	while (!job.stopped)
+	nobody_cancel(&job.nobody);
+	while (!job.stopped || job.nobody.asks)
 		(void)uv_run(loop, UV_RUN_ONCE);
 	progress_end(&job.progress);
 	pl_timer_done(&job.end);

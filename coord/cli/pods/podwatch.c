@@ -371,6 +371,14 @@ enum pl_code podwatch_open(struct kv *kv, const struct podwatch_opts *opts,
 	return code;
 }
 
+void podwatch_each(const struct podwatch *watch,
+                   bool (*fn)(void *ctx, const struct podwatch_pod *pod), void *ctx)
+{
+	PL_MAP_EACH (node, &watch->pods)
+		if (!fn(ctx, PL_CONTAINER_OF(node, struct podwatch_pod, node)))
+			return;
+}
+
 void podwatch_stop(struct podwatch *watch)
 {
 	for (unsigned i = 0; i < watch->count; i++)

@@ -61,6 +61,9 @@ struct podwatch_opts {
 
 PL_NODISCARD enum pl_code podwatch_open(struct kv *kv, const struct podwatch_opts *opts,
                                         struct podwatch **out, struct pl_err *err);
+/* Those that it knows, until fn says false. */
+void podwatch_each(const struct podwatch *watch,
+                   bool (*fn)(void *ctx, const struct podwatch_pod *pod), void *ctx);
 /* STOPPED follows; then it is gone. */
 void podwatch_stop(struct podwatch *watch);
 

@@ -16,9 +16,12 @@
 #include "coord/cli/pods/pods_given.h"
 #include "coord/cli/pods/podwatch.h"
 #include "coord/cli/pods/wait_gone.h"
+#include "coord/cli/pods/wait_left.h"
 #include "coord/cli/pods/wait_tally.h"
 #include "coord/cli/reach/reach.h"
+#include "coord/cli/shards/nobody.h"
 #include "coord/submit/leaving.h"
+#include "shardsched/ledger/state.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/base/duration.h"
@@ -34,7 +37,6 @@ enum {
 	TIMEOUT_MAX_MS = 86400000,
 	ARGS_MAX = 10000,
 	WANTED_MAX = PODWATCH_PODS_MAX,
-	SHOWN = 3,
 	ASK_EACH_MS = 1000,
 	ARENA_MAX = 1 << 20,
 };
@@ -43,7 +45,8 @@ enum {
 struct wanted {
 	struct pl_map_node node;
 	uint64_t seen_us; /* there, and without a place; 0: never */
-	bool there;       /* the watch told of it */
+	uint32_t partition;
+	bool there; /* the watch told of it */
 	bool bound;
 	uint8_t key[];
 };
@@ -69,6 +72,8 @@ struct job {
 	struct kv_call *asking; /* for the shards' records, while it asks */
 	bool asks;
 	uint64_t ask_ms, conflicts;
+	struct nobody nobody;
+	struct wait_left left;
 	struct pl_timer end, tick;
 };
 
@@ -85,6 +90,7 @@ static enum pl_code want(struct job *job, struct pl_span space, struct pl_span n
 		wanted = pl_calloc(1, sizeof *wanted + len);
 	if (wanted == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the pods' names");
+	wanted->partition = partition;
 	memcpy(wanted->key, space.at, space.len);
 	wanted->key[space.len] = '/';
 	memcpy(wanted->key + space.len + 1, name.at, name.len);
@@ -331,10 +337,73 @@ static void on_tick(void *ctx)
 		.rate = progress_rate(&job->progress, now_ms, job->bound)};
 
 	ask_shards(job, now_ms);
+	nobody_look(&job->nobody, now_ms, job->bound + job->lost);
 	sums_text(&sums, text);
 	if (sums.total != 0)
 		progress_say(&job->progress, now_ms, "%s", text);
 	pl_timer_set(&job->tick, now_ms + PROGRESS_EACH_MS);
+}
+
+/* -- who is left
+ * ------------------------------------------------------------------------- */
+
+typedef bool left_fn(void *ctx, struct pl_span key, uint32_t partition);
+
+struct walk {
+	left_fn *fn;
+	void *ctx;
+};
+
+static bool on_watched(void *ctx, const struct podwatch_pod *pod)
+{
+	const struct walk *walk = ctx;
+
+	return !pod->counted || pod->marked ||
+	       walk->fn(walk->ctx, pod->node.key, pod->partition);
+}
+
+/* Those that are still waited for, until fn says false. */
+static void each_left(const struct job *job, left_fn *fn, void *ctx)
+{
+	struct walk walk = {fn, ctx};
+
+	if (job->all)
+		podwatch_each(job->watch, on_watched, &walk);
+	PL_MAP_EACH (node, &job->wanted) {
+		const struct wanted *wanted =
+			PL_CONTAINER_OF_CONST(node, struct wanted, node);
+
+		if (!wanted->bound && !fn(ctx, node->key, wanted->partition))
+			return;
+	}
+}
+
+static bool on_left(void *ctx, struct pl_span key, uint32_t partition)
+{
+	return wait_left_add(ctx, key, partition);
+}
+
+struct free_one {
+	const bool *has_owner;
+	uint32_t partition;
+};
+
+static bool is_owned(void *ctx, struct pl_span key, uint32_t partition)
+{
+	struct free_one *find = ctx;
+
+	(void)key;
+	if (!find->has_owner[partition])
+		find->partition = partition;
+	return find->has_owner[partition];
+}
+
+static uint32_t waits_in(void *ctx, const bool has_owner[KEYS_PARTITIONS_MAX])
+{
+	struct free_one find = {has_owner, KEYS_PARTITIONS_MAX};
+
+	each_left(ctx, is_owned, &find);
+	return find.partition;
 }
 
 /* The partitions that they stand in, when those are few; else all of it. */
@@ -374,26 +443,18 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 	                             .query = job->query.wants > 0 ? &job->query : NULL,
 	                             .fn = on_pod,
 	                             .ctx = job};
+	const struct nobody_opts nobody = {.reach = job->reach,
+	                                   .progress = &job->progress,
+	                                   .what = "places pods",
+	                                   .waits_in = waits_in,
+	                                   .ctx = job};
 
 	opts.count = prefixes_of(job, text, prefix);
+	nobody_init(&job->nobody, &nobody, kv_now_ms(kv));
 	progress_init(&job->progress, kv_now_ms(kv));
 	pl_timer_set(&job->end, kv_now_ms(kv) + job->timeout_ms);
 	pl_timer_set(&job->tick, kv_now_ms(kv) + PROGRESS_EACH_MS);
 	return podwatch_open(kv, &opts, &job->watch, err);
-}
-
-static void say_unbound(const struct job *job)
-{
-	unsigned said = 0;
-
-	PL_MAP_EACH (node, &job->wanted) {
-		if (said == SHOWN)
-			break;
-		if (PL_CONTAINER_OF(node, struct wanted, node)->bound)
-			continue;
-		say("not bound: " PL_SPAN_FMT, PL_SPAN_ARG(node->key));
-		said++;
-	}
 }
 
 static enum pl_code verdict(struct job *job, struct pl_err *err)
@@ -406,7 +467,7 @@ static enum pl_code verdict(struct job *job, struct pl_err *err)
 		return err->code;
 	}
 	if (job->time_up && !is_over(job)) {
-		say_unbound(job);
+		wait_left_say(&job->left, left, job->reach->session);
 		return pl_err_set(
 			err, PL_TIMEOUT,
 			"%" PRIu64 " of %" PRIu64 " pods are not bound after %s; placet "
@@ -441,11 +502,14 @@ static enum pl_code wait_for(struct job *job, struct pl_err *err)
 		return code;
 	while (!job->stopped && !job->time_up && !is_over(job))
 		(void)uv_run(loop, UV_RUN_ONCE);
-	if (!job->stopped)
+	if (!job->stopped) {
+		each_left(job, on_left, &job->left);
 		podwatch_stop(job->watch);
+	}
 	if (job->asks)
 		kv_cancel(job->reach->session->kv, job->asking);
-	while (!job->stopped || job->asks)
+	nobody_cancel(&job->nobody);
+	while (!job->stopped || job->asks || job->nobody.asks)
 		(void)uv_run(loop, UV_RUN_ONCE);
 	progress_end(&job->progress);
 	return verdict(job, err);

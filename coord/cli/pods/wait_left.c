@@ -1,0 +1,116 @@
+#include "coord/cli/pods/wait_left.h"
+
+#include <inttypes.h>
+
+#include "coord/cli/out/say.h"
+#include "coord/cli/pods/gates.h"
+#include "shardsched/ledger/state.h"
+#include "store/kv/calls.h"
+
+enum { SPEC, STATE, KEYS_OF_ONE, OPS = WAIT_LEFT_MAX * KEYS_OF_ONE };
+
+bool wait_left_add(struct wait_left *left, struct pl_span key, uint32_t partition)
+{
+	struct wait_left_pod *pod;
+
+	if (left->count == WAIT_LEFT_MAX)
+		return false;
+	pod = &left->pod[left->count++];
+	PL_ASSERT(key.len <= sizeof pod->key);
+	pod->partition = partition;
+	pod->len = key.len;
+	memcpy(pod->key, key.at, key.len);
+	return true;
+}
+
+static struct pl_span name_of(const struct wait_left_pod *pod)
+{
+	return pl_span(pod->key, pod->len);
+}
+
+static void key_of(const struct wait_left_pod *pod, enum keys_kind kind,
+                   struct keys_text *out)
+{
+	const uint8_t *slash = memchr(pod->key, '/', pod->len);
+	size_t space = (size_t)(slash - pod->key);
+	struct keys_id id = {.kind = kind,
+	                     .partition = pod->partition,
+	                     .scope = pl_span(pod->key, space),
+	                     .name = pl_span(slash + 1, pod->len - space - 1)};
+
+	if (keys_build(&id, out, NULL) != PL_OK)
+		PL_UNREACHABLE("a pod's name");
+}
+
+static enum pl_code read_all(const struct wait_left *left, struct store_session *session,
+                             struct kv_result *out)
+{
+	struct keys_text text[OPS];
+	struct kv_req op[OPS];
+	struct kv_req req = {
+		.op = KV_TXN,
+		.txn = {.then = op, .then_count = left->count * KEYS_OF_ONE}};
+	struct pl_err err;
+
+	for (unsigned i = 0; i < left->count; i++) {
+		key_of(&left->pod[i], KEYS_SPEC, &text[i * KEYS_OF_ONE + SPEC]);
+		key_of(&left->pod[i], KEYS_STATE, &text[i * KEYS_OF_ONE + STATE]);
+	}
+	for (size_t i = 0; i < req.txn.then_count; i++)
+		op[i] = kv_op_get(kv_key(keys_span(&text[i])));
+	pl_arena_reset(&session->arena);
+	return store_session_call(session, &req, out, &err);
+}
+
+static void say_state(struct pl_span name, struct pl_span value, struct pl_arena *arena)
+{
+	struct pl_err err = {0};
+	struct pod_state state;
+
+	if (state_parse(value, arena, &state, &err) != PL_OK)
+		say("not bound: " PL_SPAN_FMT " (its state is garbled: %s)",
+		    PL_SPAN_ARG(name), err.msg);
+	else if (state.reason.len == 0)
+		say("not bound: " PL_SPAN_FMT " (%s)", PL_SPAN_ARG(name),
+		    state_phase_word(state.phase));
+	else
+		say("not bound: " PL_SPAN_FMT " (" PL_SPAN_FMT "%s" PL_SPAN_FMT ")",
+		    PL_SPAN_ARG(name), PL_SPAN_ARG(state.reason),
+		    state.message.len == 0 ? "" : ": ", PL_SPAN_ARG(state.message));
+}
+
+static void say_one(struct pl_span name, const struct kv_result *of,
+                    struct pl_arena *arena)
+{
+	const struct kv_get_result *spec = &of[SPEC].get, *state = &of[STATE].get;
+
+	if (spec->count > 0 && gates_stand(spec->records[0].value))
+		say("not bound: " PL_SPAN_FMT " (pod.gated: waiting for scheduling "
+		    "gates)",
+		    PL_SPAN_ARG(name));
+	else if (state->count > 0)
+		say_state(name, state->records[0].value, arena);
+	else if (spec->count > 0)
+		say("not bound: " PL_SPAN_FMT " (nobody has decided about it yet)",
+		    PL_SPAN_ARG(name));
+	else
+		say("not bound: " PL_SPAN_FMT " (it is not there)", PL_SPAN_ARG(name));
+}
+
+void wait_left_say(const struct wait_left *left, uint64_t total,
+                   struct store_session *session)
+{
+	struct kv_result result;
+	bool is_read = left->count > 0 && read_all(left, session, &result) == PL_OK;
+
+	for (unsigned i = 0; i < left->count; i++)
+		if (is_read)
+			say_one(name_of(&left->pod[i]),
+			        &result.txn.results[(size_t)i * KEYS_OF_ONE],
+			        &session->arena);
+		else
+			say("not bound: " PL_SPAN_FMT,
+			    PL_SPAN_ARG(name_of(&left->pod[i])));
+	if (total > left->count)
+		say("... and %" PRIu64 " more", total - left->count);
+}

@@ -1,0 +1,161 @@
+/* What a wait that does not end says: that nobody is there, and who is left, and why. */
+#include <stdlib.h>
+
+#include "coord/cli/pods/pods_kit.h"
+
+static uint32_t partition_of(const char *space, const char *name)
+{
+	uint32_t partition;
+
+	T_EQ(partition_of_pod(pl_span_str(space), pl_span_str(name), PARTITIONS,
+	                      &partition, NULL),
+	     PL_OK);
+	return partition;
+}
+
+static unsigned count_said(const char *words)
+{
+	unsigned count = 0;
+
+	for (const char *at = placet_rig.said; (at = strstr(at, words)) != NULL; at++)
+		count++;
+	return count;
+}
+
+T_CASE_SECONDS(a_wait_says_that_no_shard_is_running, 60)
+{
+	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
+	static const char *const named[] = {"wait", "--for=bound", "a", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
+	placet_start(&running, all);
+	placet_await(&running, "note: no shard is running: nobody places pods (start "
+	                       "one: placetd --etcd http://");
+	put_state("default", "a", BOUND);
+	T_EQ(placet_end(&running), 0);
+	put_state("default", "a", PENDING);
+	placet_start(&running, named);
+	placet_await(&running, "note: no shard is running: nobody places pods");
+	put_state("default", "a", BOUND);
+	T_EQ(placet_end(&running), 0);
+	T_EQ(RUN(POD("b", ""), "submit", "-f", "-"), 0);
+	T_EQ(PLACET("wait", "--for=bound", "b", "--timeout", "10s"), 1);
+	T_EQ(count_said("no shard is running"), 1);
+	placet_down();
+}
+
+/* One partition has no owner; who waits in another one is not told of it. */
+T_CASE_SECONDS(a_wait_says_which_partition_has_no_owner, 60)
+{
+	char words[80];
+	uint32_t free_one = partition_of("default", "a");
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") LABELED("b", "\"app\":\"b\""), "submit", "-f", "-"), 0);
+	T_TRUE(free_one != partition_of("default", "b"));
+	placet_shard("east-0", "0,1,2");
+	for (unsigned p = 0; p < PARTITIONS; p++)
+		if (p != free_one)
+			placet_owner(p, "east-0");
+	T_EQ(PLACET("wait", "--for=bound", "--all", "--timeout", "6s"), 1);
+	(void)snprintf(words, sizeof words,
+	               "note: partition %u has no owner: nobody places pods there",
+	               free_one);
+	placet_says(words);
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=b", "--timeout", "6s"), 1);
+	T_EQ(count_said("note: "), 0);
+	placet_down();
+}
+
+T_CASE_SECONDS(a_deletion_says_that_no_shard_is_running, 60)
+{
+	static const char *const args[] = {"delete", "pod", "a", "--yes", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", BOUND);
+	placet_start(&running, args);
+	placet_await(&running, "note: no shard is running: nobody takes pods off their "
+	                       "nodes (start one: placetd --etcd http://");
+	placet_kill(&running);
+	placet_shard("east-0", "0,1,2");
+	placet_start(&running, args);
+	placet_await(&running, " has no owner: nobody takes pods off their nodes there");
+	placet_kill(&running);
+	placet_down();
+}
+
+T_CASE(pods_that_wait_are_shown_with_a_note_when_there_is_no_shard)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-"), 0);
+	put_state("default", "a", BOUND);
+	put_state("default", "b", PENDING);
+	T_EQ(PLACET("get", "pods"), 0);
+	placet_says("note: no shard is running: nobody places pods (start one: placetd "
+	            "--etcd http://");
+	T_EQ(PLACET("get", "pods", "a"), 0);
+	T_STR(placet_rig.said, "");
+	placet_shard("east-0", "0,1,2");
+	T_EQ(PLACET("get", "pods"), 0);
+	T_STR(placet_rig.said, "");
+	placet_down();
+}
+
+static void submit_many(unsigned count)
+{
+	static char input[1 << 14];
+	size_t len = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		len += (size_t)snprintf(
+			input + len, sizeof input - len,
+			"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-%02u\"},"
+			"\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]"
+			"}}\n",
+			i);
+	T_EQ(RUN(input, "submit", "-f", "-"), 0);
+}
+
+T_CASE(a_wait_that_does_not_end_names_who_is_left_and_why)
+{
+	placet_up(PARTITIONS);
+	submit_many(13);
+	put_state("default", "p-00", BOUND);
+	put_state("default", "p-01", PENDING);
+	T_EQ(PLACET("wait", "--for=bound", "--all", "--timeout=200ms"), 1);
+	placet_says("... and 2 more\n");
+	T_EQ(count_said("not bound: default/p-"), 10);
+	T_EQ(count_said("p-00"), 0);
+	T_EQ(RUN(POD("p-01", "") POD("p-02", "") POD("x", "") POD("p-00", ""), "wait",
+	         "--for=bound", "-f", "-", "--timeout=200ms"),
+	     1);
+	placet_says("not bound: default/p-01 (fit.cpu: 12 nodes lack 2 cpu)\n"
+	            "not bound: default/p-02 (nobody has decided about it yet)\n"
+	            "not bound: default/x (it is not there)\n"
+	            "placet wait: 3 of 4 pods are not bound after 200ms");
+	put_state("default", "p-02", "\x1b[2J");
+	T_EQ(PLACET("wait", "--for=bound", "p-02", "--timeout=200ms"), 1);
+	placet_says("not bound: default/p-02 (its state is garbled: ");
+	placet_down();
+}
+
+T_CASE(a_wait_by_labels_names_who_is_left)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(LABELED("a", "\"app\":\"web\"") LABELED("b", "\"app\":\"web\"")
+	                 POD("c", "\"schedulingGates\":[{\"name\":\"g\"}],"),
+	         "submit", "-f", "-"),
+	     0);
+	put_state("default", "a", BOUND);
+	put_state("default", "b", PENDING);
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=web", "--timeout=200ms"), 1);
+	T_EQ(count_said("not bound: "), 1);
+	placet_says("not bound: default/b (fit.cpu: 12 nodes lack 2 cpu)\n");
+	T_EQ(PLACET("wait", "--for=bound", "c", "--timeout=200ms"), 1);
+	placet_says("not bound: default/c (pod.gated: waiting for scheduling gates)\n");
+	placet_down();
+}
