@@ -114,19 +114,21 @@ static enum pl_code pick_ports(struct etcd_launch *launch)
 
 	for (unsigned i = 0; i < launch->count; i++) {
 		struct launch_member *m = &launch->members[i];
+		char url[LAUNCH_URL_SIZE]; /* what is printed lies apart from where to */
 		const char *open = strchr(m->host, ':') != NULL ? "[" : "";
 		const char *close = *open != 0 ? "]" : "";
 
 		if (launch_port_pick(m, &m->client, &launch->err) != PL_OK ||
 		    launch_port_pick(m, &m->peer, &launch->err) != PL_OK)
 			return launch->err.code;
-		(void)snprintf(m->url, sizeof m->url, "%s://%s%s%s:%u", scheme, open,
-		               m->host, close, m->client.number);
+		(void)snprintf(url, sizeof url, "%s://%s%s%s:%u", scheme, open, m->host,
+		               close, m->client.number);
+		memcpy(m->url, url, sizeof url);
 		(void)snprintf(m->peer_url, sizeof m->peer_url, "%s://%s%s%s:%u", scheme,
 		               open, m->host, close, m->peer.number);
 		len += (size_t)snprintf(launch->endpoints + len,
 		                        sizeof launch->endpoints - len, "%s%s",
-		                        i == 0 ? "" : ",", m->url);
+		                        i == 0 ? "" : ",", url);
 	}
 	return PL_OK;
 }
