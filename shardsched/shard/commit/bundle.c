@@ -31,7 +31,6 @@ enum {
 	NODE_OPS = 3,   /* reads at most */
 	GROW_PARTS = 4, /* of the most, after each that was full and went through */
 	OPS_DEFAULT = 128,
-	EXTRAS_MAX = 1024,
 	ARENA_CHUNK = 16 << 10,
 };
 
@@ -118,6 +117,8 @@ void bundle_add(struct sched *sched, struct sched_pod *pod)
 	node_ready(sched, node);
 }
 
+/* There is no bound but that of a transaction: no pod is added beyond it, and what does
+ * not fit then is known when it is sent. */
 static struct bundle_extra *extra_room(struct bundle *bundle)
 {
 	uint32_t cap = bundle->extra_cap == 0 ? 16 : bundle->extra_cap * 2;
@@ -125,8 +126,6 @@ static struct bundle_extra *extra_room(struct bundle *bundle)
 
 	if (bundle->extras < bundle->extra_cap)
 		return &bundle->extra[bundle->extras];
-	if (bundle->extras == EXTRAS_MAX)
-		return NULL;
 	grown = pl_realloc(bundle->extra, cap * sizeof *grown);
 	if (grown == NULL)
 		return NULL;

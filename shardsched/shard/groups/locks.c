@@ -101,7 +101,8 @@ static uint32_t only_put(const struct bonds *bonds)
 void groups_bundle(struct sched *sched, struct pool_class *open)
 {
 	const struct bonds *bonds = bonds_of(open);
-	bool many = many_are(sched, only_put(bonds));
+	uint32_t only = only_put(bonds);
+	bool many = only > MANY_KEYS && many_are(sched, bond_rows_of(bonds)->count);
 
 	for (uint32_t i = 0; i < bond_rows_of(bonds)->count; i++) {
 		const struct bond *bond = &bond_rows_of(bonds)->bond[i];
@@ -158,13 +159,17 @@ static uint32_t gathered_only_put(const struct sched *sched)
 	return count;
 }
 
+static bool are_many_gathered(const struct sched *sched, uint32_t only_put)
+{
+	return only_put > MANY_KEYS && many_are(sched, sched->groups.gathers);
+}
+
 uint32_t groups_gathered(const struct sched *sched)
 {
 	uint32_t only = gathered_only_put(sched);
 
-	if (!many_are(sched, only))
-		return sched->groups.gathers;
-	return sched->groups.gathers - only + MANY_KEYS;
+	return are_many_gathered(sched, only) ? sched->groups.gathers - only + MANY_KEYS
+	                                      : sched->groups.gathers;
 }
 
 /* Whoever was decided without these pods, and looks at them, is to fail. */
@@ -188,7 +193,7 @@ static enum pl_code put_gathered(struct sched *sched, struct call *call,
 enum pl_code groups_gathered_put(struct sched *sched, struct call *call)
 {
 	struct groups *groups = &sched->groups;
-	bool many = many_are(sched, gathered_only_put(sched));
+	bool many = are_many_gathered(sched, gathered_only_put(sched));
 	struct bundle_extra shape;
 	struct keys_text key;
 	enum pl_code code = PL_OK;

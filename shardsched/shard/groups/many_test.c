@@ -13,7 +13,8 @@ static struct rig rig;
 static void put_pod(const char *name, const char *labels, const char *cpu,
                     const char *rules)
 {
-	char key[64], json[4096];
+	static char json[1 << 18];
+	char key[64];
 
 	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
 	(void)snprintf(json, sizeof json,
@@ -212,25 +213,60 @@ T_CASE(an_end_does_not_disturb_who_keeps_away)
 	down();
 }
 
-/* What it is decided under can only be compared term by term. */
-T_CASE(who_is_decided_under_too_many_is_told)
+/* So many terms of its own, each of which finds it. */
+static void put_ruled(const char *app, uint32_t terms)
 {
-	char rules[4096] = "\"affinity\":{\"podAffinity\":{\"requiredDuringScheduling"
-			   "IgnoredDuringExecution\":[";
-	struct pod_state state;
-	size_t len = strlen(rules);
-	int phase;
+	static char rules[1 << 18];
+	char labels[32];
+	size_t len = (size_t)snprintf(rules, sizeof rules,
+	                              "\"affinity\":{\"podAffinity\":{\"required"
+	                              "DuringSchedulingIgnoredDuringExecution\":[");
 
-	up();
-	for (uint32_t i = 0; i < CARRIERS; i++)
+	for (uint32_t i = 0; i < terms; i++)
 		len += (size_t)snprintf(
 			rules + len, sizeof rules - len,
 			"%s{\"topologyKey\":\"host\",\"labelSelector\":{\"matchExpressions"
-			"\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"c\","
+			"\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"%s\","
 			"\"y-%u\"]}]}}",
-			i == 0 ? "" : ",", i);
+			i == 0 ? "" : ",", app, i);
 	(void)snprintf(rules + len, sizeof rules - len, "]}},");
-	put_pod("c", "\"app\":\"c\"", "1", rules);
+	(void)snprintf(labels, sizeof labels, "\"app\":\"%s\"", app);
+	put_pod("c", labels, "1", rules);
+}
+
+/* Those that are only put are few enough, and yet too many beside the others. */
+T_CASE(what_is_only_put_makes_room_for_what_is_compared)
+{
+	up();
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
+	carriers(16);
+	settle_for(5000);
+	are_bound(16);
+	put_ruled("a", 48);
+	settle_for(5000);
+	T_TRUE(where("c")[0] == 'n');
+	down();
+}
+
+/* What a transaction takes is the only bound. */
+T_CASE(who_is_decided_under_a_thousand_is_bound_where_they_fit)
+{
+	up();
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 8192});
+	put_ruled("c", 1100);
+	settle_for(20000);
+	T_TRUE(where("c")[0] == 'n');
+	down();
+}
+
+/* What it is decided under can only be compared term by term. */
+T_CASE(who_is_decided_under_too_many_is_told)
+{
+	struct pod_state state;
+	int phase;
+
+	up();
+	put_ruled("c", CARRIERS);
 	settle_for(20000);
 	state = rig_state(&rig, 1, "c", &phase);
 	T_EQ(phase, STATE_PENDING);
