@@ -87,6 +87,73 @@ T_CASE(what_does_not_agree_is_told_when_it_stays_so)
 	rig_close(&rig);
 }
 
+#define ALLOC "/alloc/0000/east/n-1"
+#define LISTS(name)                                                                   \
+	"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"      \
+	"\"nonzero\":{\"memory\":\"209715200\"},\"pods\":{\"0001\":{\"web\":[\"" name \
+	"\"]}}}"
+#define EMPTY "{\"v\":1,\"generation\":3}"
+
+static bool reads(unsigned out, const char *key)
+{
+	const struct kv_txn *txn = &rig.out[out].req.txn;
+
+	for (size_t i = 0; rig.out[out].used && i < txn->then_count; i++)
+		if (txn->then[i].op == KV_GET &&
+		    pl_span_eq(txn->then[i].get.keys.from, pl_span_str(key)))
+			return true;
+	return false;
+}
+
+/* The store is ahead of what has been heard of the alloc. */
+T_CASE(who_ends_while_its_spec_is_read_is_not_missed)
+{
+	unsigned read = 0;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_own(&rig, 0);
+	rig_run(&rig);
+	while (!reads(read, "/schedules/0001/web/a/spec")) {
+		T_TRUE(read < RIG_OUT_MAX - 1);
+		read++;
+	}
+	rig_del(&rig, "/schedules/0001/web/a/spec");
+	rig_put(&rig, ALLOC, EMPTY);
+	(void)rig_answer(&rig, read);
+	T_EQ(rig.garbled, 0);
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
+T_CASE(a_spec_that_is_missing_is_told_once)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_own(&rig, 0);
+	for (int i = 0; i < 5; i++) {
+		rig_settle(&rig);
+		T_EQ(rig.garbled, 1);
+		rig.now_ms += 5000;
+		rig_put(&rig, ALLOC, LISTS("a"));
+	}
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_settle(&rig);
+	rig_del(&rig, "/schedules/0001/web/a/spec");
+	rig_put(&rig, ALLOC, EMPTY);
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 1);
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_settle(&rig);
+	T_EQ(rig.garbled, 2);
+	rig_close(&rig);
+}
+
 /* Whoever takes away what says why a pod waits is told again. */
 T_CASE(a_state_that_is_deleted_is_told_again)
 {

@@ -43,10 +43,11 @@ enum {
 	POD_BUNDLED = 1 << 9, /* it waits as a part of the bundle */
 	POD_MUTE = 1 << 12, /* listed, and there is no state by which it could be told to
 	                     * go: preempts.c */
-	POD_FOREIGN = 1 << 14, /* POD_REFUSED since there is no profile for it */
-	POD_TAINTED = 1 << 13, /* its node's taints are not tolerated any more */
-	POD_REMOVED = 1 << 10, /* by us; the store's word of it is to come */
-	POD_CROWDED = 1 << 11, /* something else stands below its name */
+	POD_FOREIGN = 1 << 14,  /* POD_REFUSED since there is no profile for it */
+	POD_TAINTED = 1 << 13,  /* its node's taints are not tolerated any more */
+	POD_REMOVED = 1 << 10,  /* by us; the store's word of it is to come */
+	POD_CROWDED = 1 << 11,  /* something else stands below its name */
+	POD_SPECLESS = 1 << 15, /* POD_MISSING for certain, which was told */
 };
 
 /* A pod of a gang. */

@@ -530,8 +530,9 @@ void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 {
 	set_uid(sched, pod, from);
 	pod_set_beside(sched, pod, from->index, from->beside);
-	pod->flags &= (uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
-	                           POD_REFUSED | POD_FOREIGN | POD_REMOVED);
+	pod->flags &=
+		(uint16_t) ~(POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_MISSING |
+	                     POD_SPECLESS | POD_REFUSED | POD_FOREIGN | POD_REMOVED);
 	pod->created_ms = from->created_ms;
 	if (from->node != 0)
 		pod->flags |= POD_NAMED;

@@ -170,13 +170,18 @@ static void ask_alloc(struct sched *sched, struct call *call, struct sched_pod *
 	(void)ask_key(call, pod, &id, op);
 }
 
+static uint32_t read_most(const struct sched *sched)
+{
+	uint32_t ops = sched->limits.txn_ops;
+
+	return ops != 0 && ops < READ_MOST ? ops : READ_MOST;
+}
+
 static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
 {
 	const struct sched_node *asked = NULL;
-	uint32_t most = READ_MOST;
+	uint32_t most = read_most(sched);
 
-	if (sched->limits.txn_ops != 0 && sched->limits.txn_ops < most)
-		most = sched->limits.txn_ops;
 	PL_LIST_EACH (link, &sched->wanted) {
 		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
 		uint32_t first = call->items;
@@ -231,12 +236,32 @@ void specs_run(struct sched *sched)
 		;
 }
 
-static void tell_missing(struct sched *sched, const struct keys_id *id)
+static void tell_missing(struct sched *sched, struct sched_pod *pod,
+                         const struct keys_id *id)
 {
 	struct pl_err err;
 
 	pl_err_set(&err, PL_NOTFOUND, "an alloc lists it, and there is no such spec");
+	pod->flags |= POD_SPECLESS;
 	tell_garbled(sched, id, &err);
+}
+
+/* The alloc may be older than what was read, and the pod have ended since: it is told
+ * when both were read together. The first time they were not, and are now. */
+static void find_missing(struct sched *sched, struct sched_pod *pod,
+                         const struct keys_id *id, int64_t revision)
+{
+	bool together = sched->seen.node != NULL && sched->seen.node == pod->node &&
+	                sched->seen.revision == revision;
+	bool again = (pod->flags & HOPELESS) == 0;
+
+	pod->flags |= POD_MISSING;
+	if (pod->listed == 0 || (pod->flags & (POD_SPECLESS | POD_BAD_SPEC)) != 0)
+		return;
+	if (together || read_most(sched) < OPS_OF_POD)
+		tell_missing(sched, pod, id);
+	else if (again)
+		want(sched, pod, revision);
 }
 
 static void is_read(struct sched_pod *pod)
@@ -289,10 +314,8 @@ static void take_pod(struct sched *sched, struct sched_pod *pod, const struct ke
 	}
 	if (pod->spec != NULL) /* who is listed by now is another */
 		lives_born(sched, pod, revision);
-	if (pod->spec == NULL && pod->listed > 0 && (pod->flags & HOPELESS) == 0)
-		tell_missing(sched, id);
 	if (pod->spec == NULL && (pod->listed > 0 || pod->held > 0))
-		pod->flags |= POD_MISSING;
+		find_missing(sched, pod, id, revision);
 }
 
 /* What it brings is kept like news; pods may go while that is done. Those of whom nothing
