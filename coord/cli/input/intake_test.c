@@ -127,14 +127,15 @@ T_CASE(a_directory_of_files_of_all_sorts)
 
 	up();
 	put("b.yaml", deployment);
+	put("h.yaml", "\xEF\xBB\xBF---\nkind: Service\napiVersion: v1\n");
 	put("a.json", "{\"kind\":\"List\",\"items\":[" POD("one") "," POD("two") "]}");
-	put("c.ndjson", POD("three") "\n" POD("four") "\n");
+	put("c.ndjson", "\xEF\xBB\xBF" POD("three") "\n" POD("four") "\n");
 	put("d.json", "[" POD("five") "]");
 	put("e.txt", "what is this");
 	put(".f.yaml", "what is this");
 	put("g.yml", "");
 	T_OK(files_add(&files, dir, &err), &err);
-	T_EQ(files.count, 5);
+	T_EQ(files.count, 6);
 	begin(&intake);
 	(void)pods(&intake);
 	T_STR(refusals, "");

@@ -148,8 +148,9 @@ static enum pl_code find_form(struct manifest *m, struct pl_err *err)
 	enum pl_code code = PL_OK;
 
 	while (m->form == FORM_UNKNOWN && code == PL_OK) {
-		struct pl_span text = left(m);
+		struct pl_span text = objects_unmarked(left(m));
 
+		m->at = m->text.len - text.len;
 		for (size_t i = 0; i < text.len && m->form == FORM_UNKNOWN; i++)
 			if (!is_space(text.at[i]))
 				m->form = text.at[i] == '{' || text.at[i] == '['

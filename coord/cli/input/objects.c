@@ -118,12 +118,22 @@ static bool is_space(uint8_t byte)
 	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
+struct pl_span objects_unmarked(struct pl_span text)
+{
+	struct pl_span mark = PL_SPAN_LIT("\xEF\xBB\xBF");
+
+	if (text.len < mark.len || memcmp(text.at, mark.at, mark.len) != 0)
+		return text;
+	return pl_span(text.at + mark.len, text.len - mark.len);
+}
+
 enum pl_code objects_parse(struct pl_span text, objects_fn *fn, void *ctx,
                            struct pl_err *err)
 {
 	struct reading reading = {.fn = fn, .ctx = ctx};
 	size_t at = 0;
 
+	text = objects_unmarked(text);
 	while (at < text.len && is_space(text.at[at]))
 		at++;
 	if (at < text.len && (text.at[at] == '{' || text.at[at] == '['))

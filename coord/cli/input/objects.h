@@ -16,6 +16,9 @@ enum { OBJECTS_BYTES_MAX = 1 << 30 };
 typedef enum pl_code objects_fn(void *ctx, struct pl_span kind, struct pl_span json,
                                 struct pl_err *err);
 
+/* Without the mark of byte order that some editors put in front of UTF-8. */
+struct pl_span objects_unmarked(struct pl_span text);
+
 /* err says which file and which of its objects. */
 PL_NODISCARD enum pl_code objects_read(const char *path, objects_fn *fn, void *ctx,
                                        struct pl_err *err);

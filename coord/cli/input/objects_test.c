@@ -69,6 +69,15 @@ T_CASE(yaml_is_read_document_by_document)
 	reads("# nothing\n", "");
 }
 
+T_CASE(a_mark_of_byte_order_is_passed_over)
+{
+	reads("\xEF\xBB\xBF", "");
+	reads("\xEF\xBB\xBF{\"kind\":\"Pod\"}\n{\"kind\":\"Node\"}",
+	      "Pod {\"kind\":\"Pod\"};Node {\"kind\":\"Node\"};");
+	reads("\xEF\xBB\xBFkind: Pod\n---\nkind: Node\n",
+	      "Pod {\"kind\":\"Pod\"};Node {\"kind\":\"Node\"};");
+}
+
 T_CASE(what_is_no_object_is_refused)
 {
 	refuses("[1]", "object 1: it is no object");
