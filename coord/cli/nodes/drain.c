@@ -227,12 +227,12 @@ static enum pl_code time_up(const struct drain *drain, uint64_t left, struct pl_
 {
 	if (drain->withheld > 0)
 		return pl_err_set(err, PL_TIMEOUT,
-		                  "%" PRIu64 " pods are still there: %" PRIu64
+		                  "%" PRIu64 " pods are still there; %" PRIu64
 		                  " wait for budget %s%s",
 		                  left, drain->withheld, drain->budget,
 		                  drain->past_budgets ? " to be counted"
 		                                      : ", or --ignore-budgets");
-	return pl_err_set(err, PL_TIMEOUT, "%" PRIu64 " pods are still there: %s", left,
+	return pl_err_set(err, PL_TIMEOUT, "%" PRIu64 " pods are still there; %s", left,
 	                  drain->force ? "is any shard running?"
 	                               : "their members have to say that "
 	                                 "they have ended, or --force");

@@ -143,6 +143,25 @@ static void some_labeled(void)
 	put_state("default", "lost", BOUND);
 }
 
+T_CASE(a_watch_says_once_who_is_not_there)
+{
+	static const char *const args[] = {"get", "pods", "shop/x", "a", "-w", NULL};
+	struct placet_running running;
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
+	placet_start(&running, args);
+	placet_await(&running, "shop/x: is not there (yet)");
+	T_EQ(RUN(POD("x", ""), "submit", "-f", "-", "-n", "shop"), 0);
+	placet_await(&running, " x ");
+	T_TRUE(strstr(running.line, "not there") == NULL);
+	placet_kill(&running);
+	T_EQ(PLACET("get", "pods", "shop/x", "-n", "other"), 2);
+	placet_says("shop/x: is not of namespace other, which --namespace says");
+	T_EQ(PLACET("get", "pods", "shop/x", "x", "-n", "shop"), 0);
+	placet_down();
+}
+
 T_CASE(names_alone_are_for_other_commands)
 {
 	some_labeled();

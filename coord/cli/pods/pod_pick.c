@@ -75,10 +75,17 @@ enum pl_code pod_pick_check(struct pod_pick *pick, const struct options *options
 		                  pick->node.len > 0    ? "--node"
 		                  : pick->phase != NULL ? "--phase"
 		                                        : "--selector");
-	for (unsigned i = 0; i < pick->arg_count; i++)
+	for (unsigned i = 0; i < pick->arg_count; i++) {
 		if (pods_given_name(&pick->given, pick->args[i], &space, &name, err) !=
 		    PL_OK)
 			return err->code;
+		if (pick->given.space != NULL &&
+		    !pl_span_eq(space, pl_span_str(pick->given.space)))
+			return pl_err_set(err, PL_INVALID,
+			                  "%s: is not of namespace %s, which "
+			                  "--namespace says",
+			                  pick->args[i], pick->given.space);
+	}
 	return PL_OK;
 }
 

@@ -362,7 +362,7 @@ static enum pl_code ask_rounds(struct pods_ask *job, struct pl_err *err)
 		if (job->timeout_ms > 0 && kv_now_ms(session->kv) >= end_ms)
 			return pl_err_set(
 				err, PL_TIMEOUT,
-				"%zu pods were not asked to move: their budgets %s",
+				"%zu pods were not asked to move; their budgets %s",
 				held->count,
 				job->past_budgets
 					? "have to be counted first"

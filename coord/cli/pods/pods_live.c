@@ -20,6 +20,11 @@ struct follow {
 	bool stopped;
 };
 
+struct absent {
+	struct pl_span space, name;
+	bool there;
+};
+
 static bool wanted(void *ctx, struct pl_span key)
 {
 	struct follow *follow = ctx;
@@ -83,6 +88,33 @@ static void put(struct follow *follow, const struct podwatch_note *note)
 		live_put(&follow->live, note->pod->node.key, &row);
 }
 
+static bool is_named(void *ctx, const struct podwatch_pod *pod)
+{
+	struct absent *absent = ctx;
+
+	absent->there = pl_span_eq(pod->space, absent->space) &&
+	                pl_span_eq(pod->name, absent->name);
+	return !absent->there;
+}
+
+/* Whoever waits for one that has another name would wait for ever. */
+static void say_absent(const struct follow *follow)
+{
+	const struct pod_pick *pick = follow->pick;
+
+	for (unsigned i = 0; i < pick->arg_count; i++) {
+		struct absent absent = {.there = false};
+
+		if (pods_given_name(&pick->given, pick->args[i], &absent.space,
+		                    &absent.name, NULL) != PL_OK)
+			PL_UNREACHABLE("a name that was checked");
+		podwatch_each(follow->watch, is_named, &absent);
+		if (!absent.there)
+			say(PL_SPAN_FMT "/" PL_SPAN_FMT ": is not there (yet)",
+			    PL_SPAN_ARG(absent.space), PL_SPAN_ARG(absent.name));
+	}
+}
+
 static void on_pod(void *ctx, const struct podwatch_note *note)
 {
 	struct follow *follow = ctx;
@@ -98,8 +130,10 @@ static void on_pod(void *ctx, const struct podwatch_note *note)
 		live_gone(&follow->live, note->pod->node.key);
 		break;
 	case PODWATCH_WHOLE:
-		if (!follow->live.whole)
+		if (!follow->live.whole) {
 			live_end(&follow->live);
+			say_absent(follow);
+		}
 		break;
 	case PODWATCH_TROUBLE:
 		say("placet get pods: %s; going on", note->err->msg);

@@ -481,11 +481,11 @@ static enum pl_code verdict(struct job *job, struct pl_err *err)
 		                  : job->leaving == job->lost ? "being deleted"
 		                                              : "gone, or being deleted");
 	if (job->query.wants > 0 && job->bound == 0)
-		return pl_err_set(err, PL_NOTFOUND,
-		                  job->leaving == 0
-		                          ? "no pod has these labels"
-		                          : "no pod has these labels but such as are "
-		                            "being deleted");
+		return pl_err_set(
+			err, PL_NOTFOUND,
+			job->leaving == 0
+				? "no pod has these labels; check them, or the namespace"
+				: "no pod has these labels but such as are being deleted");
 	(void)printf("%" PRIu64 " pod%s bound\n", job->bound, job->bound == 1 ? "" : "s");
 	(void)fflush(stdout);
 	if (job->summary)

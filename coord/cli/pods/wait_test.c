@@ -1,4 +1,5 @@
-/* What a wait that does not end says: that nobody is there, and who is left, and why. */
+/* What a wait that does not end says: that nobody is there, who is left and why, and one
+ * hint. */
 #include <stdlib.h>
 
 #include "coord/cli/pods/pods_kit.h"
@@ -157,5 +158,36 @@ T_CASE(a_wait_by_labels_names_who_is_left)
 	placet_says("not bound: default/b (fit.cpu: 12 nodes lack 2 cpu)\n");
 	T_EQ(PLACET("wait", "--for=bound", "c", "--timeout=200ms"), 1);
 	placet_says("not bound: default/c (pod.gated: waiting for scheduling gates)\n");
+	placet_down();
+}
+
+static const char budget[] =
+	"{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{"
+	"\"name\":\"web\"},\"spec\":{\"maxUnavailable\":1,\"selector\":{\"matchLabels\":{"
+	"\"app\":\"web\"}}}}\n";
+
+/* What has a hint of its own gets no other one. */
+T_CASE(who_does_not_leave_in_time_is_told_with_one_hint)
+{
+	placet_up(1);
+	T_EQ(RUN(budget, "submit", "-f", "-"), 0);
+	T_EQ(RUN(LABELED("a", "\"app\":\"web\"") POD("b", ""), "submit", "-f", "-"), 0);
+	T_EQ(PLACET("sim-cluster", "--cluster", "east", "--nodes", "1"), 0);
+	for (unsigned i = 0; i < 2; i++)
+		placet_put(i == 0 ? "/schedules/0000/default/a/state"
+		                  : "/schedules/0000/default/b/state",
+		           BOUND);
+	T_EQ(PLACET("evict", "pod", "a", "--yes", "--timeout=100ms"), 1);
+	placet_says("placet evict pod: 1 pods were not asked to move; their budgets do "
+	            "not allow it, or --ignore-budgets\n");
+	placet_put(
+		"/alloc/0000/east/node-000000",
+		"{\"v\":1,\"generation\":3,\"pods\":{\"0000\":{\"default\":[\"b\"]}}}");
+	T_EQ(PLACET("nodes", "drain", "east/node-000000", "--timeout=100ms"), 1);
+	placet_says(" are still there; their members have to say that they have ended, "
+	            "or --force\n");
+	placet_says("placet nodes drain: ");
+	T_EQ(PLACET("wait", "--for=bound", "-l", "app=none", "--timeout=1s"), 1);
+	placet_says("no pod has these labels; check them, or the namespace\n");
 	placet_down();
 }
