@@ -347,12 +347,11 @@ T_CASE(stopped_at_every_step)
 static void put_current_somehow(unsigned version)
 {
 	char json[64];
-	struct kv_req req =
-		kv_op_put(PL_SPAN_LIT("/config/coord/current"), pl_span_str(json));
 	struct kv *faulty = kit.kv;
+	struct kv_req req;
 
 	(void)snprintf(json, sizeof json, "{\"v\":1,\"version\":%u}", version);
-	req.put.value = pl_span_str(json);
+	req = kv_op_put(PL_SPAN_LIT("/config/coord/current"), pl_span_str(json));
 	kit.kv = plain;
 	while (kit_call(&kit, &req) != PL_OK)
 		;

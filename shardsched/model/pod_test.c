@@ -412,7 +412,7 @@ static const char web[] =
 static struct pod *pods_of(size_t count, bool own_hash)
 {
 	struct pod *pods = calloc(count, sizeof *pods);
-	char json[2048], hash[16];
+	char json[2048], hash[24];
 
 	T_TRUE(pods != NULL);
 	for (size_t i = 0; i < count; i++) {
@@ -464,7 +464,7 @@ T_CASE_SECONDS(a_hundred_thousand_changing_hashes_leave_memory_flat, 120)
 {
 	enum { LIVE = 500, STEPS = 100000 };
 	static struct pod live[LIVE];
-	char json[2048], hash[16];
+	char json[2048], hash[24];
 	size_t memory = 0;
 
 	begin();

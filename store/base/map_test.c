@@ -8,7 +8,7 @@
 
 struct item {
 	struct pl_map_node node;
-	char name[16];
+	char name[24];
 };
 
 static struct item *items_new(size_t count)

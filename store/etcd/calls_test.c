@@ -127,7 +127,7 @@ static enum pl_code try_txn(size_t ops, size_t value_size)
 {
 	struct kv_req *puts = calloc(ops, sizeof *puts);
 	struct kv_req req = {.op = KV_TXN, .txn = {.then = puts, .then_count = ops}};
-	char(*keys)[16] = calloc(ops, sizeof *keys);
+	char(*keys)[24] = calloc(ops, sizeof *keys);
 	enum pl_code code;
 
 	for (size_t i = 0; i < ops; i++) {

@@ -107,25 +107,31 @@ static void launch_fail(struct etcd_launch *launch)
 	PL_ASSERT(rc == 0);
 }
 
+/* To memory of its own: the host stands in what the URL becomes a part of, too. */
+static void url_print(char url[LAUNCH_URL_SIZE], bool tls, const char *host,
+                      unsigned port)
+{
+	bool v6 = strchr(host, ':') != NULL;
+
+	(void)snprintf(url, LAUNCH_URL_SIZE, "%s://%s%s%s:%u", tls ? "https" : "http",
+	               v6 ? "[" : "", host, v6 ? "]" : "", port);
+}
+
 static enum pl_code pick_ports(struct etcd_launch *launch)
 {
-	const char *scheme = launch->tls ? "https" : "http";
+	char url[LAUNCH_URL_SIZE];
 	size_t len = 0;
 
 	for (unsigned i = 0; i < launch->count; i++) {
 		struct launch_member *m = &launch->members[i];
-		char url[LAUNCH_URL_SIZE]; /* what is printed lies apart from where to */
-		const char *open = strchr(m->host, ':') != NULL ? "[" : "";
-		const char *close = *open != 0 ? "]" : "";
 
 		if (launch_port_pick(m, &m->client, &launch->err) != PL_OK ||
 		    launch_port_pick(m, &m->peer, &launch->err) != PL_OK)
 			return launch->err.code;
-		(void)snprintf(url, sizeof url, "%s://%s%s%s:%u", scheme, open, m->host,
-		               close, m->client.number);
+		url_print(url, launch->tls, m->host, m->peer.number);
+		memcpy(m->peer_url, url, sizeof url);
+		url_print(url, launch->tls, m->host, m->client.number);
 		memcpy(m->url, url, sizeof url);
-		(void)snprintf(m->peer_url, sizeof m->peer_url, "%s://%s%s%s:%u", scheme,
-		               open, m->host, close, m->peer.number);
 		len += (size_t)snprintf(launch->endpoints + len,
 		                        sizeof launch->endpoints - len, "%s%s",
 		                        i == 0 ? "" : ",", url);

@@ -14,7 +14,7 @@ enum {
 	PAST_MS = 30000, /* so long an eviction past budgets may come late */
 };
 
-static const char *const by_line = "%s/%s-%04u.jsonl";
+static const char by_line[] = "%s/%s-%04u.jsonl";
 
 static FILE *new_file(struct campaign *c, const char *what, char path[JOB_PATH_SIZE])
 {

@@ -17,7 +17,7 @@ static void begin(const struct sched_opts *opts)
 
 	rig_open(&rig, opts);
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
-		char name[8];
+		char name[16];
 
 		(void)snprintf(name, sizeof name, "n-%u", p);
 		rig_node(&rig, p, name, "8");
@@ -34,7 +34,7 @@ static void begin(const struct sched_opts *opts)
 static void pods(uint32_t from, uint32_t to, const char *more)
 {
 	for (uint32_t i = from; i < to; i++) {
-		char name[8], text[512];
+		char name[16], text[512];
 
 		(void)snprintf(name, sizeof name, "p-%u", i);
 		(void)snprintf(text, sizeof text,
@@ -50,7 +50,7 @@ static uint32_t bound(uint32_t from, uint32_t to)
 	uint32_t count = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		char name[8];
+		char name[16];
 		int phase;
 
 		(void)snprintf(name, sizeof name, "p-%u", i);

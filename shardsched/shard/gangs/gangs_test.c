@@ -18,7 +18,7 @@ static void begin(const struct sched_opts *opts, uint32_t nodes, const char *cpu
 {
 	rig_open(&rig, opts);
 	for (uint32_t i = 0; i < nodes; i++) {
-		char name[8];
+		char name[16];
 
 		(void)snprintf(name, sizeof name, "n-%u", i);
 		rig_node(&rig, i % RIG_PARTITIONS, name, cpu);
@@ -297,7 +297,7 @@ T_CASE(it_is_not_bound_twice)
 	wait_ms(100);
 	T_EQ(bound("a"), 4);
 	for (uint32_t n = 0; n < 4; n++) {
-		char name[8];
+		char name[16];
 
 		(void)snprintf(name, sizeof name, "n-%u", n);
 		T_EQ(rig_alloc(&rig, n, name).pods, 1);

@@ -10,7 +10,7 @@ static struct model model;
 static struct pl_arena arena;
 static struct likeness likeness;
 
-static const char *const whole =
+static const char whole[] =
 	"{\"metadata\":{\"labels\":{\"app\":\"web\",\"name\":\"x\"},\"name\":\"%s\","
 	"\"namespace\":\"web\",\"uid\":\"%s\",\"creationTimestamp\":\"%s\"},\"spec\":{"
 	"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}";
