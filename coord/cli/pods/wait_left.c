@@ -49,7 +49,7 @@ static enum pl_code read_all(const struct wait_left *left, struct store_session 
 	struct kv_req op[OPS];
 	struct kv_req req = {
 		.op = KV_TXN,
-		.txn = {.then = op, .then_count = left->count * KEYS_OF_ONE}};
+		.txn = {.then = op, .then_count = (size_t)left->count * KEYS_OF_ONE}};
 	struct pl_err err;
 
 	for (unsigned i = 0; i < left->count; i++) {
