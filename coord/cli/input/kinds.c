@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "coord/cli/input/objects.h"
 #include "shardsched/model/object.h"
 
 static const struct known {
@@ -11,17 +12,7 @@ static const struct known {
 #define KNOWN(source, kind, group) {kind, group},
 	EXPAND_SOURCE_MAP(KNOWN)};
 
-enum { KNOWN_COUNT = sizeof known / sizeof known[0], WORD_MAX = 100 };
-
-/* A member that is a word in quotes; empty when it is none. */
-static struct pl_span word_of(struct pl_span json, const char *name)
-{
-	struct pl_span text = object_member(json, name);
-
-	if (text.len < 2 || text.len > WORD_MAX || text.at[0] != '"')
-		return (struct pl_span){0};
-	return pl_span(text.at + 1, text.len - 2);
-}
+enum { KNOWN_COUNT = sizeof known / sizeof known[0] };
 
 static bool is_like(struct pl_span a, const char *b)
 {
@@ -75,9 +66,7 @@ static enum pl_code refuse_version(struct pl_span version, const struct known *i
 enum pl_code kinds_check(struct pl_span json, enum expand_source source,
                          struct pl_err *err)
 {
-	struct pl_span kind = word_of(json, "kind");
-	struct pl_span version = word_of(json, "apiVersion");
-	struct pl_span items = object_member(json, "items");
+	struct pl_span version = objects_word(json, "apiVersion"), kind, items;
 
 	if (source != EXPAND_NOTHING)
 		return is_known_version(version)
@@ -85,6 +74,7 @@ enum pl_code kinds_check(struct pl_span json, enum expand_source source,
 		               : refuse_version(version, &known[source], err);
 	if (is_others(group_of(version)))
 		return PL_OK;
+	kind = objects_word(json, "kind");
 	for (unsigned i = 0; i < KNOWN_COUNT; i++) {
 		if (pl_span_eq(kind, pl_span_str(known[i].kind)))
 			return refuse_version(version, &known[i], err);
@@ -93,6 +83,7 @@ enum pl_code kinds_check(struct pl_span json, enum expand_source source,
 			                  "kind: want %s, this is " PL_SPAN_FMT,
 			                  known[i].kind, PL_SPAN_ARG(kind));
 	}
+	items = object_member(json, "items");
 	if (kind.len >= 4 && items.len > 0 && items.at[0] == '[' &&
 	    is_like(pl_span(kind.at + kind.len - 4, 4), "List"))
 		return pl_err_set(err, PL_INVALID,

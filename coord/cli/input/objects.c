@@ -11,7 +11,7 @@
 #include "store/base/json_scan.h"
 #include "store/base/yaml.h"
 
-enum { CHUNK = 1 << 20, VALUES_MAX = 100 << 20, KIND_MAX = 64 };
+enum { CHUNK = 1 << 20, VALUES_MAX = 100 << 20, WORD_MAX = 100 };
 
 static const struct pl_json_limits limits = {
 	.bytes = OBJECTS_BYTES_MAX,
@@ -32,10 +32,11 @@ static bool ends_with(struct pl_span text, const char *end)
 	return text.len >= len && memcmp(text.at + text.len - len, end, len) == 0;
 }
 
-/* A word in quotes, as kinds are; empty when it is none. */
-static struct pl_span word_of(struct pl_span quoted)
+struct pl_span objects_word(struct pl_span json, const char *name)
 {
-	if (quoted.len < 2 || quoted.len > KIND_MAX || quoted.at[0] != '"' ||
+	struct pl_span quoted = object_member(json, name);
+
+	if (quoted.len < 2 || quoted.len > WORD_MAX || quoted.at[0] != '"' ||
 	    memchr(quoted.at, '\\', quoted.len) != NULL)
 		return (struct pl_span){0};
 	return pl_span(quoted.at + 1, quoted.len - 2);
@@ -43,7 +44,7 @@ static struct pl_span word_of(struct pl_span quoted)
 
 static enum pl_code tell(struct reading *reading, struct pl_span json, struct pl_err *err)
 {
-	struct pl_span kind = word_of(object_member(json, "kind"));
+	struct pl_span kind = objects_word(json, "kind");
 
 	reading->number++;
 	if (reading->fn(reading->ctx, kind, json, err) == PL_OK)
@@ -84,7 +85,7 @@ static enum pl_code tell_value(struct reading *reading, struct pl_span json,
 		                  json.at[0]);
 	items = object_member(json, "items");
 	if (items.len > 0 && items.at[0] == '[' &&
-	    ends_with(word_of(object_member(json, "kind")), "List"))
+	    ends_with(objects_word(json, "kind"), "List"))
 		return tell_items(reading, items, err);
 	return tell(reading, json, err);
 }

@@ -16,6 +16,9 @@ enum { OBJECTS_BYTES_MAX = 1 << 30 };
 typedef enum pl_code objects_fn(void *ctx, struct pl_span kind, struct pl_span json,
                                 struct pl_err *err);
 
+/* A member that is a word in quotes, as kinds are; empty when it is none. json was
+ * scanned, and is an object. */
+struct pl_span objects_word(struct pl_span json, const char *name);
 /* Without the mark of byte order that some editors put in front of UTF-8. */
 struct pl_span objects_unmarked(struct pl_span text);
 

@@ -114,6 +114,7 @@ static void on_pod(void *ctx, const struct podwatch_note *note)
 		break;
 	case PODWATCH_STOPPED:
 		job->stopped = true;
+		job->watch = NULL; /* the answer about the shards may come yet */
 		if (note->err != NULL)
 			job->err = *note->err;
 		break;
@@ -148,27 +149,17 @@ static void on_tick(void *ctx)
 	pl_timer_set(&job->tick, now_ms + PROGRESS_EACH_MS);
 }
 
-struct free_one {
-	const bool *has_owner;
-	uint32_t partition;
-};
-
 static bool is_owned(void *ctx, const struct podwatch_pod *pod)
 {
-	struct free_one *find = ctx;
-
-	if (!find->has_owner[pod->partition])
-		find->partition = pod->partition;
-	return find->has_owner[pod->partition];
+	return nobody_is_owned(ctx, pod->partition);
 }
 
-static uint32_t waits_in(void *ctx, const bool has_owner[KEYS_PARTITIONS_MAX])
+static void each_partition(void *ctx, struct nobody_owners *owners)
 {
 	const struct job *job = ctx;
-	struct free_one find = {has_owner, KEYS_PARTITIONS_MAX};
 
-	podwatch_each(job->watch, is_owned, &find);
-	return find.partition;
+	if (job->watch != NULL)
+		podwatch_each(job->watch, is_owned, owners);
 }
 
 /* The partitions that they stand in, when those are few; else all of it. */
@@ -205,7 +196,7 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 	const struct nobody_opts nobody = {.reach = job->reach,
 	                                   .progress = &job->progress,
 	                                   .what = "takes pods off their nodes",
-	                                   .waits_in = waits_in,
+	                                   .each = each_partition,
 	                                   .ctx = job};
 	struct pl_timers *timers = kv_timers(kv);
 	enum pl_code code = pl_timer_init(&job->end, timers, on_time_up, job);

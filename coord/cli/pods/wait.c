@@ -274,6 +274,7 @@ static void on_pod(void *ctx, const struct podwatch_note *note)
 		break;
 	case PODWATCH_STOPPED:
 		job->stopped = true;
+		job->watch = NULL; /* the answer about the shards may come yet */
 		if (note->err != NULL)
 			job->err = *note->err;
 		break;
@@ -367,7 +368,7 @@ static void each_left(const struct job *job, left_fn *fn, void *ctx)
 {
 	struct walk walk = {fn, ctx};
 
-	if (job->all)
+	if (job->all && job->watch != NULL)
 		podwatch_each(job->watch, on_watched, &walk);
 	PL_MAP_EACH (node, &job->wanted) {
 		const struct wanted *wanted =
@@ -383,27 +384,15 @@ static bool on_left(void *ctx, struct pl_span key, uint32_t partition)
 	return wait_left_add(ctx, key, partition);
 }
 
-struct free_one {
-	const bool *has_owner;
-	uint32_t partition;
-};
-
 static bool is_owned(void *ctx, struct pl_span key, uint32_t partition)
 {
-	struct free_one *find = ctx;
-
 	(void)key;
-	if (!find->has_owner[partition])
-		find->partition = partition;
-	return find->has_owner[partition];
+	return nobody_is_owned(ctx, partition);
 }
 
-static uint32_t waits_in(void *ctx, const bool has_owner[KEYS_PARTITIONS_MAX])
+static void each_partition(void *ctx, struct nobody_owners *owners)
 {
-	struct free_one find = {has_owner, KEYS_PARTITIONS_MAX};
-
-	each_left(ctx, is_owned, &find);
-	return find.partition;
+	each_left(ctx, is_owned, owners);
 }
 
 /* The partitions that they stand in, when those are few; else all of it. */
@@ -446,7 +435,7 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 	const struct nobody_opts nobody = {.reach = job->reach,
 	                                   .progress = &job->progress,
 	                                   .what = "places pods",
-	                                   .waits_in = waits_in,
+	                                   .each = each_partition,
 	                                   .ctx = job};
 
 	opts.count = prefixes_of(job, text, prefix);

@@ -24,19 +24,27 @@ static struct kv_req shards_count(void)
 	return req;
 }
 
+bool nobody_is_owned(struct nobody_owners *owners, uint32_t partition)
+{
+	if (!owners->has[partition])
+		owners->without = partition;
+	return owners->has[partition];
+}
+
 /* One without an owner, that is waited for. */
 static uint32_t find_free(const struct nobody *nobody, const struct kv_get_result *owners)
 {
-	bool has_owner[KEYS_PARTITIONS_MAX] = {false};
+	struct nobody_owners found = {.without = KEYS_PARTITIONS_MAX};
 
 	for (size_t i = 0; i < owners->count; i++) {
 		struct keys_id id;
 
 		if (keys_parse(owners->records[i].key, &id, NULL) == PL_OK &&
 		    id.kind == KEYS_OWNER)
-			has_owner[id.partition] = true;
+			found.has[id.partition] = true;
 	}
-	return nobody->opts.waits_in(nobody->opts.ctx, has_owner);
+	nobody->opts.each(nobody->opts.ctx, &found);
+	return found.without;
 }
 
 /* What can not be read now is asked again when nothing has moved for as long again. */

@@ -1,6 +1,6 @@
 /*
  * For commands that wait for what shards do: says once, on stderr, that nobody is there
- *to do it, after nothing has moved for a while.
+ * to do it, after nothing has moved for a while.
  *
  *	nobody_init; nobody_look each time that the loop ticks; nobody_cancel, and the
  *	loop has to run until it asks no more.
@@ -14,13 +14,20 @@
 
 enum { NOBODY_AFTER_MS = 3000 };
 
+struct nobody_owners {
+	bool has[KEYS_PARTITIONS_MAX];
+	uint32_t without; /* KEYS_PARTITIONS_MAX: none was found */
+};
+
+bool nobody_is_owned(struct nobody_owners *owners, uint32_t partition);
+
 struct nobody_opts {
 	const struct reach *reach;
 	struct progress *progress; /* its line is ended before something is said */
 	const char *what;          /* "places pods": nobody does */
-	/* The first partition that something is waited for in, of those that have no
-	 * owner; KEYS_PARTITIONS_MAX: none. */
-	uint32_t (*waits_in)(void *ctx, const bool has_owner[KEYS_PARTITIONS_MAX]);
+	/* Calls nobody_is_owned with each partition that something is waited for in,
+	 * until it says false. */
+	void (*each)(void *ctx, struct nobody_owners *owners);
 	void *ctx;
 };
 
