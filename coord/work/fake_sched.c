@@ -287,6 +287,12 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	fake.visit_revision = revision;
 }
 
+void sched_visit_failed(struct sched *sched, uint32_t partition, const struct pl_err *why)
+{
+	sched_visit_end(sched, partition, 0);
+	fake.visit_why = why->cause;
+}
+
 void sched_set_limits(struct sched *sched, struct kv_limits limits)
 {
 	(void)sched;

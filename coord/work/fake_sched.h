@@ -34,6 +34,7 @@ struct fake_switches {
 	unsigned visits, visit_records; /* of nodes and allocs */
 	unsigned visit_page;            /* the first, while it is 0 */
 	int64_t visit_revision;
+	enum pl_code visit_why; /* it failed */
 	struct kv_limits limits;
 };
 

@@ -146,6 +146,7 @@ T_CASE(a_visit_that_fails_says_so)
 	turns(20000);
 	T_EQ(fake.visits, 1);
 	T_EQ(fake.visit_revision, 0);
+	T_EQ(fake.visit_why, PL_TIMEOUT);
 	one_down();
 }
 

@@ -32,17 +32,33 @@ struct visit {
 	struct pl_buf from[WORK_VISIT_PREFIXES]; /* whoever put that key: of any length */
 };
 
-static void end(struct visit *visit, int64_t revision)
+static void close_visit(struct visit *visit)
 {
 	struct work *work = visit->work;
 
 	pl_list_del(&visit->link);
 	pl_list_del(&visit->waiter.link);
-	sched_visit_end(work->sched, visit->partition, revision);
 	for (unsigned i = 0; i < WORK_VISIT_PREFIXES; i++)
 		pl_buf_done(&visit->from[i]);
 	free(visit);
 	work_kick(work);
+}
+
+static void succeed(struct visit *visit)
+{
+	sched_visit_end(visit->work->sched, visit->partition, visit->revision);
+	close_visit(visit);
+}
+
+static void fail(struct visit *visit, const struct pl_err *err)
+{
+	sched_visit_failed(visit->work->sched, visit->partition, err);
+	close_visit(visit);
+}
+
+static enum pl_code no_memory(struct pl_err *err)
+{
+	return pl_err_set(err, PL_NOMEM, "out of memory");
 }
 
 static struct relist_pages *pages_of(struct visit *visit, unsigned which)
@@ -50,25 +66,47 @@ static struct relist_pages *pages_of(struct visit *visit, unsigned which)
 	return &visit->work->part[visit->partition].visit_pages[which];
 }
 
-/* Behind that key; false: no memory. */
-static bool go_behind(struct pl_buf *from, struct pl_span key)
+static enum pl_code go_behind(struct pl_buf *from, struct pl_span key, struct pl_err *err)
 {
 	pl_buf_clear(from, SIZE_MAX);
-	return pl_buf_add(from, key) == PL_OK &&
-	       pl_buf_add(from, pl_span("", 1)) == PL_OK;
+	if (pl_buf_add(from, key) != PL_OK || pl_buf_add(from, pl_span("", 1)) != PL_OK)
+		return no_memory(err);
+	return PL_OK;
 }
 
-static bool take(struct visit *visit, unsigned which, const struct kv_get_result *page)
+static enum pl_code take(struct visit *visit, unsigned which,
+                         const struct kv_get_result *page, struct pl_err *err)
 {
+	if (page->more && page->count == 0)
+		return pl_err_set(err, PL_PROTO,
+		                  "a page has no keys, and is not the last");
 	sched_visit_records(visit->work->sched, visit->partition, page->records,
 	                    page->count);
 	relist_pages_seen(pages_of(visit, which), page->records, page->count);
 	visit->left &= ~(1u << which);
 	if (!page->more)
-		return true;
+		return PL_OK;
 	visit->left |= 1u << which;
-	return page->count > 0 &&
-	       go_behind(&visit->from[which], page->records[page->count - 1].key);
+	return go_behind(&visit->from[which], page->records[page->count - 1].key, err);
+}
+
+static enum pl_code take_all(struct visit *visit, const struct kv_result *result,
+                             struct pl_err *err)
+{
+	unsigned asked = visit->left;
+	size_t at = 0;
+	enum pl_code code = PL_OK;
+
+	if (visit->revision == 0)
+		visit->revision = result->header.revision;
+	if (visit->revision <= 0 ||
+	    result->txn.count != (size_t)__builtin_popcount(asked))
+		return pl_err_set(err, PL_PROTO,
+		                  "an answer without a revision, or to something else");
+	for (unsigned i = 0; code == PL_OK && i < WORK_VISIT_PREFIXES; i++)
+		if ((asked >> i & 1) != 0)
+			code = take(visit, i, &result->txn.results[at++].get, err);
+	return code;
 }
 
 static void late(struct visit *visit)
@@ -83,23 +121,17 @@ static void next(struct visit *visit);
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct visit *visit = ctx;
-	unsigned asked = visit->left;
-	size_t at = 0;
-	bool good = err == NULL;
+	struct pl_err bad = {0};
 
 	visit->call = NULL;
-	if (!good && (err->cause == PL_TIMEOUT || err->cause == PL_LIMIT))
+	if (err != NULL && (err->cause == PL_TIMEOUT || err->cause == PL_LIMIT))
 		late(visit);
-	if (good && visit->revision == 0)
-		visit->revision = result->header.revision;
-	for (unsigned i = 0; good && i < WORK_VISIT_PREFIXES; i++)
-		if ((asked >> i & 1) != 0)
-			good = at < result->txn.count &&
-			       take(visit, i, &result->txn.results[at++].get);
-	if (!good)
-		end(visit, 0);
+	if (err == NULL && take_all(visit, result, &bad) != PL_OK)
+		err = &bad;
+	if (err != NULL)
+		fail(visit, err);
 	else if (visit->left == 0)
-		end(visit, visit->revision);
+		succeed(visit);
 	else
 		next(visit);
 }
@@ -136,7 +168,7 @@ static void next(struct visit *visit)
 	if (code == PL_BUSY)
 		kv_when_room(visit->work->kv, &visit->waiter);
 	else if (code != PL_OK)
-		end(visit, 0);
+		fail(visit, &err);
 }
 
 static void on_room(void *ctx)
@@ -148,10 +180,12 @@ void visits_begin(struct work *work, uint32_t partition)
 {
 	static const enum keys_kind kinds[WORK_VISIT_PREFIXES] = {KEYS_NODE, KEYS_ALLOC};
 	struct visit *visit = pl_calloc(1, sizeof *visit);
+	struct pl_err err = {0};
 	bool good = true;
 
 	if (visit == NULL) {
-		sched_visit_end(work->sched, partition, 0);
+		(void)no_memory(&err);
+		sched_visit_failed(work->sched, partition, &err);
 		return;
 	}
 	visit->work = work;
@@ -169,20 +203,25 @@ void visits_begin(struct work *work, uint32_t partition)
 		good = good &&
 		       pl_buf_add(&visit->from[i], keys_span(&visit->prefix[i])) == PL_OK;
 	}
-	if (good)
+	if (good) {
 		next(visit);
-	else
-		end(visit, 0);
+	} else {
+		(void)no_memory(&err);
+		fail(visit, &err);
+	}
 }
 
 void visits_cancel(struct work *work)
 {
+	struct pl_err canceled = {0};
+
+	(void)pl_err_set(&canceled, PL_CANCELED, "canceled");
 	PL_LIST_EACH (link, &work->visits) {
 		struct visit *visit = PL_LIST_ITEM(link, struct visit, link);
 
 		if (visit->call != NULL)
 			kv_cancel(work->kv, visit->call);
 		else
-			end(visit, 0);
+			fail(visit, &canceled);
 	}
 }

@@ -126,11 +126,13 @@ void sched_view_closed(struct sched *sched, enum sched_view view);
 /* How many shards there are: the more, the less often each says what it has. */
 void sched_set_shards(struct sched *sched, uint32_t shards);
 
-/* After SCHED_VISIT: the partition's nodes and allocs as they stand at one revision;
- * 0: that failed. */
+/* After SCHED_VISIT: the partition's nodes and allocs as they stand at one revision. */
 void sched_visit_records(struct sched *sched, uint32_t partition,
                          const struct kv_record *records, size_t count);
 void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision);
+/* Or it failed, after whatever was told of it. */
+void sched_visit_failed(struct sched *sched, uint32_t partition,
+                        const struct pl_err *why);
 
 /* Revisions mean nothing any more (PL_REWOUND): everything will be listed again. */
 void sched_rewound(struct sched *sched);

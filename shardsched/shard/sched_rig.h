@@ -353,6 +353,9 @@ static inline bool rig_view_deliver(struct rig *rig, enum sched_view view, unsig
 	return most == 0;
 }
 
+static const struct pl_err rig_unlisted = {
+	.code = PL_TIMEOUT, .cause = PL_TIMEOUT, .msg = "the store did not answer"};
+
 static inline void rig_visit(struct rig *rig, uint32_t p)
 {
 	char prefix[2][32];
@@ -361,7 +364,7 @@ static inline void rig_visit(struct rig *rig, uint32_t p)
 	rig->visit[p] = false;
 	if (rig->unlisted[p]) {
 		rig->unlistings++;
-		sched_visit_end(rig->sched, p, 0);
+		sched_visit_failed(rig->sched, p, &rig_unlisted);
 		return;
 	}
 	for (unsigned part = 0; part < 2; part++)

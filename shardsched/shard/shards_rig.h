@@ -167,7 +167,7 @@ static inline void step_visit(void)
 		return;
 	}
 	rig.visit[p] = false;
-	sched_visit_end(rig.sched, p, 0);
+	sched_visit_failed(rig.sched, p, &rig_unlisted);
 }
 
 static inline void step_news(void)

@@ -119,8 +119,8 @@ void abroad_forget(struct sched *sched, uint32_t partition);
 void visit_need(struct sched *sched, uint32_t partition);
 /* So often that nobody waits for the next one. */
 bool visit_fails(const struct sched *sched, uint32_t partition);
-/* One did: it is made again, later. */
-void visit_failed(struct sched *sched, uint32_t partition);
+/* One did, and why: it is made again, later. */
+void visit_failed(struct sched *sched, uint32_t partition, const struct pl_err *why);
 /* One did not, or who owns it is another. */
 void visit_well(struct sched *sched, uint32_t partition);
 

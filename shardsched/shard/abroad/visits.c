@@ -223,27 +223,57 @@ static void sweep(struct sched *sched, struct sched_partition *part, int64_t rev
 	}
 }
 
-void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
+/* True: what was listed is of use. */
+static bool come_back(struct sched *sched, uint32_t partition)
 {
-	struct sched_partition *part = &sched->partition[partition];
 	struct visit *visit = of(sched, partition);
 	bool on = is_on(sched, partition);
-	bool seen = on && revision > 0 && !visit->failed;
 
 	PL_ASSERT(visit->out);
 	visit->out = false;
 	sched->visits.out--;
-	if (!seen) {
-		if (on)
-			visit_failed(sched, partition);
-		if (visit_fails(sched, partition)) /* too old for anything by now */
-			forget(sched, partition);
-		if (!part->owned && !abroad_knows(sched, partition))
-			let_go(sched, partition);
+	return on;
+}
+
+static void settle_unseen(struct sched *sched, uint32_t partition)
+{
+	if (visit_fails(sched, partition)) /* too old for anything by now */
+		forget(sched, partition);
+	if (!sched->partition[partition].owned && !abroad_knows(sched, partition))
+		let_go(sched, partition);
+}
+
+void sched_visit_failed(struct sched *sched, uint32_t partition, const struct pl_err *why)
+{
+	if (come_back(sched, partition))
+		visit_failed(sched, partition, why);
+	settle_unseen(sched, partition);
+}
+
+static void end_unkept(struct sched *sched, uint32_t partition)
+{
+	struct pl_err err = {0};
+
+	(void)pl_err_set(&err, PL_NOMEM, "what was listed could not be kept");
+	visit_failed(sched, partition, &err);
+	settle_unseen(sched, partition);
+}
+
+void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
+{
+	struct visit *visit = of(sched, partition);
+
+	PL_ASSERT(revision > 0);
+	if (!come_back(sched, partition)) {
+		settle_unseen(sched, partition);
+		return;
+	}
+	if (visit->failed) {
+		end_unkept(sched, partition);
 		return;
 	}
 	visit_well(sched, partition);
-	sweep(sched, part, revision);
+	sweep(sched, &sched->partition[partition], revision);
 	sched->visits.known += !visit->known;
 	visit->known = true;
 	unsched_learn(sched);

@@ -52,18 +52,17 @@ static uint64_t again_ms(unsigned fails)
 	return ms < AGAIN_MAX_MS ? ms : AGAIN_MAX_MS;
 }
 
-static void tell(struct sched *sched, uint32_t partition)
+static void tell(struct sched *sched, uint32_t partition, struct pl_err err)
 {
-	struct pl_err err = {0};
-
-	pl_err_set(&err, PL_UNAVAIL,
-	           "list nodes of partition %04u of another shard: failed %u times in a "
-	           "row; pods do not wait for it any more",
-	           partition, FAILS);
+	(void)pl_err_wrap(
+		&err,
+		"list nodes of partition %04u of another shard, which failed %u "
+		"times in a row, so that pods do not wait for it any more",
+		partition, FAILS);
 	tell_trouble(sched, &err);
 }
 
-void visit_failed(struct sched *sched, uint32_t partition)
+void visit_failed(struct sched *sched, uint32_t partition, const struct pl_err *why)
 {
 	struct visit *visit = of(sched, partition);
 
@@ -76,7 +75,7 @@ void visit_failed(struct sched *sched, uint32_t partition)
 	lean(sched, partition);
 	if (visit->fails != FAILS)
 		return;
-	tell(sched, partition);
+	tell(sched, partition, *why);
 	abroad_visited(sched);
 }
 

@@ -51,6 +51,7 @@ T_CASE(who_waits_for_it_is_told_why)
 	T_EQ(phase_of("alike"), STATE_PENDING);
 	T_EQ(rig.troubles, 1);
 	T_TRUE(strstr(rig.said, "0001") != NULL);
+	T_TRUE(strstr(rig.said, rig_unlisted.msg) != NULL);
 	/* It is tried again, ever more rarely. */
 	failed = rig.unlistings;
 	T_TRUE(failed >= 3);

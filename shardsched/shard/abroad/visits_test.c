@@ -60,7 +60,7 @@ T_CASE(a_visit_that_failed_leaves_nothing)
 	sched_visit_records(rig.sched, 1,
 	                    rig_get(&rig.store, PL_SPAN_LIT("/nodes/0001/east/other")),
 	                    1);
-	sched_visit_end(rig.sched, 1, 0);
+	sched_visit_failed(rig.sched, 1, &rig_unlisted);
 	T_TRUE(node_of("other") == NULL);
 	rig_settle(&rig);
 	rig_close(&rig);
@@ -138,7 +138,7 @@ T_CASE(a_visit_fails_while_the_view_is_listed)
 	begin();
 	pages_of_a_visit();
 	pages_of_the_view();
-	sched_visit_end(rig.sched, 1, 0);
+	sched_visit_failed(rig.sched, 1, &rig_unlisted);
 	sched_view_end(rig.sched, SCHED_WHOLE, rig.store.revision);
 	T_EQ(scope_of("other"), NODE_ABROAD);
 	rig_close(&rig);
