@@ -4,6 +4,7 @@
 
 #include "coord/cli/out/say.h"
 #include "coord/cli/pods/gates.h"
+#include "coord/cli/pods/served.h"
 #include "shardsched/ledger/state.h"
 #include "store/kv/calls.h"
 
@@ -79,8 +80,24 @@ static void say_state(struct pl_span name, struct pl_span value, struct pl_arena
 		    state.message.len == 0 ? "" : ": ", PL_SPAN_ARG(state.message));
 }
 
+/* It has no state. */
+static void say_undecided(struct pl_span name, struct pl_span spec,
+                          const struct served *served, struct pl_arena *arena)
+{
+	struct pl_span nobody = served_nobody(served, spec, arena);
+
+	if (nobody.len > 0)
+		say("not bound: " PL_SPAN_FMT " (spec.schedulerName: nobody schedules "
+		    "for '" PL_SPAN_FMT "': the configuration scheduler has no profile "
+		    "of that name)",
+		    PL_SPAN_ARG(name), PL_SPAN_ARG(nobody));
+	else
+		say("not bound: " PL_SPAN_FMT " (nobody has decided about it yet)",
+		    PL_SPAN_ARG(name));
+}
+
 static void say_one(struct pl_span name, const struct kv_result *of,
-                    struct pl_arena *arena)
+                    const struct served *served, struct pl_arena *arena)
 {
 	const struct kv_get_result *spec = &of[SPEC].get, *state = &of[STATE].get;
 
@@ -91,8 +108,7 @@ static void say_one(struct pl_span name, const struct kv_result *of,
 	else if (state->count > 0)
 		say_state(name, state->records[0].value, arena);
 	else if (spec->count > 0)
-		say("not bound: " PL_SPAN_FMT " (nobody has decided about it yet)",
-		    PL_SPAN_ARG(name));
+		say_undecided(name, spec->records[0].value, served, arena);
 	else
 		say("not bound: " PL_SPAN_FMT " (it is not there)", PL_SPAN_ARG(name));
 }
@@ -101,12 +117,15 @@ void wait_left_say(const struct wait_left *left, uint64_t total,
                    struct store_session *session)
 {
 	struct kv_result result;
+	struct served served = {0};
 	bool is_read = left->count > 0 && read_all(left, session, &result) == PL_OK;
 
+	if (is_read)
+		served_read(&served, session);
 	for (unsigned i = 0; i < left->count; i++)
 		if (is_read)
 			say_one(name_of(&left->pod[i]),
-			        &result.txn.results[(size_t)i * KEYS_OF_ONE],
+			        &result.txn.results[(size_t)i * KEYS_OF_ONE], &served,
 			        &session->arena);
 		else
 			say("not bound: " PL_SPAN_FMT,

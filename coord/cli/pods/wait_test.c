@@ -144,6 +144,37 @@ T_CASE(a_wait_that_does_not_end_names_who_is_left_and_why)
 	placet_down();
 }
 
+#define OF(name, scheduler)                                                                  \
+	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                                   \
+	"\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}],\"schedulerName\":" \
+	"\"" scheduler "\"}}\n"
+
+T_CASE(a_wait_for_a_scheduler_that_nobody_runs_says_so)
+{
+	static const char pods[] =
+		OF("a", "nobodys") OF("b", "theirs") OF("c", "default-scheduler");
+
+	placet_up(PARTITIONS);
+	T_EQ(RUN(pods, "submit", "-f", "-"), 0);
+	T_EQ(RUN(pods, "wait", "--for=bound", "-f", "-", "--timeout=200ms"), 1);
+	placet_says(
+		"not bound: default/a (spec.schedulerName: nobody schedules for "
+		"'nobodys': the configuration scheduler has no profile of that name)\n"
+		"not bound: default/b (spec.schedulerName: nobody schedules for "
+		"'theirs': the configuration scheduler has no profile of that name)\n"
+		"not bound: default/c (nobody has decided about it yet)\n");
+	T_EQ(RUN("{\"profiles\":[{\"schedulerName\":\"theirs\"}]}", "config", "set",
+	         "scheduler", "-f", "-"),
+	     0);
+	T_EQ(RUN(pods, "wait", "--for=bound", "-f", "-", "--timeout=200ms"), 1);
+	placet_says(
+		"'nobodys': the configuration scheduler has no profile of that name)\n"
+		"not bound: default/b (nobody has decided about it yet)\n"
+		"not bound: default/c (spec.schedulerName: nobody schedules for "
+		"'default-scheduler': ");
+	placet_down();
+}
+
 T_CASE(a_wait_by_labels_names_who_is_left)
 {
 	placet_up(PARTITIONS);
