@@ -1,0 +1,19 @@
+/* placet wait --for=bound: until every pod that is meant has been given a place. */
+#ifndef COORD_CLI_WAIT_BOUND_H
+#define COORD_CLI_WAIT_BOUND_H
+
+#include "coord/cli/pods/pods_given.h"
+#include "coord/cli/reach/reach.h"
+
+struct wait_bound {
+	const struct pods_given *given;
+	const struct label_query *query; /* with all; none: whatever their labels */
+	bool all;                        /* else those that are named, and of the files */
+	bool summary;
+	uint64_t timeout_ms;
+};
+
+PL_NODISCARD enum pl_code wait_bound(const struct reach *reach,
+                                     const struct wait_bound *asked, struct pl_err *err);
+
+#endif

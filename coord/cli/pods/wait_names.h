@@ -1,0 +1,43 @@
+/* The pods that a wait names, or that its files speak of. */
+#ifndef COORD_CLI_WAIT_NAMES_H
+#define COORD_CLI_WAIT_NAMES_H
+
+#include "coord/cli/pods/pods_given.h"
+#include "coord/cli/pods/podwatch.h"
+#include "coord/cli/reach/reach.h"
+#include "store/base/map.h"
+#include "store/keys/keys.h"
+
+/* By "namespace/name". */
+struct wanted {
+	struct pl_map_node node;
+	uint64_t seen_us; /* there, and without a place; 0: never */
+	uint32_t partition;
+	bool there; /* the watch told of it */
+	bool bound;
+	uint8_t key[];
+};
+
+struct wait_names {
+	struct pl_map map;
+	/* Where they stand. */
+	bool in_partition[KEYS_PARTITIONS_MAX];
+};
+
+void wait_names_init(struct wait_names *names);
+void wait_names_done(struct wait_names *names);
+
+/* All of them; PL_NOTFOUND: one of the arguments is nowhere. */
+PL_NODISCARD enum pl_code wait_names_read(struct wait_names *names,
+                                          const struct reach *reach,
+                                          const struct pods_given *given,
+                                          struct pl_err *err);
+
+/* NULL: it is none of them. */
+struct wanted *wait_names_get(const struct wait_names *names, struct pl_span key);
+
+/* The partitions that they stand in: 0 if there are none, or too many to watch each. */
+unsigned wait_names_prefixes(const struct wait_names *names,
+                             struct keys_text text[PODWATCH_LISTS_MAX]);
+
+#endif
