@@ -149,8 +149,7 @@ static void decide_all(struct scene *scene, struct run *run)
 	}
 }
 
-/* -- the floor
- * --------------------------------------------------------------------------- */
+/* -- the floor ------------------------------------------------------------ */
 
 static uint64_t sum_of(const void *column, size_t bytes)
 {

@@ -140,8 +140,7 @@ static void history_end(void)
 	end();
 }
 
-/* -- what happens
- * ------------------------------------------------------------------------ */
+/* -- what happens --------------------------------------------------------- */
 
 static struct pod_on_node pod_of(uint32_t pod)
 {
@@ -302,8 +301,7 @@ static void step_class(void)
 	open_class(pod);
 }
 
-/* -- decisions
- * --------------------------------------------------------------------------- */
+/* -- decisions ------------------------------------------------------------ */
 
 static void check_same(const struct outcome *a, const struct outcome *b)
 {

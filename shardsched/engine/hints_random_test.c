@@ -19,8 +19,7 @@ struct waiting {
 static struct waiting waiting[PENDING];
 static unsigned woken, helped, helped_by[PLUGINS_COUNT];
 
-/* -- pods that wait
- * ----------------------------------------------------------------------- */
+/* -- pods that wait ------------------------------------------------------- */
 
 static void add_affinity(struct text *text)
 {
@@ -132,8 +131,7 @@ static void renew(unsigned n)
 	judge(it);
 }
 
-/* -- what is told
- * ------------------------------------------------------------------------- */
+/* -- what is told --------------------------------------------------------- */
 
 static bool helps(const struct waiting *it, unsigned plugin,
                   const struct queue_event *event)

@@ -455,8 +455,7 @@ static void change_csi(unsigned n)
 	tell(QUEUE_EV_CSI_CAPACITY, 0, 0);
 }
 
-/* -- spaces, services, budgets
- * ----------------------------------------------------------- */
+/* -- spaces, services, budgets -------------------------------------------- */
 
 static void change_space(unsigned n)
 {

@@ -9,8 +9,7 @@
 
 enum { OWNER_MAX = 8192, CHANGES = 24 };
 
-/* -- what it says
- * ------------------------------------------------------------------------ */
+/* -- what it says --------------------------------------------------------- */
 
 /* A number that is not said is another one. */
 static uint32_t number(struct parse *parse, struct pl_json spec, const char *name,
@@ -144,8 +143,7 @@ enum pl_code workload_read(struct expand *expand, enum expand_source source,
 	return PL_OK;
 }
 
-/* -- a pod of it
- * ------------------------------------------------------------------------- */
+/* -- a pod of it ---------------------------------------------------------- */
 
 /* Who owns its pods: itself, or the ReplicaSet that a Deployment makes. */
 struct owner {

@@ -182,8 +182,7 @@ static int64_t balance_by_hand(const struct pod *pod, uint32_t slot,
 	return (int64_t)((1 - deviation) * 100);
 }
 
-/* -- clusters by chance
- * ------------------------------------------------------------------ */
+/* -- clusters by chance --------------------------------------------------- */
 
 /* Amounts now and then as large as they get. */
 static uint64_t amount(uint64_t most, bool large)
@@ -414,8 +413,7 @@ T_CASE_SECONDS(large_clusters_by_chance, 60)
 	clusters(6, true);
 }
 
-/* -- single sentences
- * -------------------------------------------------------------------- */
+/* -- single sentences ----------------------------------------------------- */
 
 static void expect(const struct pod *pod, uint32_t slot, const char *want)
 {

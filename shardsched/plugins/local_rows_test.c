@@ -210,8 +210,7 @@ static void end_cluster(void)
 	end();
 }
 
-/* -- what the objects say
- * ----------------------------------------------------------------- */
+/* -- what the objects say ------------------------------------------------- */
 
 typedef bool fits_fn(const struct spec *spec, uint32_t slot);
 typedef int64_t score_fn(const struct spec *spec, uint32_t slot);
@@ -320,8 +319,7 @@ static int64_t score_images(const struct spec *spec, uint32_t slot)
 	return 100 * (sum - least) / (most - least);
 }
 
-/* -- the comparison
- * ------------------------------------------------------------------------ */
+/* -- the comparison ------------------------------------------------------- */
 
 static const struct {
 	const struct plugin *row;

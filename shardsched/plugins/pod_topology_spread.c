@@ -172,8 +172,7 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 	}
 }
 
-/* -- what if
- * ------------------------------------------------------------------------------ */
+/* -- what if -------------------------------------------------------------- */
 
 static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
 {

@@ -157,8 +157,7 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 	return VERDICT_SUCCESS;
 }
 
-/* -- the score
- * --------------------------------------------------------------------------- */
+/* -- the score ------------------------------------------------------------ */
 
 /* Half away from zero. */
 static int64_t rounded(double sum)
@@ -247,8 +246,7 @@ bool spread_score(const struct plugin_call *call, struct node_span span, int64_t
 	return true;
 }
 
-/* -- upside down
- * ---------------------------------------------------------------------------- */
+/* -- upside down ---------------------------------------------------------- */
 
 struct extent {
 	int64_t low, high;

@@ -120,8 +120,7 @@ bool attach_of(const struct attach_sight *sight, struct claim_owner owner,
 	return made == NULL ? unmade(sight, claim, out) : of_volume(sight, made, out);
 }
 
-/* -- a pod, a node
- * ----------------------------------------------------------------------- */
+/* -- a pod, a node -------------------------------------------------------- */
 
 static bool is_same(const struct attached *a, const struct attached *b)
 {
@@ -237,8 +236,7 @@ void attach_load_count(const struct attach_sight *sight, struct attach_load *loa
 	}
 }
 
-/* -- what helps
- * ----------------------------------------------------------------------------------- */
+/* -- what helps ----------------------------------------------------------- */
 
 bool attach_hint(const struct plugin_call *call, const struct queue_event *event)
 {

@@ -36,8 +36,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 	return code;
 }
 
-/* -- pre-filter: local volumes name their nodes
- * -------------------------------------------- */
+/* -- pre-filter: local volumes name their nodes --------------------------- */
 
 static enum verdict_code fail(struct verdict *say)
 {
@@ -160,8 +159,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return fail(say);
 }
 
-/* -- filter
- * ------------------------------------------------------------------------------------ */
+/* -- filter --------------------------------------------------------------- */
 
 static void filter(const struct plugin_call *call, struct node_span span)
 {
@@ -195,8 +193,7 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 	tell(volume_plan_judge(call->snapshot, call->state, slot), say);
 }
 
-/* -- what was chosen
- * ------------------------------------------------------------------------------ */
+/* -- what was chosen ------------------------------------------------------ */
 
 static struct assumed_pod me(const struct plugin_call *call)
 {
@@ -258,8 +255,7 @@ static enum verdict_code pre_bind(const struct plugin_call *call, uint32_t slot,
 	return VERDICT_SUCCESS;
 }
 
-/* -- what helps
- * ----------------------------------------------------------------------------------- */
+/* -- what helps ----------------------------------------------------------- */
 
 /* Does one of its claims have no volume yet? */
 static bool wants_a_volume(const struct plugin_call *call)

@@ -66,8 +66,7 @@ static enum plan_result check_claims(const struct plugin_call *call, struct verd
 	return result;
 }
 
-/* -- which volumes an open claim can have
- * ------------------------------------------------- */
+/* -- which volumes an open claim can have --------------------------------- */
 
 static bool is_bound_to(const struct volume *volume, const struct claim *claim)
 {
@@ -182,8 +181,7 @@ static bool find_bound_to(const struct plugin_call *call, struct plan_claim *it)
 	return true;
 }
 
-/* -- where one can be made
- * ------------------------------------------------------------------ */
+/* -- where one can be made ------------------------------------------------ */
 
 static bool has_room(const struct csi_capacity *capacity, const struct claim *claim)
 {
@@ -246,8 +244,7 @@ static bool plan_making(const struct plugin_call *call, struct plan_claim *it)
 	return !it->is_tight || find_room(call, it);
 }
 
-/* -- making a plan
- * --------------------------------------------------------------------------- */
+/* -- making a plan -------------------------------------------------------- */
 
 static bool is_bound(const struct claim *claim)
 {

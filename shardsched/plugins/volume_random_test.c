@@ -331,8 +331,7 @@ static unsigned naive_bound(const struct node_row *at)
 	return 0;
 }
 
-/* -- limits, one by one
- * ------------------------------------------------------------------ */
+/* -- limits, one by one --------------------------------------------------- */
 
 enum { SEEN_MAX = 4096 };
 
@@ -392,8 +391,7 @@ static bool naive_over(uint32_t slot)
 	return most >= 0 && seen_count > there && (int64_t)seen_count > most;
 }
 
-/* -- held against each other
- * ---------------------------------------------------------------- */
+/* -- held against each other ---------------------------------------------- */
 
 static unsigned refused, passed;
 

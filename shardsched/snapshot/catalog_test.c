@@ -357,8 +357,7 @@ T_CASE(a_node_is_assumed_for_a_claim)
 	end();
 }
 
-/* -- everything at random, and without memory
- * ----------------------------------------------- */
+/* -- everything at random, and without memory ----------------------------- */
 
 enum { NAMES = 12, STEPS = 4000 };
 

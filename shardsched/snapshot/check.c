@@ -225,8 +225,7 @@ static void check_holds(const struct snapshot *snapshot)
 	PL_ASSERT(used + idle == inner->holds.end);
 }
 
-/* -- scalars
- * ----------------------------------------------------------------------------- */
+/* -- scalars -------------------------------------------------------------- */
 
 static int64_t scalar_used(const struct snapshot *snapshot, uint32_t slot, uint32_t name)
 {
@@ -298,8 +297,7 @@ static void check_scalars(const struct snapshot *snapshot)
 	}
 }
 
-/* -- ports, images
- * ------------------------------------------------------------------------ */
+/* -- ports, images -------------------------------------------------------- */
 
 static uint32_t port_users(const struct snapshot *snapshot, uint32_t slot,
                            const struct spec_port *port)

@@ -32,8 +32,7 @@ struct ask {
 	bool nowhere;
 };
 
-/* -- keys, at the revision
- * --------------------------------------------------------------- */
+/* -- keys, at the revision ------------------------------------------------ */
 
 /* The value, in the pod's arena; at NULL: not there. The first one sets the revision. */
 static enum pl_code read_key(struct ask *ask, const struct keys_id *id,
@@ -61,8 +60,7 @@ static enum pl_code read_key(struct ask *ask, const struct keys_id *id,
 	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "keep a value") : PL_OK;
 }
 
-/* -- the pod
- * ------------------------------------------------------------------------------ */
+/* -- the pod -------------------------------------------------------------- */
 
 static enum pl_code not_there(const struct ask *ask, struct pl_err *err)
 {
@@ -127,8 +125,7 @@ static enum pl_code read_state(struct ask *ask, struct pl_err *err)
 	return PL_OK;
 }
 
-/* -- who judges it, and by what
- * --------------------------------------------------------------- */
+/* -- who judges it, and by what ------------------------------------------- */
 
 struct owner_list {
 	struct ask *ask;
@@ -242,8 +239,7 @@ static enum pl_code read_config(struct ask *ask, struct pl_err *err)
 	return PL_OK;
 }
 
-/* -- deciding
- * ------------------------------------------------------------------------------------ */
+/* -- deciding ------------------------------------------------------------- */
 
 static void count_own(struct ask *ask, const struct engine_decision *decision)
 {
@@ -448,8 +444,7 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 	return code;
 }
 
-/* -- the command line
- * ------------------------------------------------------------------------- */
+/* -- the command line ----------------------------------------------------- */
 
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {

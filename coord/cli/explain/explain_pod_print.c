@@ -100,8 +100,7 @@ static void add_state(struct text *text, const struct explain_pod *pod)
 	}
 }
 
-/* -- where it is judged
- * ------------------------------------------------------------------ */
+/* -- where it is judged --------------------------------------------------- */
 
 static void add_home(struct text *text, const struct explain_pod *pod)
 {
@@ -214,8 +213,7 @@ enum pl_code explain_pod_text(const struct explain_pod *pod,
 	return text.code == PL_OK ? explain_printable(explain, out) : text.code;
 }
 
-/* -- for machines
- * -------------------------------------------------------------------------- */
+/* -- for machines --------------------------------------------------------- */
 
 static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
 {

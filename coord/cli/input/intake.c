@@ -37,8 +37,7 @@ void intake_close(struct intake *intake)
 	manifest_close(intake->manifest);
 }
 
-/* -- the check
- * --------------------------------------------------------------------------- */
+/* -- the check ------------------------------------------------------------ */
 
 /* What is no object of Kubernetes at all was not meant; those of other kinds may be. */
 static enum pl_code pass_over(struct intake *intake, struct pl_span json,
@@ -349,8 +348,7 @@ enum pl_code intake_check(struct intake *intake, struct pl_err *err)
 	return code;
 }
 
-/* -- the pods
- * ---------------------------------------------------------------------------- */
+/* -- the pods ------------------------------------------------------------- */
 
 /* An object with pods; those that the check refused are passed over. */
 static enum pl_code next_object(struct intake *intake, struct pl_err *err)

@@ -5,8 +5,7 @@
 #include "shardsched/model/text.h"
 #include "store/base/json.h"
 
-/* -- read
- * ---------------------------------------------------------------------------- */
+/* -- read ----------------------------------------------------------------- */
 
 struct cursor {
 	struct pl_span text;
@@ -162,8 +161,7 @@ enum pl_code label_query_parse(struct pl_span text, struct label_query *out,
 	return code;
 }
 
-/* -- asked
- * --------------------------------------------------------------------------- */
+/* -- asked ---------------------------------------------------------------- */
 
 static bool is_one_of(const struct label_query *query, const struct label_want *want,
                       struct pl_span value)

@@ -34,8 +34,7 @@ struct get {
 	size_t at; /* the walk along them that allocs go with */
 };
 
-/* -- what stands there
- * ------------------------------------------------------------------- */
+/* -- what stands there ---------------------------------------------------- */
 
 static struct node_found *add(struct get *get, const struct keys_id *id,
                               struct pl_err *err)
@@ -156,8 +155,7 @@ static void keep_selected(struct get *get)
 	get->count = count;
 }
 
-/* -- shown
- * ----------------------------------------------------------------------------- */
+/* -- shown ---------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -210,8 +208,7 @@ static enum pl_code print(struct get *get, struct pl_err *err)
 	return code;
 }
 
-/* -- all of it
- * --------------------------------------------------------------------------- */
+/* -- all of it ------------------------------------------------------------ */
 
 static enum pl_code read_kind(struct get *get, enum keys_kind kind, int64_t *revision,
                               listing_fn *fn, void *ctx, struct pl_err *err)
@@ -247,8 +244,7 @@ static enum pl_code read_all(struct get *get, struct pl_err *err)
 	return code;
 }
 
-/* -- those that are named
- * ------------------------------------------------------------------ */
+/* -- those that are named ------------------------------------------------- */
 
 /* The key, as a prefix: longer names are not asked for. */
 static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *revision,

@@ -46,8 +46,7 @@ static const struct output_column columns[] = {
 
 const struct output_schema node_schema = {"Node", columns, COLUMN_COUNT, 2};
 
-/* -- read
- * ------------------------------------------------------------------------------ */
+/* -- read ----------------------------------------------------------------- */
 
 void node_reader_init(struct node_reader *reader, const struct label_query *query)
 {
@@ -119,8 +118,7 @@ enum pl_code node_reader_alloc(struct node_reader *reader, struct pl_span value,
 	return PL_OK;
 }
 
-/* -- shown
- * ----------------------------------------------------------------------------- */
+/* -- shown ---------------------------------------------------------------- */
 
 static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
 

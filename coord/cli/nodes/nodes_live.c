@@ -51,8 +51,7 @@ static struct seen *seen_of(struct pl_map_node *node)
 	return PL_CONTAINER_OF(node, struct seen, node);
 }
 
-/* -- nodes
- * ----------------------------------------------------------------------------- */
+/* -- nodes ---------------------------------------------------------------- */
 
 static void seen_free(struct follow *follow, struct seen *seen)
 {
@@ -248,8 +247,7 @@ static void first_picture(struct follow *follow)
 	live_end(&follow->live);
 }
 
-/* -- lists
- * ----------------------------------------------------------------------------- */
+/* -- lists ---------------------------------------------------------------- */
 
 static void on_end(struct list *list)
 {

@@ -49,8 +49,7 @@ struct get {
 	} pointer;
 };
 
-/* -- all there is
- * ------------------------------------------------------------------------ */
+/* -- all there is --------------------------------------------------------- */
 
 static struct found *add(struct get *get, const struct keys_id *id, struct pl_err *err)
 {
@@ -232,8 +231,7 @@ static enum pl_code read_all(struct get *get, struct pl_err *err)
 	return code;
 }
 
-/* -- those that are named
- * ------------------------------------------------------------- */
+/* -- those that are named ------------------------------------------------- */
 
 static void named(const struct get *get, unsigned arg, struct keys_id *out)
 {
@@ -325,8 +323,7 @@ static enum pl_code say_absent(const struct get *get, struct pl_err *err)
 	               : pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", absent);
 }
 
-/* -- shown
- * ---------------------------------------------------------------------------- */
+/* -- shown ---------------------------------------------------------------- */
 
 /* By labels, and by the state as it is shown. */
 static enum pl_code keep_picked(struct get *get)
@@ -394,8 +391,7 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 	return code;
 }
 
-/* -- the command line
- * -------------------------------------------------------------------- */
+/* -- the command line ----------------------------------------------------- */
 
 static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
 {

@@ -92,8 +92,7 @@ enum pl_code pods_ask_check(void *ctx, const struct options *options, struct pl_
 	return PL_OK;
 }
 
-/* -- all of a namespace, or those with labels
- * -------------------------------------------- */
+/* -- all of a namespace, or those with labels ----------------------------- */
 
 struct found {
 	struct pl_map_node node;

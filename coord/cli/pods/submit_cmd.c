@@ -56,8 +56,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	                                  : pl_err_set(err, PL_INVALID, "want -f FILE");
 }
 
-/* -- while it goes on
- * -------------------------------------------------------------------- */
+/* -- while it goes on ----------------------------------------------------- */
 
 static enum pl_code on_next(void *ctx, struct submit_pod *out, struct pl_err *err)
 {
@@ -157,8 +156,7 @@ static enum pl_code run_submit(struct job *job, struct pl_err *err)
 	return code;
 }
 
-/* -- and afterwards
- * ---------------------------------------------------------------------- */
+/* -- and afterwards ------------------------------------------------------- */
 
 static void print_words(const struct submit_counts *counts)
 {

@@ -187,8 +187,7 @@ T_CASE(a_record_without_a_lease_is_removed)
 	placet_down();
 }
 
-/* -- configurations
- * ----------------------------------------------------------------------- */
+/* -- configurations ------------------------------------------------------- */
 
 T_CASE(the_default_is_shown_as_yaml_that_can_be_set)
 {
@@ -391,8 +390,7 @@ T_CASE(a_file_replaces_a_broken_current)
 	placet_down();
 }
 
-/* -- restored
- * -------------------------------------------------------------------------------- */
+/* -- restored ------------------------------------------------------------- */
 
 T_CASE(a_restored_store_gets_a_new_incarnation)
 {

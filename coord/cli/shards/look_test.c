@@ -217,8 +217,7 @@ T_CASE(partitions_are_what_etcdctl_shows)
 	pl_arena_done(&arena);
 }
 
-/* -- watching
- * ---------------------------------------------------------------------------- */
+/* -- watching ------------------------------------------------------------- */
 
 #define START(running, ...) \
 	placet_start(running, (const char *const[]){__VA_ARGS__, NULL})
@@ -296,8 +295,7 @@ T_CASE(a_watch_survives_a_server_that_was_away)
 	placet_down();
 }
 
-/* -- stores that are not what they should be
- * ------------------------------------------------ */
+/* -- stores that are not what they should be ------------------------------ */
 
 T_CASE(an_empty_store_is_called_that)
 {

@@ -122,8 +122,7 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 	return code;
 }
 
-/* -- the command line
- * --------------------------------------------------------------------- */
+/* -- the command line ----------------------------------------------------- */
 
 static enum pl_code take_int(const char *name, const char *arg, int64_t most,
                              int64_t *out, struct pl_err *err)

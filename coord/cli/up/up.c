@@ -331,8 +331,7 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 	return run_cluster(up, name, err);
 }
 
-/* -- while it is up
- * ---------------------------------------------------------------------- */
+/* -- while it is up ------------------------------------------------------- */
 
 static enum pl_code add_up(struct up *up, struct sums *out, struct pl_err *err)
 {

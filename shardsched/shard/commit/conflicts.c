@@ -170,8 +170,7 @@ void conflicts_set_aside(struct conflicts *conflicts, const uint32_t key[2],
 	aside->cause = (uint8_t)cause;
 }
 
-/* -- for people
- * ---------------------------------------------------------------------------- */
+/* -- for people ----------------------------------------------------------- */
 
 static int most_first(const void *a, const void *b)
 {

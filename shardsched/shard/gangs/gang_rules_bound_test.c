@@ -3,8 +3,7 @@
 #include "shardsched/shard/gangs/gang_rules_kit.h"
 #include "shardsched/shard/groups/rivals.h"
 
-/* -- who comes after it is bound
- * ---------------------------------------------------------- */
+/* -- who comes after it is bound ------------------------------------------ */
 
 /* Decided before it, and sent after. */
 T_CASE(who_was_decided_without_it_fails)
@@ -133,8 +132,7 @@ T_CASE(nobody_is_decided_while_it_is_on_its_way)
 	}
 }
 
-/* -- whoever dies
- * --------------------------------------------------------------------------- */
+/* -- whoever dies --------------------------------------------------------- */
 
 /* Death at each call; the last one was applied, or not. */
 T_CASE(whoever_takes_over_keeps_the_rules)
@@ -196,8 +194,7 @@ T_CASE(a_flip_of_an_old_epoch_is_only_asked_for)
 	}
 }
 
-/* -- what can not be
- * --------------------------------------------------------------------- */
+/* -- what can not be ------------------------------------------------------ */
 
 T_CASE(more_locks_than_a_transaction_takes)
 {
@@ -219,8 +216,7 @@ T_CASE(more_locks_than_a_transaction_takes)
 	close_both();
 }
 
-/* -- whatever allocation fails
- * -------------------------------------------------------------- */
+/* -- whatever allocation fails -------------------------------------------- */
 
 static enum pl_code live_through(void)
 {
@@ -267,8 +263,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 200)
 	T_TRUE(nth > 250);
 }
 
-/* -- who decides under the same lock
- * ----------------------------------------------------- */
+/* -- who decides under the same lock -------------------------------------- */
 
 /* Somebody has put each lock that it compares, and decides under it. */
 static void put_locks_of(unsigned call)

@@ -214,8 +214,7 @@ enum pl_code groups_gathered_put(struct sched *sched, struct call *call)
 	return code;
 }
 
-/* -- into any transaction
- * ---------------------------------------------------------------- */
+/* -- into any transaction ------------------------------------------------- */
 
 static enum pl_code expect(struct sched *sched, struct call *call,
                            struct group_space *space)

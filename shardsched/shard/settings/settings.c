@@ -82,8 +82,7 @@ static enum pl_code check_profiles(struct pl_span text, enum queue_sort *sort,
 	return code;
 }
 
-/* -- what is our own
- * --------------------------------------------------------------------- */
+/* -- what is our own ------------------------------------------------------ */
 
 static int by_space(const void *a, const void *b)
 {
