@@ -89,6 +89,8 @@ static void check_listed(const struct sched *sched, const struct sched_node *nod
 	PL_ASSERT(unknown == node->unknown);
 	PL_ASSERT(doubted == node->doubted);
 	PL_ASSERT((unknown + doubted > 0) == !pl_list_empty(&node->lacking));
+	PL_ASSERT(node->read || node->slot == SNAPSHOT_NONE ||
+	          !node_is_home(sched, node));
 	PL_ASSERT((node->holds > 0) == !pl_list_empty(&node->holding));
 	PL_ASSERT(sent == 0 || node->call != 0);
 	PL_ASSERT(node->used.pods == node->count + check_holds(sched, node));

@@ -101,6 +101,7 @@ struct sched {
 	struct pl_list ready; /* nodes */
 	struct pl_list wanted;
 	struct pl_list lacking, holding; /* nodes */
+	struct pl_list unread;           /* likewise, as lacking: nobody asks for specs */
 	struct pl_list sharing;          /* likewise: few */
 	uint64_t holds_ms;               /* when their deadlines are looked at */
 	struct pl_list turns;            /* nodes that pods are to leave in turn */

@@ -23,6 +23,7 @@ enum {
 	CACHE_BYTES = 256 << 20,
 	BATCH = 256,
 	INFLIGHT = 4,
+	READS = 16,
 	TIMEOUT_MS = 5000,
 	MOVES = 1024, /* pods that are asked in a turn by which settings they wait */
 };
@@ -125,6 +126,7 @@ static void lists_init(struct sched *sched)
 	abroad_init(sched);
 	shields_init(sched);
 	pl_list_init(&sched->lacking);
+	pl_list_init(&sched->unread);
 	pl_list_init(&sched->sharing);
 	pl_list_init(&sched->ends);
 	pl_list_init(&sched->ends_later);
@@ -154,6 +156,8 @@ static void opts_set(struct sched *sched, const struct sched_opts *opts)
 		sched->opts.call_timeout_ms = TIMEOUT_MS;
 	if (opts->tells == 0 || opts->tells > SCHED_TELLS_MAX)
 		sched->opts.tells = SCHED_TELLS_MAX;
+	if (opts->reads == 0)
+		sched->opts.reads = READS;
 	PL_ASSERT(sched->opts.batch <= SCHED_BATCH_MAX);
 	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
 	PL_ASSERT(opts->partitions > 0 && opts->partitions <= KEYS_PARTITIONS_MAX);

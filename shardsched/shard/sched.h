@@ -49,6 +49,7 @@ struct sched_opts {
 	uint32_t ready_classes; /* of pods, prepared at once; 0: 4,096 */
 	uint32_t tells; /* pods that are told at once why they wait; 0: 64, at most so
 	                   many */
+	uint32_t reads; /* nodes of a visited partition that are read at first; 0: 16 */
 	uint64_t call_timeout_ms; /* 0: 5,000 */
 };
 

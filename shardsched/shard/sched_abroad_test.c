@@ -38,6 +38,53 @@ T_CASE(nobody_is_visited_who_says_that_he_is_full)
 	rig_close(&rig);
 }
 
+/* On which of 16 equal nodes of a partition that this shard tells of the pod is put. */
+static unsigned chosen_beside(const char *shard, const char *pod)
+{
+	char key[64], name[16];
+	unsigned chosen = 16;
+
+	begin();
+	for (unsigned i = 0; i < 16; i++) {
+		(void)snprintf(name, sizeof name, "n-%02u", i);
+		rig_node(&rig, 3, name, "8");
+	}
+	(void)snprintf(key, sizeof key, "/digests/%s", shard);
+	rig_put(&rig, key,
+	        "{\"v\":1,\"partitions\":{\"0003\":[{\"nodes\":16,\"free\":{\"cpu\":"
+	        "\"128000m\",\"memory\":\"68719476736\",\"pods\":\"1760\"},\"most\":{"
+	        "\"cpu\":\"8000m\",\"memory\":\"68719476736\",\"pods\":\"110\"},"
+	        "\"labels\":{\"host\":[]},\"newest\":0}]}}");
+	rig_pod(&rig, 0, pod, "6", "");
+	rig_settle(&rig);
+	for (unsigned i = 0; i < 16; i++) {
+		(void)snprintf(name, sizeof name, "n-%02u", i);
+		if (is_on(pod, name))
+			chosen = i;
+	}
+	rig_close(&rig);
+	return chosen;
+}
+
+/* So they do not meet, whatever the pods. The name of this one is east-0. */
+T_CASE(of_equal_nodes_each_shard_has_its_share)
+{
+	uint32_t seen = 0;
+	char pod[16];
+
+	for (unsigned i = 0; i < 12; i++) {
+		unsigned first, second;
+
+		(void)snprintf(pod, sizeof pod, "pod-%u", i);
+		first = chosen_beside("west-0", pod);
+		second = chosen_beside("alps-0", pod);
+		T_TRUE(first < 8);
+		T_TRUE(second >= 8 && second < 16);
+		seen |= 1u << first | 1u << second;
+	}
+	T_TRUE(__builtin_popcount(seen) > 6); /* and all of that */
+}
+
 /* What a digest promised was not there: it is not visited for the same again. */
 T_CASE(a_useless_visit_is_made_once)
 {

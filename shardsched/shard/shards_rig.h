@@ -75,6 +75,7 @@ static inline void open_all(uint64_t seed)
 		                                .partitions = RIG_PARTITIONS,
 		                                .seed = seed + i,
 		                                .inflight = 3,
+		                                .reads = (uint32_t)(seed >> 2) % 3,
 		                                .batch = 8};
 
 		rig.sched = NULL;

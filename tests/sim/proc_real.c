@@ -46,7 +46,8 @@ void proc_real_open(struct proc *proc)
 	struct work_opts opts = {.sched = {.shard = proc->id_text,
 	                                   .seed = seed,
 	                                   .batch = world->plan.batch,
-	                                   .tells = (uint32_t)(seed >> 8) % 5},
+	                                   .tells = (uint32_t)(seed >> 8) % 5,
+	                                   .reads = (uint32_t)(seed >> 16) % 4},
 	                         .turn_pods = world->plan.turn_pods,
 	                         .wall_ms = wall_ms};
 	struct pl_err err = {0};

@@ -24,6 +24,7 @@ enum {
 	DIGESTS_MS = 3000, /* they are written once a second */
 	FEW_PARTS = 16,    /* few nodes: of all */
 	LACKING_MAX = 64,  /* nodes that are looked at */
+	SHARES_MAX = 16,
 };
 
 void abroad_init(struct sched *sched)
@@ -188,10 +189,10 @@ static bool specs_are_due(const struct sched *sched, const struct spec *spec)
 		const struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, lacking);
 
-		if (++looked > LACKING_MAX)
-			return true;
-		if (node->slot != SNAPSHOT_NONE && !node_is_home(sched, node) &&
-		    offer_admits(sched, node->partition, spec))
+		if (node->slot == SNAPSHOT_NONE || node_is_home(sched, node) ||
+		    !specs_are_coming(node))
+			continue;
+		if (++looked > LACKING_MAX || offer_admits(sched, node->partition, spec))
 			return true;
 	}
 	return false;
@@ -222,6 +223,15 @@ static bool others_are_known(const struct sched *sched)
 	return sched->whole.known || sched->visits.known > 0;
 }
 
+uint64_t abroad_draw(const struct sched *sched, uint64_t draw)
+{
+	uint64_t shards = (uint64_t)sched->digests.told + 1;
+	uint64_t shares = shards < SHARES_MAX ? shards : SHARES_MAX;
+	uint64_t all = UINT64_C(1) << 32;
+
+	return ((sched->digests.rank % shares * all + (draw >> 32)) / shares) << 32;
+}
+
 bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                 struct outcome *out)
 {
@@ -238,7 +248,7 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 		decide_fault(sched, pod, &err);
 		return false;
 	}
-	cycle_run(sched->cycle, all, &self, draw, out);
+	cycle_run(sched->cycle, all, &self, abroad_draw(sched, draw), out);
 	if (out->result != CYCLE_ERROR)
 		return true;
 	pl_err_set(&err, PL_NOMEM, "a plugin failed");
@@ -282,13 +292,15 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 		}
 		*outcome = all;
 		*asked = true;
-		if (!mark_tried(sched, travel_of(pod)))
+	}
+	if (is_expected(pod))
+		return false;
+	if (!specs_are_due(sched, pod->spec) && !abroad_read(sched, pod->spec, draw)) {
+		if (*asked && !mark_tried(sched, travel_of(pod)))
+			return false;
+		if (!visit_some(sched, pod, draw) && !digests_are_due(sched))
 			return false;
 	}
-	if (is_expected(pod) ||
-	    (!visit_some(sched, pod, draw) && !specs_are_due(sched, pod->spec) &&
-	     !digests_are_due(sched)))
-		return false;
 	wait_in(sched, pod, &sched->abroad.visitors);
 	return true;
 }

@@ -4,7 +4,8 @@
  *	whole.c    the whole view: all nodes, followed in one order
  *	visits.c   partitions of others, listed once; visits_fail.c  or not
  *	offers.c   their digests; admits.c  what these admit; digests.c  the own one
- *	abroad.c   pods that find nothing at home; errands.c  commits on others' nodes
+ *	abroad.c   pods that find nothing at home; reads.c  nodes for them that are read
+ *	errands.c  commits on others' nodes
  */
 #ifndef SHARDSCHED_SHARD_ABROAD_H
 #define SHARDSCHED_SHARD_ABROAD_H
@@ -78,6 +79,8 @@ struct visit {
 	bool needed;   /* a node there has to be known */
 	bool leans;    /* on the whole view, for that */
 	uint8_t fails; /* in a row */
+	bool all_read; /* whatever is known of it: there is nothing more to read */
+	uint32_t read; /* nodes, since it is known */
 	int64_t revision;
 	uint64_t after_ms; /* not to be begun before */
 	uint64_t begun_ms; /* when it was begun to be listed */
@@ -182,6 +185,7 @@ struct digests {
 	uint64_t due_ms, written_ms;
 	uint32_t next;
 	uint32_t shards, told; /* how many there are; others that have a digest */
+	uint32_t rank;         /* by name, among those */
 };
 
 /* digest_make.c: of that partition; gives how many nodes were looked at, and one. */
@@ -236,6 +240,9 @@ bool abroad_ask(struct sched *sched, struct sched_pod *pod, uint64_t draw,
  */
 bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                    struct outcome *outcome, bool *asked);
+/* A place between 0 and 1 in the high half: of equals each shard has a share of its own
+ * to choose from, as far as there are shares. */
+uint64_t abroad_draw(const struct sched *sched, uint64_t draw);
 /* It waits until more is known. */
 void abroad_await(struct sched *sched, struct sched_pod *pod);
 /* It can only be judged by the whole view, which is taken up: it waits for that. */
@@ -255,6 +262,11 @@ void abroad_room(struct sched *sched, uint32_t room);
 void abroad_followed(struct sched *sched, struct pool_class *open, uint32_t most);
 /* Nobody waits in it. NULL does nothing. */
 void travel_free(struct travel *travel);
+
+/* -- reads.c --------------------------------------------------------- */
+
+/* Of what was visited and may have room for it, more nodes are read. False: all are. */
+bool abroad_read(struct sched *sched, const struct spec *spec, uint64_t draw);
 
 /* -- errands.c ------------------------------------------------------- */
 

@@ -177,6 +177,18 @@ static void take_record(struct sched *sched, const struct kv_record *record, boo
 		take(sched, &id, record);
 }
 
+static void find_rank(struct sched *sched)
+{
+	struct pl_span own = pl_span_str(sched->shard);
+
+	sched->digests.rank = 0;
+	PL_LIST_EACH (link, &sched->digests.of) {
+		const struct digest_of *of = PL_LIST_ITEM(link, struct digest_of, link);
+
+		sched->digests.rank += pl_span_cmp(pl_span(of->shard, of->len), own) < 0;
+	}
+}
+
 void digests_begin(struct sched *sched)
 {
 	sched->digests.generation++;
@@ -201,6 +213,7 @@ void digests_end(struct sched *sched)
 	if (!sched->digests.listed)
 		sched->digests.listed_ms = sched->now_ms;
 	sched->digests.listed = true;
+	find_rank(sched);
 	abroad_visited(sched);
 }
 
@@ -208,6 +221,7 @@ void digests_events(struct sched *sched, const struct kv_event *events, size_t c
 {
 	for (size_t i = 0; i < count; i++)
 		take_record(sched, &events[i].record, events[i].is_delete);
+	find_rank(sched);
 	abroad_visited(sched);
 }
 

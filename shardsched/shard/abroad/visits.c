@@ -121,7 +121,8 @@ static void forget(struct sched *sched, uint32_t partition)
 	struct visit *visit = of(sched, partition);
 
 	sched->visits.known -= visit->known;
-	visit->known = false;
+	visit->known = visit->all_read = false;
+	visit->read = 0;
 }
 
 void visit_drop(struct sched *sched, uint32_t partition)
@@ -277,7 +278,7 @@ void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
 	sched->visits.known += !visit->known;
 	visit->known = true;
 	unsched_learn(sched);
-	visit->stale = false;
+	visit->stale = visit->all_read = false; /* others may have come */
 	visit->revision = revision;
 	visit->at_ms = visit->used_ms = sched->now_ms;
 	visit->fresh_ms = fresh_ms(sched->now_ms - visit->begun_ms);

@@ -339,6 +339,7 @@ static void begin(uint64_t seed)
 		                          .ready_classes = i,
 		                          .partitions = RIG_PARTITIONS,
 		                          .batch = 1 + below(BATCH),
+		                          .reads = i,
 		                          .seed = seed + i};
 
 		T_OK(sched_new(&opts, &shards[i].sched, &err), &err);

@@ -79,6 +79,15 @@ static bool ask_home(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	return outcome->result == CYCLE_NONE;
 }
 
+/* Home was asked after all that are known: they are what is told of. */
+static enum preempts_said ask_all(struct sched *sched, struct sched_pod *pod,
+                                  uint64_t draw, struct outcome *outcome)
+{
+	if (!abroad_ask(sched, pod, draw, outcome))
+		return PREEMPTS_DONE;
+	return outcome->result == CYCLE_NONE ? PREEMPTS_NONE : PREEMPTS_WAIT;
+}
+
 /* What preemption says of all nodes; and as long as the others are not known: of home, if
  * nobody elsewhere could be a better choice. */
 static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint64_t draw,
@@ -94,7 +103,9 @@ static enum preempts_said look(struct sched *sched, struct sched_pod *pod, uint6
 		find(sched, outcome, draw, found);
 		if (found->waits || least == INT32_MAX ||
 		    is_good_at_home(sched, found, least))
-			return PREEMPTS_NONE;
+			return asked && found->code == VERDICT_UNSCHEDULABLE
+			               ? ask_all(sched, pod, draw, outcome)
+			               : PREEMPTS_NONE;
 		abroad_await_view(sched, pod);
 		return PREEMPTS_DONE;
 	}

@@ -210,7 +210,8 @@ static void lacks(struct sched *sched, struct sched_node *node)
 	if (!lacks)
 		pl_list_del(&node->lacking);
 	else if (pl_list_empty(&node->lacking))
-		pl_list_add_tail(&sched->lacking, &node->lacking);
+		pl_list_add_tail(node->read ? &sched->lacking : &sched->unread,
+		                 &node->lacking);
 }
 
 static void lacks_more(struct sched *sched, struct sched_node *node)

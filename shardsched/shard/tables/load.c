@@ -149,6 +149,8 @@ static void open_others(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->lacking)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
+	PL_LIST_EACH (link, &sched->unread)
+		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, lacking));
 	PL_LIST_EACH (link, &sched->holding)
 		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, holding));
 }

@@ -35,7 +35,7 @@ struct sched_node {
 	struct pl_list ready;   /* has pods that can be committed */
 	struct pl_list waiting; /* pods, by link */
 	struct pl_list odd;     /* does not add up */
-	struct pl_list lacking; /* lists pods whose spec is not known */
+	struct pl_list lacking; /* lists pods whose spec is not known; or in unread */
 	struct pl_list sharing; /* lists pods whose node is another */
 	struct pl_list holding; /* has holds */
 	struct pl_list bundle;  /* pods that wait there are in the bundle */
@@ -57,6 +57,7 @@ struct sched_node {
 	bool moving;       /* to another scope */
 	bool reset;        /* lost since its call was made */
 	bool sure;       /* its alloc is as we wrote it, so its Node is the one we know */
+	bool read;       /* the specs of what it lists are asked for */
 	bool bad;        /* its alloc makes no sense */
 	bool told;       /* that it does not add up */
 	bool asked;      /* whether specs of others have changed since they were read */

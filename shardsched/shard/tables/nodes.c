@@ -236,6 +236,26 @@ void node_leave(struct sched *sched, struct sched_node *node)
 	pl_list_del(&node->uncounted);
 }
 
+/* Of others' nodes that were only visited many are never used: they are read when they
+ * may be (abroad/reads.c), or when something of ours is there. */
+static bool is_to_be_read(const struct sched *sched, const struct sched_node *node)
+{
+	bool is = node_is_home(sched, node) || sched->whole.known || node->holds > 0;
+
+	for (uint32_t i = 0; !is && i < node->count; i++)
+		is = pod_is_owned(sched, node->listed[i].pod);
+	return is;
+}
+
+static void read(struct sched *sched, struct sched_node *node)
+{
+	node->read = true;
+	if (pl_list_empty(&node->lacking))
+		return;
+	pl_list_del(&node->lacking);
+	pl_list_add_tail(&sched->lacking, &node->lacking);
+}
+
 static void want_specs(struct sched *sched, struct sched_node *node)
 {
 	for (uint32_t i = 0; i < node->count; i++)
@@ -306,8 +326,11 @@ static void settle(struct sched *sched, struct sched_node *node)
 		node_leave(sched, node);
 		return;
 	}
+	if (!node->read && is_to_be_read(sched, node))
+		read(sched, node);
 	if (node->unknown > 0) {
-		want_specs(sched, node);
+		if (node->read)
+			want_specs(sched, node);
 	} else if (!adds_up(node)) {
 		want_again(sched, node);
 		if (node_is_home(sched, node))
@@ -326,6 +349,12 @@ void node_settle(struct sched *sched, struct sched_node *node)
 	taints_settle(sched, node);
 	turn_take(sched, node);
 	node_ready(sched, node);
+}
+
+void node_read(struct sched *sched, struct sched_node *node)
+{
+	read(sched, node);
+	node_settle(sched, node);
 }
 
 void node_fill(struct sched *sched, struct sched_node *node)
@@ -426,7 +455,8 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	node->node = (struct node){0};
 	taints_settle(sched, node);
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
-	node->bad = node->full = node->told = node->sure = node->asked = false;
+	node->bad = node->full = node->told = node->sure = node->asked = node->read =
+		false;
 	node->said = (struct sched_sums){0};
 	node->reset = node->call != 0;
 	node_tidy(sched, node);

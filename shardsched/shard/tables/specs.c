@@ -62,6 +62,18 @@ void specs_doubt(struct sched *sched, struct sched_pod *pod, int64_t since)
 		pod->unknown_rev = since;
 }
 
+bool specs_are_coming(const struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->count; i++) {
+		const struct sched_pod *pod = node->listed[i].pod;
+
+		if (pod->spec != NULL ? node->listed[i].doubted || node->listed[i].other
+		                      : (pod->flags & HOPELESS) == 0)
+			return true;
+	}
+	return false;
+}
+
 void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
 	/* What was a pod when it was read before may be one again. */

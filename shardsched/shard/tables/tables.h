@@ -115,6 +115,8 @@ struct sched_node *node_at(const struct sched *sched, const uint32_t key[2]);
 bool node_may_write(const struct sched *sched, const struct sched_node *node);
 /* Into the snapshot or out of it. */
 void node_settle(struct sched *sched, struct sched_node *node);
+/* Of what it lists the specs are asked for from now on. */
+void node_read(struct sched *sched, struct sched_node *node);
 /* More does not go into its alloc: nobody is put there until that is another. */
 void node_fill(struct sched *sched, struct sched_node *node);
 /* Out of it, whatever is so. */
@@ -239,6 +241,8 @@ bool load_is_awaited(struct sched *sched);
 
 /* It is to be read, again too, for an alloc of that revision. */
 void specs_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
+/* Of what that node lists something is not known, and may be soon. */
+bool specs_are_coming(const struct sched_node *node);
 /* Likewise, whatever was read: it may be another since then. */
 void specs_doubt(struct sched *sched, struct sched_pod *pod, int64_t since);
 void specs_run(struct sched *sched);
