@@ -187,6 +187,8 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
 	if (slot->count == 0 || submit->failed.code != PL_OK)
 		return false;
 	book_req(&slot->book, req);
+	if (submit->opts.dry_run)
+		req->txn.then_count = 0;
 	submit->counts.transactions++;
 	return true;
 }
@@ -247,7 +249,9 @@ static struct verdict judge(struct submit *submit, struct slot *slot,
 			fail_with(submit, PL_PROTO, "an answer to something else");
 			return out;
 		}
-		if (found.verdict == BOOK_SAME) {
+		if (found.verdict == BOOK_SAME && submit->opts.dry_run) {
+			submit->counts.submitted++;
+		} else if (found.verdict == BOOK_SAME) {
 			keep_it[i] = true;
 			out.again++;
 		} else if (is_leaving(slot, &found)) {

@@ -31,7 +31,8 @@ struct submit_counts {
 };
 
 struct submit_opts {
-	unsigned slots;                   /* 0: 8; transactions in flight */
+	bool dry_run;   /* nothing is written: submitted are those that would be */
+	unsigned slots; /* 0: 8; transactions in flight */
 	uint64_t timeout_ms, patience_ms; /* 0: as of writes.h */
 	/* PL_OK: *out, borrowed until the next call; PL_NOTFOUND: that was all; anything
 	 * else ends it all, with err. */

@@ -19,7 +19,7 @@ static struct job {
 	unsigned fail_at;       /* the source does; 0: never */
 	struct submit_counts counts;
 	struct pl_err err;
-	bool failed;
+	bool dry_run, failed;
 	char name[TEXT], spec[TEXT];
 } job;
 
@@ -85,7 +85,8 @@ static void up(const struct faulty_rule *rules, size_t count)
 
 static enum pl_code start(void)
 {
-	struct submit_opts opts = {.slots = 4,
+	struct submit_opts opts = {.dry_run = job.dry_run,
+	                           .slots = 4,
 	                           .timeout_ms = 100,
 	                           .patience_ms = 3000,
 	                           .next = next,
@@ -193,6 +194,34 @@ T_CASE(a_pod_with_another_spec_stays_and_is_told)
 	T_EQ(job.counts.submitted, 180);
 	for (unsigned i = 0; i < job.pods; i++)
 		stands(i, i % 10 == 0);
+	kit_close(&kit);
+}
+
+T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
+{
+	struct submit_pod pod;
+	char key[128];
+	int64_t revision;
+
+	up(NULL, 0);
+	job.pods = 100;
+	run(); /* the first hundred are there */
+	job.pods = 300;
+	for (unsigned i = 100; i < 120; i++) {
+		pod_of(i, &pod);
+		key_of(&pod, pod.home.partition, key);
+		(void)kit_put(&kit, key, "{\"other\":1}");
+	}
+	(void)kit_put(&kit, key, "{\"other\":1}");
+	revision = memkv_revision(kit.mem);
+	job.dry_run = true;
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.counts.unchanged, 100);
+	T_EQ(job.counts.others, 20);
+	T_EQ(job.told, 20);
+	T_EQ(job.counts.submitted, 180);
+	T_EQ(memkv_revision(kit.mem), revision);
 	kit_close(&kit);
 }
 

@@ -57,13 +57,19 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	placet_says("nothing was done");
 	T_EQ(keys(), 0);
 	T_EQ(RUN(POD("good", ""), "submit", "-f", "-", "--dry-run"), 0);
-	placet_prints("1 pod of 1 object could be submitted");
+	placet_prints("1 would be submitted, 0 unchanged\n");
 	T_EQ(RUN(deployment, "submit", "-f", "-", "--dry-run", "-o", "json"), 0);
-	T_STR(placet_rig.out, "{\"kind\":\"SubmitCheck\",\"pods\":3,\"objects\":1,"
-	                      "\"refused\":0}\n");
+	T_STR(placet_rig.out, "{\"kind\":\"SubmitCheck\",\"submitted\":3,\"unchanged\":0,"
+	                      "\"others\":0,\"leaving\":0,\"refused\":0}\n");
 	T_EQ(keys(), 0);
 	T_EQ(RUN(input, "submit", "-f", "-", "--keep-going"), 1);
 	placet_prints("1 submitted");
+	T_EQ(keys(), 1);
+	T_EQ(RUN(POD("good", "\"priority\":7,") POD("new", ""), "submit", "-f", "-",
+	         "--dry-run"),
+	     1);
+	placet_prints("1 would be submitted, 0 unchanged, and others are there\n");
+	placet_says("default/good is there with another spec, and stays as it is\n");
 	T_EQ(keys(), 1);
 	T_EQ(RUN(POD("odd", "\"nodeSelectr\":{},"), "submit", "-f", "-", "--strict"), 1);
 	placet_says("refused: ");

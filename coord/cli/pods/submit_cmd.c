@@ -90,7 +90,7 @@ static void on_leaving(void *ctx, const struct submit_pod *pod)
 	if (++job->said > SAID_MAX)
 		return;
 	progress_end(&job->progress);
-	say(PL_SPAN_FMT "/" PL_SPAN_FMT " is being deleted, and was not submitted",
+	say(PL_SPAN_FMT "/" PL_SPAN_FMT " is being deleted, and is not submitted",
 	    PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
 }
 
@@ -119,18 +119,21 @@ static void on_tick(void *ctx)
 	if (job->submit == NULL)
 		return;
 	count = settled(submit_counts(job->submit));
-	progress_say(
-		&job->progress, now_ms,
-		"%" PRIu64 " of %" PRIu64 " pods submitted, %.0f/s, %" PRIu64 " left",
-		count, job->intake.pods, progress_rate(&job->progress, now_ms, count),
-		job->intake.pods - (count < job->intake.pods ? count : job->intake.pods));
+	progress_say(&job->progress, now_ms,
+	             "%" PRIu64 " of %" PRIu64 " pods %s, %.0f/s, %" PRIu64 " left",
+	             count, job->intake.pods,
+	             job->reach->options->dry_run ? "looked at" : "submitted",
+	             progress_rate(&job->progress, now_ms, count),
+	             job->intake.pods -
+	                     (count < job->intake.pods ? count : job->intake.pods));
 	pl_timer_set(&job->timer, now_ms + PROGRESS_EACH_MS);
 }
 
 static enum pl_code run_submit(struct job *job, struct pl_err *err)
 {
 	struct store_session *session = job->reach->session;
-	struct submit_opts opts = {.timeout_ms = session->timeout_ms,
+	struct submit_opts opts = {.dry_run = job->reach->options->dry_run,
+	                           .timeout_ms = session->timeout_ms,
 	                           .next = on_next,
 	                           .exists = on_exists,
 	                           .leaving = on_leaving,
@@ -158,47 +161,43 @@ static enum pl_code run_submit(struct job *job, struct pl_err *err)
 
 /* -- and afterwards ------------------------------------------------------- */
 
-static void print_words(const struct submit_counts *counts)
+static void print_words(const struct job *job)
 {
-	(void)printf("%" PRIu64 " submitted, %" PRIu64 " unchanged", counts->submitted,
-	             counts->unchanged);
+	const struct submit_counts *counts = &job->counts;
+
+	(void)printf("%" PRIu64 " %ssubmitted, %" PRIu64 " unchanged", counts->submitted,
+	             job->reach->options->dry_run ? "would be " : "", counts->unchanged);
 	if (counts->leaving > 0)
 		(void)printf(", %" PRIu64 " being deleted", counts->leaving);
 	(void)printf("%s\n", counts->others > 0 ? ", and others are there" : "");
 }
 
-static void print_counts(const struct job *job)
+static void print_json(const struct job *job)
 {
 	const struct submit_counts *counts = &job->counts;
+	bool dry_run = job->reach->options->dry_run;
 
-	if (job->reach->options->format == OUTPUT_JSON)
-		(void)printf("{\"kind\":\"SubmitResult\",\"submitted\":%" PRIu64
-		             ",\"unchanged\":%" PRIu64 ",\"others\":%" PRIu64
-		             ",\"leaving\":%" PRIu64 ",\"refused\":%" PRIu64
-		             ",\"budgets\":{\"created\":%" PRIu64 ",\"changed\":%" PRIu64
+	(void)printf(
+		"{\"kind\":\"%s\",\"submitted\":%" PRIu64 ",\"unchanged\":%" PRIu64
+		",\"others\":%" PRIu64 ",\"leaving\":%" PRIu64 ",\"refused\":%" PRIu64,
+		dry_run ? "SubmitCheck" : "SubmitResult", counts->submitted,
+		counts->unchanged, counts->others, counts->leaving, job->intake.refused);
+	if (dry_run)
+		(void)printf("}\n");
+	else
+		(void)printf(",\"budgets\":{\"created\":%" PRIu64 ",\"changed\":%" PRIu64
 		             ",\"unchanged\":%" PRIu64 "}}\n",
-		             counts->submitted, counts->unchanged, counts->others,
-		             counts->leaving, job->intake.refused,
 		             job->budgets[BUDGET_CREATED], job->budgets[BUDGET_CHANGED],
 		             job->budgets[BUDGET_UNCHANGED]);
-	else
-		print_words(counts);
-	(void)fflush(stdout);
 }
 
-/* With --dry-run. */
-static void print_checked(const struct job *job)
+static void print_counts(const struct job *job)
 {
-	uint64_t pods = job->intake.pods, objects = job->intake.objects;
-
 	if (job->reach->options->format == OUTPUT_JSON)
-		(void)printf("{\"kind\":\"SubmitCheck\",\"pods\":%" PRIu64
-		             ",\"objects\":%" PRIu64 ",\"refused\":%" PRIu64 "}\n",
-		             pods, objects, job->intake.refused);
+		print_json(job);
 	else
-		(void)printf(
-			"%" PRIu64 " pod%s of %" PRIu64 " object%s could be submitted\n",
-			pods, pods == 1 ? "" : "s", objects, objects == 1 ? "" : "s");
+		print_words(job);
+	(void)fflush(stdout);
 }
 
 /* With what became of the others, where both are so. */
@@ -281,17 +280,13 @@ static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_e
 	                         &job->intake, err);
 	if (code != PL_OK)
 		return code;
-	if (reach->options->dry_run) {
-		print_checked(job);
-		code = verdict(job, err);
-	} else {
+	if (!reach->options->dry_run)
 		code = put_budgets(job, err);
-		if (code == PL_OK)
-			code = run_submit(job, err);
-		if (code == PL_OK || job->err.code != PL_OK) {
-			print_counts(job);
-			code = verdict(job, err);
-		}
+	if (code == PL_OK)
+		code = run_submit(job, err);
+	if (code == PL_OK || job->err.code != PL_OK) {
+		print_counts(job);
+		code = verdict(job, err);
 	}
 	intake_close(&job->intake);
 	return code;
