@@ -11,14 +11,6 @@
 
 enum { PARTITIONS_MOST = 2 }; /* at once */
 
-static int64_t amount_of(const struct resources *of, uint32_t name)
-{
-	for (uint64_t i = 0; i < of->count; i++)
-		if (of->row[i].name == name)
-			return of->row[i].amount;
-	return 0;
-}
-
 static bool is_room(int64_t has, uint64_t used, int64_t asked)
 {
 	return asked == 0 || (has >= asked && used <= (uint64_t)(has - asked));
@@ -35,7 +27,7 @@ static bool has_room(const struct sched_node *node, const struct resources *aske
 	    !is_room(has->pods, node->said.pods, 1))
 		return false;
 	for (uint64_t i = 0; i < asked->count; i++)
-		if (amount_of(has, asked->row[i].name) < asked->row[i].amount)
+		if (resources_get(has, asked->row[i].name) < asked->row[i].amount)
 			return false;
 	return true;
 }
