@@ -15,7 +15,7 @@ T_CASE(a_pod_that_is_being_deleted_is_not_submitted)
 	T_EQ(PLACET("delete", "pod", "a", "--yes", "--wait=false"), 0);
 	T_EQ(RUN(POD("a", "") POD("b", ""), "submit", "-f", "-"), 1);
 	placet_prints("1 submitted, 0 unchanged, 1 being deleted\n");
-	placet_says("default/a is being deleted, and was not submitted\n");
+	placet_says("default/a is being deleted, and is not submitted\n");
 	placet_says("1 pod is being deleted, and was not submitted; submit it again when "
 	            "it is gone");
 	T_EQ(RUN(POD("a", "\"priority\":2,") POD("b", "\"priority\":2,"), "submit", "-f",
