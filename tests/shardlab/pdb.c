@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPACES = 3, WAYS = 6 };
+enum { SPACES = 3, WAYS = 6, LOW_WAYS = 2 };
 
 /* A group, by the number of its first pod. */
 static uint32_t pod_of_group(uint32_t group)
@@ -16,13 +16,14 @@ static bool is_whole(unsigned budget)
 	return budget % WAYS == WAYS - 1;
 }
 
-/* Of two ways low priorities, the others whatever comes; the second group is another one
- * of the same namespace. */
+/* Of two ways low priorities, each budget another group of them, since few pods are
+ * preempted; the others whatever comes; the second group is another one of the same
+ * namespace. */
 static uint32_t first_group(unsigned budget)
 {
-	uint32_t turn = budget / WAYS;
+	uint32_t turn = budget / WAYS * LOW_WAYS + budget % WAYS;
 
-	return budget % WAYS < 2 ? SCENE_FILL + SCENE_KINDS * turn : budget * 2;
+	return budget % WAYS < LOW_WAYS ? SCENE_FILL + SCENE_KINDS * turn : budget * 2;
 }
 
 static uint32_t second_group(unsigned budget)
