@@ -212,7 +212,6 @@ T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
 		key_of(&pod, pod.home.partition, key);
 		(void)kit_put(&kit, key, "{\"other\":1}");
 	}
-	(void)kit_put(&kit, key, "{\"other\":1}");
 	revision = memkv_revision(kit.mem);
 	job.dry_run = true;
 	run();
@@ -222,6 +221,24 @@ T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
 	T_EQ(job.told, 20);
 	T_EQ(job.counts.submitted, 180);
 	T_EQ(memkv_revision(kit.mem), revision);
+	kit_close(&kit);
+}
+
+/* What is there when it is asked again was not put there by a dry run. */
+T_CASE(a_dry_run_whose_answers_are_lost_counts_what_is_there_as_unchanged)
+{
+	static const struct faulty_rule rule = {
+		.what = FAULTY_LOSE_ANSWER, .ops = 1U << KV_TXN, .per_mille = 300};
+
+	up(&rule, 1);
+	job.pods = 200;
+	run();
+	T_TRUE(!job.failed);
+	job.dry_run = true;
+	run();
+	T_TRUE(!job.failed);
+	T_EQ(job.counts.unchanged, 200);
+	T_EQ(job.counts.submitted, 0);
 	kit_close(&kit);
 }
 

@@ -162,37 +162,12 @@ static void each_partition(void *ctx, struct nobody_owners *owners)
 		podwatch_each(job->watch, is_owned, owners);
 }
 
-/* The partitions that they stand in, when those are few; else all of it. */
-static unsigned prefixes_of(const struct pods_gone *gone,
-                            struct keys_text text[PODWATCH_LISTS_MAX],
-                            struct pl_span prefix[PODWATCH_LISTS_MAX])
-{
-	struct keys_id id = {.kind = KEYS_SPEC};
-	unsigned count = 0;
-
-	for (uint32_t p = 0; p < KEYS_PARTITIONS_MAX; p++) {
-		if (!gone->in_partition[p])
-			continue;
-		if (count == PODWATCH_LISTS_MAX) {
-			prefix[0] = PL_SPAN_LIT("/schedules/");
-			return 1;
-		}
-		id.partition = p;
-		if (keys_prefix(&id, 2, &text[count], NULL) != PL_OK)
-			PL_UNREACHABLE("a partition");
-		prefix[count] = keys_span(&text[count]);
-		count++;
-	}
-	return count;
-}
-
 static enum pl_code start(struct job *job, struct pl_err *err)
 {
-	struct keys_text text[PODWATCH_LISTS_MAX];
-	struct pl_span prefix[PODWATCH_LISTS_MAX];
+	struct podwatch_parts parts;
 	struct kv *kv = job->reach->session->kv;
 	struct podwatch_opts opts = {
-		.prefix = prefix, .wanted = is_wanted, .fn = on_pod, .ctx = job};
+		.prefix = parts.prefix, .wanted = is_wanted, .fn = on_pod, .ctx = job};
 	const struct nobody_opts nobody = {.reach = job->reach,
 	                                   .progress = &job->progress,
 	                                   .what = "takes pods off their nodes",
@@ -205,7 +180,8 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 		code = pl_timer_init(&job->tick, timers, on_tick, job);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "wait");
-	opts.count = prefixes_of(job->gone, text, prefix);
+	podwatch_parts(job->gone->in_partition, &parts);
+	opts.count = parts.count;
 	progress_init(&job->progress, kv_now_ms(kv));
 	nobody_init(&job->nobody, &nobody, kv_now_ms(kv));
 	if (job->timeout_ms > 0)

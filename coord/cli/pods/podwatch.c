@@ -9,7 +9,6 @@
 #include "coord/cli/pods/gates.h"
 #include "shardsched/ledger/home.h"
 #include "store/base/alloc.h"
-#include "store/keys/keys.h"
 #include "store/kv/calls.h"
 #include "store/kv/relist.h"
 
@@ -333,6 +332,28 @@ static void on_note(void *ctx, const struct relist_note *note)
 		stopped(list);
 		break;
 	}
+}
+
+void podwatch_parts(const bool in_partition[KEYS_PARTITIONS_MAX],
+                    struct podwatch_parts *out)
+{
+	struct keys_id id = {.kind = KEYS_SPEC};
+	unsigned count = 0;
+
+	for (uint32_t p = 0; p < KEYS_PARTITIONS_MAX && count <= PODWATCH_LISTS_MAX;
+	     p++) {
+		if (!in_partition[p] || count++ == PODWATCH_LISTS_MAX)
+			continue;
+		id.partition = p;
+		if (keys_prefix(&id, 2, &out->text[count - 1], NULL) != PL_OK)
+			PL_UNREACHABLE("a partition");
+		out->prefix[count - 1] = keys_span(&out->text[count - 1]);
+	}
+	if (count == 0 || count > PODWATCH_LISTS_MAX) {
+		out->prefix[0] = PL_SPAN_LIT("/schedules/");
+		count = 1;
+	}
+	out->count = count;
 }
 
 enum pl_code podwatch_open(struct kv *kv, const struct podwatch_opts *opts,

@@ -10,6 +10,7 @@
 
 #include "coord/cli/input/label_query.h"
 #include "store/base/map.h"
+#include "store/keys/keys.h"
 #include "store/kv/kv.h"
 
 struct podwatch;
@@ -58,6 +59,17 @@ struct podwatch_opts {
 	void (*fn)(void *ctx, const struct podwatch_note *note);
 	void *ctx;
 };
+
+/* Of some partitions what is in "/schedules/"; all of it, if they are none, or too many
+ * for a list each. */
+struct podwatch_parts {
+	struct keys_text text[PODWATCH_LISTS_MAX];
+	struct pl_span prefix[PODWATCH_LISTS_MAX]; /* into text */
+	unsigned count;
+};
+
+void podwatch_parts(const bool in_partition[KEYS_PARTITIONS_MAX],
+                    struct podwatch_parts *out);
 
 PL_NODISCARD enum pl_code podwatch_open(struct kv *kv, const struct podwatch_opts *opts,
                                         struct podwatch **out, struct pl_err *err);

@@ -298,11 +298,10 @@ static void each_partition(void *ctx, struct nobody_owners *owners)
 
 static enum pl_code start(struct job *job, struct pl_err *err)
 {
-	struct keys_text text[PODWATCH_LISTS_MAX];
-	struct pl_span prefix[PODWATCH_LISTS_MAX];
+	struct podwatch_parts parts;
 	struct kv *kv = job->reach->session->kv;
 	struct podwatch_opts opts = {
-		.prefix = prefix,
+		.prefix = parts.prefix,
 		.wanted = is_wanted,
 		.query = job->asked->query->wants > 0 ? job->asked->query : NULL,
 		.fn = on_pod,
@@ -313,11 +312,8 @@ static enum pl_code start(struct job *job, struct pl_err *err)
 	                                   .each = each_partition,
 	                                   .ctx = job};
 
-	opts.count = job->asked->all ? 0 : wait_names_prefixes(&job->names, text);
-	for (unsigned i = 0; i < opts.count; i++)
-		prefix[i] = keys_span(&text[i]);
-	if (opts.count == 0)
-		prefix[opts.count++] = PL_SPAN_LIT("/schedules/");
+	podwatch_parts(job->names.in_partition, &parts);
+	opts.count = parts.count;
 	nobody_init(&job->nobody, &nobody, kv_now_ms(kv));
 	progress_init(&job->progress, kv_now_ms(kv));
 	pl_timer_set(&job->end, kv_now_ms(kv) + job->asked->timeout_ms);

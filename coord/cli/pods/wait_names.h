@@ -3,7 +3,6 @@
 #define COORD_CLI_WAIT_NAMES_H
 
 #include "coord/cli/pods/pods_given.h"
-#include "coord/cli/pods/podwatch.h"
 #include "coord/cli/reach/reach.h"
 #include "store/base/map.h"
 #include "store/keys/keys.h"
@@ -20,8 +19,7 @@ struct wanted {
 
 struct wait_names {
 	struct pl_map map;
-	/* Where they stand. */
-	bool in_partition[KEYS_PARTITIONS_MAX];
+	bool in_partition[KEYS_PARTITIONS_MAX]; /* where they stand */
 };
 
 void wait_names_init(struct wait_names *names);
@@ -35,9 +33,5 @@ PL_NODISCARD enum pl_code wait_names_read(struct wait_names *names,
 
 /* NULL: it is none of them. */
 struct wanted *wait_names_get(const struct wait_names *names, struct pl_span key);
-
-/* The partitions that they stand in: 0 if there are none, or too many to watch each. */
-unsigned wait_names_prefixes(const struct wait_names *names,
-                             struct keys_text text[PODWATCH_LISTS_MAX]);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 	WAIT_MS = 2000,    /* in case that nobody wakes it */
 	DIGESTS_MS = 3000, /* they are written once a second */
 	FEW_PARTS = 16,    /* few nodes: of all */
-	LACKING_MAX = 64,  /* nodes that are looked at */
+	LACKING_MAX = 256, /* nodes that are looked at */
 	SHARES_MAX = 16,
 };
 
@@ -180,19 +180,22 @@ static bool visit_some(struct sched *sched, struct sched_pod *pod, uint64_t draw
 }
 
 /* Nodes that were seen and may do, but for pods there whose specs are still being read.
- */
-static bool specs_are_due(const struct sched *sched, const struct spec *spec)
+ * more: there are too many to look at them all. */
+static bool specs_are_due(const struct sched *sched, const struct spec *spec, bool *more)
 {
 	unsigned looked = 0;
 
+	*more = false;
 	PL_LIST_EACH (link, &sched->lacking) {
 		const struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, lacking);
 
-		if (node->slot == SNAPSHOT_NONE || node_is_home(sched, node) ||
-		    !specs_are_coming(node))
-			continue;
-		if (++looked > LACKING_MAX || offer_admits(sched, node->partition, spec))
+		if (++looked > LACKING_MAX) {
+			*more = true;
+			return false;
+		}
+		if (node->slot != SNAPSHOT_NONE && !node_is_home(sched, node) &&
+		    specs_are_coming(node) && offer_admits(sched, node->partition, spec))
 			return true;
 	}
 	return false;
@@ -279,6 +282,7 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
                    struct outcome *outcome, bool *asked)
 {
 	struct outcome all;
+	bool more;
 
 	*asked = false;
 	if (!sched->digests.listed)
@@ -295,10 +299,11 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	}
 	if (is_expected(pod))
 		return false;
-	if (!specs_are_due(sched, pod->spec) && !abroad_read(sched, pod->spec, draw)) {
+	if (!specs_are_due(sched, pod->spec, &more) &&
+	    !abroad_read(sched, pod->spec, draw)) {
 		if (*asked && !mark_tried(sched, travel_of(pod)))
 			return false;
-		if (!visit_some(sched, pod, draw) && !digests_are_due(sched))
+		if (!visit_some(sched, pod, draw) && !more && !digests_are_due(sched))
 			return false;
 	}
 	wait_in(sched, pod, &sched->abroad.visitors);

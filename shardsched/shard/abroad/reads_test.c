@@ -14,13 +14,13 @@ static const char *name_of(const char *what, unsigned i)
 	return name;
 }
 
-/* So many nodes of the same size, with a pod of somebody else's on each. */
-static void begin_there(unsigned count, const char *more)
+/* Nodes of the same size, with a pod of somebody else's on each. */
+static void begin_there(void)
 {
 	begin();
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < THERE; i++) {
 		rig_node(&rig, 3, name_of("n", i), "4");
-		rig_pod(&rig, 2, name_of("on", i), "500m", more);
+		rig_pod(&rig, 2, name_of("on", i), "500m", "");
 		alloc_lists(3, name_of("n", i), 2, name_of("on", i));
 	}
 	tell_of(3, "4000m");
@@ -40,31 +40,32 @@ static unsigned known(void)
 	return count;
 }
 
-static unsigned placed_on(unsigned count, const char *pod)
+/* THERE: on none of these. */
+static unsigned placed_on(const char *pod)
 {
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < THERE; i++)
 		if (is_on(pod, name_of("n", i)))
 			return i;
-	return count;
+	return THERE;
 }
 
 T_CASE(some_are_read_and_the_pod_goes_there)
 {
-	begin_there(THERE, "");
+	begin_there();
 	rig_pod(&rig, 0, "small", "1", "");
 	rig_pod(&rig, 0, "large", "3500m", "");
 	rig_settle(&rig);
-	T_TRUE(placed_on(THERE, "large") < THERE);
+	T_TRUE(placed_on("large") < THERE);
 	T_EQ(known(), FIRST);
 	/* For others like it the same will do, as long as there is room. */
 	for (unsigned i = 0; i < FIRST - 1; i++)
 		rig_pod(&rig, 0, name_of("more", i), "3500m", "");
 	rig_settle(&rig);
-	T_TRUE(placed_on(THERE, "more-14") < THERE);
+	T_TRUE(placed_on("more-14") < THERE);
 	T_EQ(known(), FIRST);
 	rig_pod(&rig, 0, "last", "3500m", "");
 	rig_settle(&rig);
-	T_TRUE(placed_on(THERE, "last") < THERE);
+	T_TRUE(placed_on("last") < THERE);
 	T_EQ(known(), 2 * FIRST);
 	rig_close(&rig);
 }
@@ -72,7 +73,7 @@ T_CASE(some_are_read_and_the_pod_goes_there)
 /* By what allocs say is used, what is asked of labels, and taints. */
 T_CASE(those_that_seem_to_fit_are_read_first)
 {
-	begin_there(THERE, "");
+	begin_there();
 	for (unsigned i = 0; i < THERE; i++) {
 		char key[128], value[256];
 
@@ -91,12 +92,12 @@ T_CASE(those_that_seem_to_fit_are_read_first)
 	rig_pod(&rig, 0, "small", "1", "");
 	rig_pod(&rig, 0, "large", "3500m", "");
 	rig_settle(&rig);
-	T_EQ(placed_on(THERE, "large"), 33);
+	T_EQ(placed_on("large"), 33);
 	T_EQ(known(), 1);
 	rig_pod(&rig, 0, "chosen", "3200m",
 	        ",\"nodeSelector\":{\"host\":\"n-07\"}"); /* it has 500m */
 	rig_settle(&rig);
-	T_EQ(placed_on(THERE, "chosen"), THERE);
+	T_EQ(placed_on("chosen"), THERE);
 	rig_close(&rig);
 }
 
@@ -109,7 +110,7 @@ T_CASE(when_these_will_not_do_more_are_read)
 		"\"cpu\":\"%s\"}}}]";
 	char key[128], json[512], more[256];
 
-	begin_there(THERE, "");
+	begin_there();
 	for (unsigned i = 0; i < THERE; i++) {
 		if (i == 39)
 			continue;
@@ -130,7 +131,7 @@ T_CASE(when_these_will_not_do_more_are_read)
 	rig_pod(&rig, 0, "small", "1", "");
 	rig_put(&rig, "/schedules/0000/web/large/spec", json);
 	rig_settle(&rig);
-	T_EQ(placed_on(THERE, "large"), 39);
+	T_EQ(placed_on("large"), 39);
 	rig_close(&rig);
 }
 
@@ -138,7 +139,7 @@ T_CASE(who_fits_nowhere_is_told_when_all_were_read)
 {
 	int phase;
 
-	begin_there(THERE, "");
+	begin_there();
 	rig_pod(&rig, 0, "small", "1", "");
 	rig_pod(&rig, 0, "huge", "3800m", "");
 	rig_settle(&rig);
@@ -164,7 +165,7 @@ T_CASE(where_something_of_ours_is_it_is_read)
 		                       pl_span_str(name_of("n", --i)), RIG_PARTITIONS,
 		                       &partition, &rig.err),
 		     &rig.err);
-	begin_there(THERE, "");
+	begin_there();
 	rig_pod(&rig, 0, "ours", "500m", "");
 	(void)snprintf(key, sizeof key, "/alloc/0003/east/%s", name_of("n", i));
 	(void)snprintf(value, sizeof value,
@@ -192,7 +193,7 @@ T_CASE(where_something_of_ours_is_it_is_read)
 /* All nodes count for rules. */
 T_CASE(the_whole_view_reads_all)
 {
-	begin_there(THERE, "");
+	begin_there();
 	rig_pod(&rig, 0, "small", "1", "");
 	rig_pod(&rig, 0, "large", "3500m", "");
 	rig_settle(&rig);
