@@ -35,8 +35,13 @@ enum {
 	ALLOC_SCALARS_MAX = 64,
 	ALLOC_PORTS_MAX = 4096,
 	ALLOC_BYTES_MAX = 1 << 20,
+	ALLOC_LEAVE_BYTES = 32 << 10, /* of these, that no placement takes: so that pods
+	                               * can be told to go */
 	ALLOC_WORD_MAX = 320, /* the name of a scalar; protocol and address of a port */
 };
+
+/* Of generation and left, in what is read: more than one can get to by counting. */
+#define ALLOC_COUNT_MAX ((UINT64_C(1) << 62) - 1)
 
 struct alloc_scalar {
 	struct pl_span name;

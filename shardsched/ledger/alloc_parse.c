@@ -353,6 +353,15 @@ static void read_holds(struct text_in *in, struct pl_json root, struct alloc *ou
 	}
 }
 
+/* Whoever writes it next adds to it. */
+static void check_counter(struct text_in *in, struct pl_json root, const char *name,
+                          uint64_t count)
+{
+	if (count > ALLOC_COUNT_MAX)
+		text_in_refuse(in, pl_json_member(root, name), "want at most %" PRIu64,
+		               ALLOC_COUNT_MAX);
+}
+
 enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena, struct alloc *out,
                          struct pl_err *err)
 {
@@ -361,6 +370,8 @@ enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena, struct al
 	struct alloc alloc = {.generation = text_in_number(&in, root, "generation"),
 	                      .left = text_in_count(&in, root, "left")};
 
+	check_counter(&in, root, "generation", alloc.generation);
+	check_counter(&in, root, "left", alloc.left);
 	read_amounts(&in, root, &alloc.used);
 	read_ports(&in, root, &alloc);
 	read_all_pods(&in, root, &alloc);

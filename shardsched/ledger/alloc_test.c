@@ -146,6 +146,10 @@ static const struct {
 	{"{\"v\":1,\"generation\":1.5}", "generation: "},
 	{"{\"v\":1,\"generation\":\"9223372036854775808\"}", "generation: "},
 	{"{\"v\":1,\"generation\":1,\"left\":-1}", "left: "},
+	{"{\"v\":1,\"generation\":\"4611686018427387904\"}",
+         "generation: want at most 4611686018427387903"},
+	{"{\"v\":1,\"generation\":1,\"left\":\"9223372036854775807\"}",
+         "left: want at most 4611686018427387903"},
 	{"{\"v\":1,\"generation\":1,\"used\":[]}", "used: want an object"},
 	{"{\"v\":1,\"generation\":1,\"used\":{\"cpu\":\"1\"}}",
          "used.cpu: want an amount like \"12m\""},
@@ -530,7 +534,7 @@ T_CASE(what_is_printed_is_read_as_the_same)
 	pl_rng_init(&rng, t_seed());
 	up();
 	for (unsigned i = 0; i < 3000; i++) {
-		struct alloc alloc = {.generation = (uint64_t)some_amount()}, again;
+		struct alloc alloc = {.generation = (uint64_t)some_amount() / 2}, again;
 		struct pl_span text;
 
 		alloc.used = some_amounts();

@@ -13,6 +13,7 @@ enum {
 	BYTES_DEFAULT = 3 << 19,
 	FENCE_COMPARES = 2, /* of a partition that is guarded */
 	FIRST_CAP = 64,
+	NESTED_OPS = 1,
 	WRAP_BYTES = 128,   /* of a request, before anything is in it */
 	COMPARE_BYTES = 28, /* besides the key */
 	OP_BYTES = 28,      /* besides keys and value */
@@ -22,6 +23,7 @@ struct draft {
 	struct book *book;
 	bool whole; /* nothing has failed yet */
 	bool marks, bumps;
+	bool nests; /* an operation of it is a transaction */
 	enum book_kind kind;
 	struct kv_compare compare[BOOK_PARTS_MAX];
 	struct kv_req then[BOOK_PARTS_MAX], otherwise[BOOK_PARTS_MAX];
@@ -152,6 +154,8 @@ static bool fits(const struct draft *draft)
 	const struct book *book = draft->book;
 	uint32_t most = book->limits.txn_ops;
 
+	/* What is nested may have only so many as the list in which it is leaves. */
+	most -= book->nests || draft->nests ? NESTED_OPS : 0;
 	return book->compares + draft->compares + fences_over(draft) <= most &&
 	       book->thens + draft->thens <= most &&
 	       book->otherwises + draft->otherwises <= most &&
@@ -200,6 +204,7 @@ static bool take(struct draft *draft)
 	book->otherwises += draft->otherwises;
 	book->bytes += draft->bytes;
 	take_fences(draft);
+	book->nests = book->nests || draft->nests;
 	book->shape_bumped =
 		book->shape_bumped || (draft->kind == BOOK_NODE && draft->bumps);
 	return true;
@@ -289,7 +294,7 @@ static void then(struct draft *draft, struct kv_req op)
 	draft->then[draft->thens++] = op;
 	if (op.op == KV_PUT)
 		draft->bytes += OP_BYTES + op.put.key.len + op.put.value.len;
-	else
+	else if (op.op == KV_DELETE)
 		draft->bytes += OP_BYTES + 2 * op.del.keys.from.len;
 }
 
@@ -368,6 +373,32 @@ bool book_put_state(struct book *book, const struct book_decided *decided)
 	return take(&draft);
 }
 
+/* The pointer, if it is the pod's: once it was lost another pod may have come by that
+ * name, and its spec stands there. */
+static void then_unname(struct draft *draft, const struct book_pod *pod, uint32_t named)
+{
+	struct pl_span key = pod_key(draft, KEYS_SPEC, pod, named);
+	char text[POINTER_TEXT_SIZE];
+	struct pl_span value = keep(draft, pointer_text(pod->partition, text));
+	struct kv_compare *is = pl_arena_zalloc(draft->book->arena, 1, sizeof *is);
+	struct kv_req *goes = pl_arena_zalloc(draft->book->arena, 1, sizeof *goes);
+
+	if (is == NULL || goes == NULL) {
+		draft->whole = false;
+		draft->book->code = PL_NOMEM;
+		return;
+	}
+	*is = kv_if_value(key, KV_EQ, value);
+	*goes = kv_op_delete(kv_key(key));
+	then(draft, (struct kv_req){.op = KV_TXN,
+	                            .txn = {.compares = is,
+	                                    .compare_count = 1,
+	                                    .then = goes,
+	                                    .then_count = 1}});
+	draft->nests = true;
+	draft->bytes += COMPARE_BYTES + 2 * OP_BYTES + 2 * key.len + value.len;
+}
+
 bool book_delete_pod(struct book *book, const struct book_decided *decided,
                      uint32_t named)
 {
@@ -379,8 +410,7 @@ bool book_delete_pod(struct book *book, const struct book_decided *decided,
 	expect_pod(&draft, decided, pod_key(&draft, KEYS_STATE, pod, pod->partition));
 	then(&draft, kv_op_delete(kv_prefix(pod_prefix(&draft, pod))));
 	if (named != pod->partition)
-		then(&draft,
-		     kv_op_delete(kv_key(pod_key(&draft, KEYS_SPEC, pod, named))));
+		then_unname(&draft, pod, named);
 	return take(&draft);
 }
 

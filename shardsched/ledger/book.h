@@ -43,6 +43,7 @@ struct book {
 	uint32_t entries, compares, thens, otherwises;
 	uint32_t entry_cap, cap;         /* of the other three */
 	size_t bytes;                    /* of the request, at most */
+	bool nests;                      /* an operation of it is a transaction */
 	bool shape_bumped;               /* /groups/nodes is among what it puts */
 	uint16_t fence[BOOK_FENCES_MAX]; /* partitions whose pods and nodes it writes */
 	uint32_t fences;

@@ -91,12 +91,21 @@ T_CASE(operations_are_bounded_and_entries_whole)
 		T_EQ(book.code, book.entries == 0 ? PL_LIMIT : PL_OK);
 		T_TRUE(book.compares <= ops && book.thens <= ops &&
 		       book.otherwises <= ops);
+		T_TRUE(codec_txn_ops(&(struct kv_req){
+			       .op = KV_TXN,
+			       .txn = {.compare_count = book.compares,
+		                       .then = book.then,
+		                       .then_count = book.thens,
+		                       .otherwise = book.otherwise,
+		                       .otherwise_count = book.otherwises}}) <= ops);
+		ops -= book.nests;
 		T_TRUE(book.otherwises + 2 > ops || book.compares + 2 > ops ||
-		       book.thens + (book.shape_bumped ? 2 : 3) > ops);
+		       book.thens + (book.shape_bumped ? 2u : 3u) > ops);
+		ops += book.nests;
 	}
 	fill(1, 128); /* one of each for a state */
 	fill(2, 128); /* and for a first decision; two compares where it is crowded */
-	fill(3, 64);  /* two deletions for a pod with a pointer */
+	fill(3, 63);  /* two deletions for a pod with a pointer, one of them nested */
 	fill(4, 64);  /* two reads for an alloc */
 	down();
 }

@@ -184,6 +184,30 @@ T_CASE(a_deleted_pod_leaves_nothing)
 	down();
 }
 
+/* What stands where its pointer was, before somebody took that away. */
+T_CASE(a_deleted_pod_leaves_another_of_its_name)
+{
+	static const char *const others[] = {"spec of another", "{\"v\":1,\"at\":4}",
+	                                     NULL};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct book_decided last;
+
+		up();
+		kit_put(&kit, SPEC, "spec");
+		if (others[i] != NULL)
+			kit_put(&kit, POINTER, others[i]);
+		last = decided(0, kit_put(&kit, STATE, "terminating"), "");
+		T_TRUE(book_delete_pod(&book, &last, 9));
+		T_TRUE(commit());
+		T_EQ(value_at(SPEC), NULL);
+		T_EQ(value_at(STATE), NULL);
+		if (others[i] != NULL)
+			T_STR(value_at(POINTER), others[i]);
+		down();
+	}
+}
+
 T_CASE(a_pod_without_a_state_is_deleted_by_its_spec)
 {
 	struct book_decided last;

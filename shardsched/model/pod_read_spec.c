@@ -1,4 +1,27 @@
+#include <ctype.h>
+
 #include "shardsched/model/pod_read.h"
+
+/* The API server takes any text, "localhost", say. Here it has to go into an alloc. */
+static bool is_address(struct pl_span text)
+{
+	enum { ADDRESS_MAX = 253 };
+
+	for (size_t i = 0; i < text.len; i++)
+		if (!isalnum(text.at[i]) && strchr(".:-_%", text.at[i]) == NULL)
+			return false;
+	return text.len <= ADDRESS_MAX && memchr(text.at, 0, text.len) == NULL;
+}
+
+static struct pl_span take_address(struct reader *reader, struct pl_json port)
+{
+	struct pl_span text = reader_text(reader, port, "hostIP");
+
+	if (text.len > 0 && !is_address(text))
+		(void)reader_fail(reader, pl_json_member(port, "hostIP"), PL_INVALID,
+		                  "want an IP address");
+	return text;
+}
 
 static void take_ports(struct reader *reader, struct pl_json container,
                        struct draft_container *out)
@@ -13,7 +36,7 @@ static void take_ports(struct reader *reader, struct pl_json container,
 		struct draft_port port = {
 			.name = reader_text(reader, item, "name"),
 			.protocol = reader_text(reader, item, "protocol"),
-			.host_ip = reader_text(reader, item, "hostIP"),
+			.host_ip = take_address(reader, item),
 			.container_port = reader_int32(reader, item, "containerPort"),
 			.host_port = reader_int32(reader, item, "hostPort"),
 		};

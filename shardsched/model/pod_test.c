@@ -239,6 +239,9 @@ T_CASE(what_cannot_be_is_refused_with_its_path)
 	refused("{\"spec\":{\"priority\":\"1\"}}", PL_INVALID, "spec.priority");
 	refused("{\"metadata\":{\"creationTimestamp\":\"now\"}}", PL_INVALID,
 	        "metadata.creationTimestamp");
+	refused("{\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[{},{\"hostIP\":"
+	        "\"10.0.0.1/24\"}]}]}}",
+	        PL_INVALID, "spec.containers[0].ports[1].hostIP: want an IP address");
 	refused(CONTAINERS(ASKS("\"cpu\":\"1x\"")) "}}", PL_INVALID,
 	        "spec.containers[0].resources.requests.cpu");
 	refused(CONTAINERS(ASKS(

@@ -10,7 +10,7 @@
 #include "store/kv/types.h"
 #include "tests/harness/t.h"
 
-enum { RIG_KEYS_MAX = 2048, RIG_LOG_MAX = 1 << 17 };
+enum { RIG_KEYS_MAX = 16384, RIG_LOG_MAX = 1 << 17 };
 
 struct rig_store {
 	struct pl_arena arena;
@@ -126,6 +126,8 @@ static inline bool rig_holds(struct rig_store *store, const struct kv_compare *c
 	if (compare->keys.kind == KV_PREFIX)
 		return rig_holds_all(store, compare);
 	T_TRUE(compare->keys.kind == KV_ONE && compare->relation == KV_EQ);
+	if (compare->target == KV_VALUE)
+		return record != NULL && pl_span_eq(record->value, compare->value);
 	return number == compare->number;
 }
 
@@ -164,6 +166,18 @@ static inline void rig_writes_once(const struct kv_txn *txn)
 			       !rig_writes(&txn->then[n], txn->then[i].put.key));
 }
 
+/* Of those that are nested: of what is there before. */
+static inline void rig_exec_nested(struct rig_store *store, const struct kv_txn *txn)
+{
+	for (size_t i = 0; i < txn->compare_count; i++)
+		if (!rig_holds(store, &txn->compares[i]))
+			return;
+	for (size_t i = 0; i < txn->then_count; i++) {
+		T_EQ(txn->then[i].op, KV_DELETE);
+		rig_unset_all(store, txn->then[i].del.keys);
+	}
+}
+
 /* As etcd does it. */
 static inline struct kv_result rig_exec(struct rig_store *store, const struct kv_txn *txn)
 {
@@ -192,6 +206,8 @@ static inline struct kv_result rig_exec(struct rig_store *store, const struct kv
 			rig_set(store, ops[i].put.key, ops[i].put.value);
 		else if (ops[i].op == KV_DELETE)
 			rig_unset_all(store, ops[i].del.keys);
+		else if (ops[i].op == KV_TXN)
+			rig_exec_nested(store, &ops[i].txn);
 	}
 	result.txn.results = results;
 	result.txn.count = count;

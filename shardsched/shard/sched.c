@@ -404,6 +404,8 @@ uint32_t sched_load(const struct sched *sched, uint32_t partition)
 /* What failed for want of memory or room is tried again. */
 static void repair(struct sched *sched)
 {
+	bool unspared = false;
+
 	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
 		return;
 	sched->repair_ms = 0;
@@ -416,8 +418,11 @@ static void repair(struct sched *sched)
 	PODS_EACH(pod, sched)
 	{
 		pod->flags &= (uint16_t)~POD_REFUSED;
+		unspared = preempts_unspare(sched, pod) || unspared;
 		pod_settle(sched, pod);
 	}
+	if (unspared)
+		tell_event(sched, QUEUE_EV_ANY, 0);
 }
 
 /* Pods to nodes, and nodes into calls. */

@@ -316,6 +316,7 @@ static bool put(struct sched *sched, struct call *call, const struct why *why)
 		return false;
 	call_item_add(call, &(struct call_item){.pod = pod,
 	                                        .value = decided.state,
+	                                        .ask = (uint8_t)state.ask,
 	                                        .since_ms = since_ms});
 	pod->call = call_number(sched, call);
 	/* What is in its way is told with its next attempt. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/room/plans.h"
 #include "shardsched/shard/tables/tables.h"
 #include "shardsched/shard/tell.h"
 #include "store/base/alloc.h"
@@ -159,15 +159,31 @@ static void tell_bad(struct sched *sched, struct shield *shield, const struct pl
 		tell_garbled(sched, &id, err);
 }
 
-void shield_set(struct sched *sched, struct shield *shield, struct shield_value *value)
+/* It can note nobody more. */
+static bool is_full(const struct shield *shield)
+{
+	return shield->good && shield->object.disrupted_count >= BUDGET_DISRUPTED_MAX;
+}
+
+/* Some may be protected by another that is full still: that is found out again. */
+static void unspare(struct sched *sched, struct shield *shield)
+{
+	if (!shield->spares || is_full(shield))
+		return;
+	shield->spares = false;
+	PODS_EACH(pod, sched)
+	{
+		if (pod->key[1] == shield->key[0])
+			(void)preempts_unspare(sched, pod);
+	}
+	tell_event(sched, QUEUE_EV_ANY, 0); /* whoever found nobody may now */
+}
+
+static void set(struct sched *sched, struct shield *shield, struct shield_value *value)
 {
 	struct budget object = {0};
 	struct pl_err err = {0};
 
-	if (value->rev <= shield->value.rev) {
-		free(PL_STEAL(value->at));
-		return;
-	}
 	sched->shields.made += !shield->good;
 	unset(sched, shield);
 	shield->value = *value;
@@ -181,6 +197,16 @@ void shield_set(struct sched *sched, struct shield *shield, struct shield_value 
 	shield->object = object;
 	shield->good = true;
 	shield_publish(sched, shield);
+}
+
+void shield_set(struct sched *sched, struct shield *shield, struct shield_value *value)
+{
+	if (value->rev <= shield->value.rev) {
+		free(PL_STEAL(value->at));
+		return;
+	}
+	set(sched, shield, value);
+	unspare(sched, shield);
 }
 
 /* False: it could not be kept. */
@@ -336,6 +362,7 @@ void shields_forget(struct sched *sched)
 		struct shield *shield = shield_at(at);
 
 		unset(sched, shield);
+		unspare(sched, shield);
 		shield->value.rev = 0;
 		free(PL_STEAL(shield->late.at));
 		shield->late.rev = 0;
@@ -423,6 +450,33 @@ bool shields_plan(struct sched *sched, struct sched_plan *plan)
 		                 (int64_t)shield->planned <= shield->object.allowed;
 	}
 	return whole;
+}
+
+static void spare_all(struct sched *sched, const struct shield *shield)
+{
+	PODS_EACH(pod, sched)
+	{
+		if (pod->key[1] == shield->key[0] && pod->spec != NULL &&
+		    pod->node != NULL && pod->listed > 0 &&
+		    budget_covers(&sched->model.strings, &shield->object,
+		                  pod->spec->labels))
+			plan_spare(sched, pod->node, pod);
+	}
+}
+
+bool shields_spare(struct sched *sched, const struct sched_plan *plan)
+{
+	bool spares = false;
+
+	for (uint32_t i = 0; i < plan->shields.count; i++) {
+		struct shield *shield = plan->shields.at[i].shield;
+
+		if (!is_full(shield))
+			continue;
+		spares = shield->spares = true;
+		spare_all(sched, shield);
+	}
+	return spares;
 }
 
 void shields_unplan(struct sched *sched, struct sched_plan *plan)

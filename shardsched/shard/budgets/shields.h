@@ -47,6 +47,7 @@ struct shield {
 	uint16_t seen;            /* generation of the list */
 	uint8_t call;             /* that puts it; 0: none */
 	bool good;                /* it is there and makes sense */
+	bool spares;              /* it had no room to note who goes, who so was spared */
 };
 
 struct shields {
@@ -102,6 +103,9 @@ void shields_run(struct sched *sched);
 
 /* The plan has all of its victims. False: no memory. */
 PL_NODISCARD bool shields_plan(struct sched *sched, struct sched_plan *plan);
+/* A budget of it has no room to note who goes: whom such a one covers is spared until it
+ * has. */
+bool shields_spare(struct sched *sched, const struct sched_plan *plan);
 /* It is no more; what is left of it is not taken. */
 void shields_unplan(struct sched *sched, struct sched_plan *plan);
 void shields_check(const struct sched *sched);

@@ -95,6 +95,7 @@ static void pod_bound(struct sched *sched, const struct call_item *item, int64_t
 		pod->conflicts = 0;
 		state_stands(sched, pod, STATE_BOUND, sched->wall_ms, revision);
 		pod_set_at(sched, pod, node->key[0], node->key[1]);
+		pod->ask = STATE_ASK_NONE; /* as was written */
 	}
 	pod->flags &= (uint16_t)~POD_RESET;
 }
@@ -112,10 +113,11 @@ static void pod_told(struct sched *sched, const struct call_item *item, int64_t 
 {
 	struct sched_pod *pod = item->pod;
 
-	if ((pod->flags & POD_RESET) == 0)
+	if ((pod->flags & POD_RESET) == 0) {
 		state_stands(sched, pod, STATE_PENDING, item->since_ms, revision);
-	if ((pod->flags & POD_RESET) == 0)
+		pod->ask = item->ask & 15U;
 		news_told(sched, pod, item->value);
+	}
 	pod_untold(sched, pod);
 }
 
@@ -530,6 +532,19 @@ void call_drop_stale(struct sched *sched)
 	}
 }
 
+/* A hold that is given back, say: there is no pod that could wait instead of it, nor a
+ * gang that is looked at again first. */
+static bool is_for_nobody(const struct call *call)
+{
+	if (!call_commits(call) || call->placements > 0)
+		return false;
+	for (uint32_t i = 0; i < call->items; i++)
+		if (call->item[i].id.kind == KEYS_GANG &&
+		    (call->item[i].deletes || call->item[i].value.len > 0))
+			return false;
+	return true;
+}
+
 static void erred(struct sched *sched, struct call *call, const struct pl_err *err)
 {
 	switch (err->code) {
@@ -540,6 +555,8 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 	case PL_FENCED:
 		sched->figures.txns_fenced++;
 		clash_call(sched, call, CONFLICT_FENCED);
+		if (!call->doubt && is_for_nobody(call) && !is_stale(sched, call))
+			break;
 		if (!call->doubt) {
 			give_up(sched, call, true);
 			return;
@@ -550,6 +567,7 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 		}
 		break;
 	case PL_LIMIT:
+	case PL_INVALID: /* nor does it take it the next time */
 		if (!call->doubt && call->placements > 1) {
 			if (!call->bundle)
 				batch_halve(sched);
@@ -559,6 +577,8 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 			return;
 		}
 		tell_trouble(sched, err);
+		if (!call->doubt && is_for_nobody(call) && !is_stale(sched, call))
+			break;
 		if (!call->doubt) {
 			give_up(sched, call, true);
 			return;

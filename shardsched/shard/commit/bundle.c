@@ -203,7 +203,7 @@ static void end(struct sched *sched, bool stood)
 	PL_ASSERT(pl_list_empty(&bundle->nodes) && bundle->node_count == 0);
 	bundle->state = BUNDLE_NONE;
 	bundle->broken = bundle->shaped = false;
-	bundle->pods = bundle->extras = 0;
+	bundle->pods = bundle->extras = bundle->shape = 0;
 	bundle->number++;
 	pl_arena_reset(&bundle->arena);
 	if (large_wants_turn(sched))

@@ -62,6 +62,7 @@ struct call_item {
 	bool bundled;
 	uint8_t end;  /* enum state_end of the pod; NONE: it is placed, or told of */
 	bool tells;   /* told of, with what else the call does */
+	uint8_t ask;  /* enum state_ask that still stands in what it is told */
 	bool deletes; /* KEYS_GANG: it is no more */
 	/* Why it was in the way, once the call failed (commit/conflicts.h). */
 	uint8_t cause;
@@ -86,6 +87,7 @@ struct call {
 	struct kv_req req;
 	struct call_item *item;
 	uint32_t items, item_cap, placements;
+	uint32_t beside; /* bytes that the allocs have to have left; CALL_GANG */
 	uint32_t echoed; /* item after the last one that came back before the answer */
 	uint32_t extras, extras_room; /* of the items; there is always room for others */
 	struct held *held, **held_end;

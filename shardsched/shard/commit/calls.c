@@ -64,6 +64,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	call->extras = call->extras_room = call->item_cap = 0;
 	call->held = NULL;
 	call->held_end = &call->held;
+	call->beside = 0;
 	call->failed_rev = 0;
 	call->doubted = INT64_MAX;
 	pl_arena_reset(&call->arena);

@@ -99,6 +99,31 @@ static enum pl_code expect_node(struct call *call, struct sched_node *node,
 	return PL_OK;
 }
 
+/* Room that has to be left in the alloc: with who is placed, for some who are told to go
+ * one day, named a second time; with a gang's hold, for what it is to become. */
+static size_t bytes_beside(const struct call *call, const struct sched_node *node)
+{
+	if (call->kind == CALL_GANG)
+		return call->beside;
+	for (uint32_t i = 0; i < node->count; i++)
+		if (node->listed[i].sent)
+			return ALLOC_LEAVE_BYTES;
+	return 0;
+}
+
+static enum pl_code print_alloc(struct sched *sched, const struct call *call,
+                                struct sched_node *node, struct pl_err *err)
+{
+	enum pl_code code;
+
+	pl_buf_clear(&sched->buf, sched->buf.cap);
+	code = listed_print(sched, node, &sched->buf, err);
+	if (code == PL_OK && sched->buf.len + bytes_beside(call, node) > ALLOC_BYTES_MAX)
+		code = pl_err_set(err, PL_LIMIT, "alloc of %u pods: no room for more",
+		                  node->count);
+	return code;
+}
+
 static enum pl_code write_alloc(struct sched *sched, struct call *call,
                                 struct sched_node *node, struct pl_err *err)
 {
@@ -108,8 +133,7 @@ static enum pl_code write_alloc(struct sched *sched, struct call *call,
 	struct pl_span value;
 	enum pl_code code;
 
-	pl_buf_clear(&sched->buf, sched->buf.cap);
-	code = listed_print(sched, node, &sched->buf, err);
+	code = print_alloc(sched, call, node, err);
 	call->full = code == PL_LIMIT;
 	if (code != PL_OK)
 		return code;
@@ -231,22 +255,56 @@ static uint32_t eligible(const struct sched *sched, const struct sched_node *nod
 	return count;
 }
 
-/* Not even alone: they go elsewhere if it is for the node's alloc, and are set aside
- * until something failed is tried again if not. */
+/* Who goes if only one does; NULL: nobody comes or goes. */
+static struct sched_pod *first_of(const struct sched *sched,
+                                  const struct sched_node *node)
+{
+	const struct pl_list *lists[] = {&node->ending, &node->waiting};
+
+	for (unsigned i = node_may_write(sched, node) ? 0 : 1; i < 2; i++)
+		PL_LIST_EACH (link, lists[i]) {
+			struct sched_pod *pod =
+				PL_LIST_ITEM(link, struct sched_pod, link);
+
+			if (pod->call == 0)
+				return pod;
+		}
+	return NULL;
+}
+
+static bool is_left(const struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->count; i++)
+		if (node->listed[i].leaving)
+			return true;
+	return false;
+}
+
+/* Not even alone. Who is to leave tries again after a while. Those who come go elsewhere
+ * if it is for the node's alloc; else the one that was tried is set aside until what
+ * failed is tried again. The others of the node go on. */
 static void give_up(struct sched *sched, struct sched_node *node, bool full,
                     const struct pl_err *err)
 {
-	if (full && !node->full) {
+	struct sched_pod *pod = first_of(sched, node);
+	bool leaves = pod != NULL && pod->linked == LINKED_ENDING;
+
+	if (full && !leaves && !node->full) {
 		node_fill(sched, node);
 		return;
 	}
-	PL_LIST_EACH (link, &node->waiting) {
-		struct sched_pod *pod = PL_LIST_ITEM(link, struct sched_pod, link);
-
+	if (!full || !leaves || !is_left(node)) /* else there will be room soon */
+		tell_repair(sched, err);
+	if (pod == NULL) /* until the repair there is nothing that could go */
+		return;
+	if (leaves) {
+		ends_pause(sched);
+		ends_settle(sched, pod);
+	} else {
 		pod_withdraw(sched, pod);
 		pod->flags |= POD_REFUSED;
 	}
-	tell_repair(sched, err);
+	node_ready(sched, node);
 }
 
 /* There is something to be written even if nobody comes or goes. */
@@ -261,7 +319,7 @@ enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_nod
 {
 	uint32_t items = call->items, count;
 	struct pl_err err = {0};
-	enum pl_code code = PL_BUSY;
+	enum pl_code code = PL_OK;
 
 	preempts_check(sched, node);
 	if (pl_list_empty(&node->ready))
@@ -286,15 +344,18 @@ enum pl_code commit_add(struct sched *sched, struct call *call, struct sched_nod
 			return PL_BUSY; /* in the next one */
 	}
 	pl_list_del(&node->ready);
+	if (code == PL_OK) /* all that wait are being told of */
+		return PL_BUSY;
+	if (err.code == PL_OK)
+		pl_err_set(&err, code, "%.*s/%.*s: %s does not go into a transaction",
+		           PL_SPAN_ARG(sched_text(sched, node->key[0])),
+		           PL_SPAN_ARG(sched_text(sched, node->key[1])),
+		           preempts_go(sched, node) ? "making room" : "one pod");
 	if (preempts_go(sched, node)) {
-		preempts_shrink(sched, node);
+		preempts_shrink(sched, node, &err);
 		node_ready(sched, node);
 		return PL_BUSY;
 	}
-	if (code == PL_BUSY)
-		return code;
-	if (err.code == PL_OK)
-		pl_err_set(&err, code, "a transaction for one placement");
 	give_up(sched, node, call->full, &err);
 	return code;
 }

@@ -146,6 +146,56 @@ T_CASE(who_is_evicted_may_still_be_deleted)
 	down();
 }
 
+/* There is nothing to move: it is bound, and what was asked of it before is over. */
+T_CASE(who_is_asked_to_move_while_it_waits_stays_where_it_is_bound)
+{
+	rig_open(&rig, NULL);
+	rig_pod(&rig, 1, "a", "3", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_settle(&rig);
+	T_STR(phase_of("a"), "Pending");
+	says("a", (struct say){STATE_ASK_EVICT, STATE_ENDED_NOT});
+	rig_settle(&rig);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_deliver_all(&rig);
+	later();
+	T_STR(phase_of("a"), "Bound");
+	down();
+}
+
+/* Of two pods with one name the first stands apart from its name, and its pointer was
+ * taken away by hand: else the other could not have come. */
+T_CASE(the_end_of_a_pod_leaves_another_of_its_name_alone)
+{
+	struct pl_buf buf = {.max = 4096};
+	struct pod_state state;
+	int phase;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 3, "a", "1", "");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_own(&rig, 3);
+	rig_settle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	T_STR(rig_where(&rig, 3, "a"), "n-1");
+	state = rig_state(&rig, 3, "a", &phase);
+	state.ask = STATE_ASK_DELETE;
+	state.ended = STATE_ENDED_GONE;
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	rig.store.revision++;
+	rig_set(&rig.store, PL_SPAN_LIT("/schedules/0003/web/a/state"),
+	        pl_buf_span(&buf));
+	pl_buf_done(&buf);
+	later();
+	T_STR(rig_where(&rig, 3, "a"), "");
+	T_TRUE(is_there("a"));
+	down();
+}
+
 T_CASE(what_has_run_to_its_end_gives_its_place_back)
 {
 	static const struct {

@@ -209,9 +209,14 @@ enum step_result {
 	STEP_NEVER, /* it does not go into a transaction alone */
 };
 
-/* The hold that is planned there, into its alloc. */
+/* What those that it is for take of the alloc when they are listed. */
+struct step_need {
+	uint32_t bytes, ports;
+};
+
+/* The hold that is planned there, into its alloc, if there is room for these, too. */
 enum step_result step_hold(struct sched *sched, struct gang_step *step,
-                           struct sched_node *node);
+                           struct sched_node *node, const struct step_need *need);
 /* The hold out of it, and these members in. */
 enum step_result step_bind(struct sched *sched, struct gang_step *step,
                            struct sched_node *node, struct sched_pod *const *pod,

@@ -7,6 +7,13 @@
 #include "shardsched/shard/room/holds.h"
 #include "shardsched/shard/tables/tables.h"
 
+/* Of an alloc, at most. */
+enum {
+	NAMED_BYTES = 128, /* the partition and the namespace */
+	NAME_BYTES = 4,    /* besides the name */
+	PORT_BYTES = 64,
+};
+
 enum pl_code large_plan_hold(struct sched *sched, const struct gang_work *work,
                              const struct gang_plan_node *is, struct sched_node *node,
                              struct pl_err *err)
@@ -171,6 +178,23 @@ static void plan_again(struct sched *sched, struct gang_work *work,
 		work->failed = true;
 }
 
+/* With its pods in place of its hold. */
+static struct step_need need_of(const struct sched *sched, const struct gang_work *work,
+                                const struct gang_plan_node *is)
+{
+	struct step_need need = {.bytes = ALLOC_LEAVE_BYTES + NAMED_BYTES};
+
+	for (uint32_t i = 0; i < is->pods; i++) {
+		const struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[i]);
+		uint32_t ports = pod->spec->form->ports.count;
+
+		need.bytes += NAME_BYTES + (uint32_t)sched_text(sched, pod->key[2]).len +
+		              PORT_BYTES * ports;
+		need.ports += ports;
+	}
+	return need;
+}
+
 /* Puts what is planned; true: all of it stands. */
 bool large_reserve(struct sched *sched, struct gang_work *work)
 {
@@ -182,6 +206,7 @@ bool large_reserve(struct sched *sched, struct gang_work *work)
 		const struct gang_plan_node *is = &work->plan.node[i];
 		struct sched_node *node = plan_node(sched, is);
 		const struct sched_hold *hold;
+		struct step_need need;
 
 		if (node == NULL || node->slot == SNAPSHOT_NONE ||
 		    node->rev[FACT_NODE] != is->node_rev) {
@@ -197,7 +222,8 @@ bool large_reserve(struct sched *sched, struct gang_work *work)
 		if (hold == NULL || !hold->planned || hold->sent || step.full ||
 		    work->failed)
 			continue;
-		if (step_hold(sched, &step, node) == STEP_NEVER)
+		need = need_of(sched, work, is);
+		if (step_hold(sched, &step, node, &need) == STEP_NEVER)
 			work->failed = true;
 	}
 	step_end(sched, &step);

@@ -160,8 +160,18 @@ static enum pl_code put(struct sched *sched, struct call *call, struct sched_nod
 	return code;
 }
 
+static uint32_t ports_on(const struct sched_node *node)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < node->count; i++)
+		if (listed_is_known(&node->listed[i]))
+			count += node->listed[i].pod->spec->form->ports.count;
+	return count;
+}
+
 enum step_result step_hold(struct sched *sched, struct gang_step *step,
-                           struct sched_node *node)
+                           struct sched_node *node, const struct step_need *need)
 {
 	enum pl_code code;
 
@@ -170,9 +180,12 @@ enum step_result step_hold(struct sched *sched, struct gang_step *step,
 	for (;;) {
 		hold_send_gang(sched, node, hold_of_gang(node, step->known->key));
 		/* All of them are to be pods in the end. */
-		code = node->used.pods > ALLOC_PODS_MAX
+		step->call->beside = need->bytes;
+		code = node->used.pods > ALLOC_PODS_MAX ||
+		                       ports_on(node) + need->ports > ALLOC_PORTS_MAX
 		               ? PL_LIMIT
 		               : put(sched, step->call, node, NULL, 0);
+		step->call->beside = 0;
 		if (code == PL_OK)
 			return STEP_DONE;
 		holds_unsend(sched, node);

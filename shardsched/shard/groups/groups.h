@@ -45,6 +45,7 @@ struct group_space {
 	uint32_t name;          /* held */
 	int64_t rev;            /* of its registry, to compare with; 0: there is none */
 	int64_t heard;          /* what is older is no news */
+	size_t bytes;           /* of its registry, then */
 	struct pl_list groups;  /* that are registered there */
 	struct pl_list classes; /* of its pods */
 	struct pl_list wanting; /* terms are to be registered there */
@@ -118,6 +119,7 @@ struct groups {
 	uint64_t view_epoch; /* grows when the whole view begins anew */
 	int64_t wait_rev;    /* what the view has to reach first */
 	int64_t shape;       /* last change of /groups/nodes that the view brought */
+	uint64_t shape_put;  /* of the call that has put it last for many locks */
 	bool shape_gone, shape_lost;
 	struct pl_list lost; /* locks that are to be made */
 	/* What stays so while pods are decided, as no news comes in: worked out once. */
@@ -236,6 +238,12 @@ int64_t groups_shape(const struct groups *groups);
 /* It was, and what its transaction says about it goes into the bundle. */
 void groups_bundle(struct sched *sched, struct pool_class *open);
 
+/* What nodes there are, into the bundle: compared, or put in place of many locks. */
+void groups_bundle_shape(struct sched *sched, bool compares, bool puts);
+bool groups_bundle_puts_shape(const struct sched *sched);
+struct pl_span groups_shape_key(struct keys_text *text);
+#define GROUPS_SHAPE_VALUE PL_SPAN_LIT("{\"v\":1}")
+
 /* The same for the members of a gang that is bound by its record: what is said about all
  * of these classes, once each, into the call that puts the record; with their registries
  * compared besides. It is put in the turn in which it was gathered. PL_BUSY: it does not
@@ -268,7 +276,8 @@ bool many_are(const struct sched *sched, uint32_t locks);
 /* How many keys the locks take that a transaction on pods of that class is about. */
 uint32_t many_keys_of(const struct sched *sched, const struct bonds *bonds);
 /* The registry is put as it is, in which the term stands, and compared besides by who
- * calls (groups_expect). Once a call, or a bundle. PL_BUSY: it does not fit. */
+ * calls (groups_expect); or /groups/nodes, if that is large. Once a call, or a bundle.
+ * PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code many_put(struct sched *sched, struct call *call,
                                    const struct group *group);
 void many_bundle(struct sched *sched, const struct group *group);

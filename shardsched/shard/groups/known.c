@@ -289,6 +289,8 @@ void groups_stand(struct sched *sched, const struct call *call,
 	if (item->id.kind == KEYS_SHAPE) {
 		sched->groups.shape_lost = false;
 		groups_wait_for(sched, revision);
+		if (sched->bundle.shaped)
+			bundle_break(sched);
 	}
 	group = item->id.kind == KEYS_GROUP ? groups_of_lock(sched, &item->id) : NULL;
 	if (group == NULL)

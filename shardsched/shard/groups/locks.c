@@ -63,29 +63,58 @@ static void bundle_bond(struct sched *sched, const struct bond *bond)
 		group->bundle = bundle->number + 1;
 }
 
+struct pl_span groups_shape_key(struct keys_text *text)
+{
+	if (keys_build(&(struct keys_id){.kind = KEYS_SHAPE}, text, NULL) != PL_OK)
+		PL_UNREACHABLE("a key without names");
+	return keys_span(text);
+}
+
 /* What nodes there are is as the view brought it. */
 static struct bundle_extra shape_of(const struct sched *sched, struct keys_text *text)
 {
-	const struct keys_id id = {.kind = KEYS_SHAPE};
-	const struct groups *groups = &sched->groups;
-
-	if (keys_build(&id, text, NULL) != PL_OK)
-		PL_UNREACHABLE("a key without names");
 	return (struct bundle_extra){.how = BUNDLE_EXPECT,
-	                             .rev = groups_shape(groups),
-	                             .key = keys_span(text)};
+	                             .rev = groups_shape(&sched->groups),
+	                             .key = groups_shape_key(text)};
 }
 
-static void bundle_shape(struct sched *sched)
+bool groups_bundle_puts_shape(const struct sched *sched)
 {
+	const struct bundle *bundle = &sched->bundle;
+
+	return bundle->shape != 0 &&
+	       bundle->extra[bundle->shape - 1].how != BUNDLE_EXPECT;
+}
+
+static void shape_again(struct sched *sched, bool compares, bool puts)
+{
+	struct bundle_extra *at = &sched->bundle.extra[sched->bundle.shape - 1];
+
+	at->rev = groups_shape(&sched->groups);
+	at->how = how_of(at->how != BUNDLE_BUMP || compares,
+	                 at->how != BUNDLE_EXPECT || puts);
+	if (at->how != BUNDLE_EXPECT && at->value.len == 0)
+		bundle_extra_value(sched, at, GROUPS_SHAPE_VALUE);
+}
+
+void groups_bundle_shape(struct sched *sched, bool compares, bool puts)
+{
+	struct bundle *bundle = &sched->bundle;
 	struct keys_text text;
 	struct bundle_extra extra;
+	uint32_t at;
 
-	if (sched->bundle.shaped)
+	bundle->shaped = bundle->shaped || compares;
+	if (bundle->shape != 0) {
+		shape_again(sched, compares, puts);
 		return;
+	}
 	extra = shape_of(sched, &text);
-	sched->bundle.shaped = true;
-	(void)bundle_extra(sched, &extra);
+	extra.how = how_of(compares, puts);
+	if (puts)
+		extra.value = GROUPS_SHAPE_VALUE;
+	at = bundle_extra(sched, &extra);
+	bundle->shape = at == UINT32_MAX ? 0 : at + 1;
 }
 
 static uint32_t only_put(const struct bonds *bonds)
@@ -113,7 +142,7 @@ void groups_bundle(struct sched *sched, struct pool_class *open)
 			bundle_bond(sched, bond);
 	}
 	if (bonds->wide)
-		bundle_shape(sched);
+		groups_bundle_shape(sched, true, false);
 }
 
 /* -- into the call that binds a gang
@@ -341,5 +370,7 @@ void groups_undo(struct sched *sched, struct call *call, const struct call_item 
 			space->stamp = 0;
 		else if (space != NULL)
 			space->put = 0;
+	} else if (item->id.kind == KEYS_SHAPE && !item->compared) {
+		sched->groups.shape_put = 0;
 	}
 }

@@ -6,6 +6,10 @@
  * costs more than these: everybody whose transaction compares it is sent back, and all
  * shards read it again.
  *
+ * One that is large is not put: with another, or with a node's alloc, it would not go
+ * into a transaction. /groups/nodes is put instead, which whoever decides under any term
+ * compares, too: so everybody is sent back, be it for terms of other namespaces.
+ *
  * What is decided under a term compares the lock of just that one. Of whom so many terms
  * concern that these do not fit is not decided (rules.many).
  */
@@ -16,6 +20,8 @@
 enum {
 	OPS_DEFAULT = 128,
 	PARTS = 4, /* of what a transaction takes, that locks may have one by one */
+	BYTES_DEFAULT = 3 << 19,
+	BYTE_PARTS = 12, /* that a registry may have */
 };
 
 bool many_are(const struct sched *sched, uint32_t locks)
@@ -55,39 +61,69 @@ static struct pl_span key_of(const struct sched *sched, const struct group_space
 	return keys_span(text);
 }
 
+static bool is_large(const struct sched *sched, const struct group_space *space)
+{
+	size_t most = sched->limits.request_bytes == 0 ? BYTES_DEFAULT
+	                                               : sched->limits.request_bytes;
+
+	return space->bytes > most / BYTE_PARTS;
+}
+
 bool many_is_put(const struct sched *sched, const struct call *call,
                  const struct group_space *space)
 {
 	if (space == NULL)
 		return false;
-	if (space->put == call->serial)
+	if (space->put == call->serial || sched->groups.shape_put == call->serial)
+		return true;
+	if (call->bundle && groups_bundle_puts_shape(sched))
 		return true;
 	return call->bundle && space->bundle == sched->bundle.number + 1;
 }
 
-enum pl_code many_put(struct sched *sched, struct call *call, const struct group *group)
+static enum pl_code put(struct call *call, struct call_item item, struct pl_span key)
 {
-	struct group_space *space = group->space;
+	if (!book_bump(&call->book, key, item.value))
+		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
+	return call_item_of(call, &item, key);
+}
+
+static enum pl_code put_registry(struct sched *sched, struct call *call,
+                                 struct group_space *space)
+{
 	struct pl_err err = {0};
 	struct keys_text text;
 	struct call_item item = {0};
 	enum pl_code code;
 
-	/* Not registered any more, and not all know: the registry that is compared is
-	 * old. */
-	if (space == NULL || many_is_put(sched, call, space))
-		return PL_OK;
 	code = register_print(sched, space, &err);
 	if (code != PL_OK)
 		return code;
 	item.value = pl_arena_dup(&call->arena, pl_buf_span(&sched->buf));
 	if (item.value.at == NULL)
 		return PL_NOMEM;
-	if (!book_bump(&call->book, key_of(sched, space, &text), item.value))
-		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	code = call_item_of(call, &item, keys_span(&text));
+	code = put(call, item, key_of(sched, space, &text));
 	if (code == PL_OK)
 		space->put = call->serial;
+	return code;
+}
+
+enum pl_code many_put(struct sched *sched, struct call *call, const struct group *group)
+{
+	struct group_space *space = group->space;
+	struct keys_text text;
+	enum pl_code code;
+
+	/* Not registered any more, and not all know: the registry that is compared is
+	 * old. */
+	if (space == NULL || many_is_put(sched, call, space))
+		return PL_OK;
+	if (!is_large(sched, space))
+		return put_registry(sched, call, space);
+	code = put(call, (struct call_item){.value = GROUPS_SHAPE_VALUE},
+	           groups_shape_key(&text));
+	if (code == PL_OK)
+		sched->groups.shape_put = call->serial;
 	return code;
 }
 
@@ -98,8 +134,13 @@ void many_bundle(struct sched *sched, const struct group *group)
 	struct pl_err err = {0};
 	struct keys_text text;
 
-	if (space == NULL || space->bundle == sched->bundle.number + 1)
+	if (space == NULL || space->bundle == sched->bundle.number + 1 ||
+	    groups_bundle_puts_shape(sched))
 		return;
+	if (is_large(sched, space)) {
+		groups_bundle_shape(sched, false, true);
+		return;
+	}
 	if (register_print(sched, space, &err) != PL_OK) {
 		bundle_break(sched);
 		return;

@@ -271,7 +271,12 @@ static enum pl_code add_space(struct sched *sched, struct call *call,
 			break;
 	}
 	*err = to.err;
-	return items > 0 ? PL_BUSY : code;
+	if (items > 0)
+		return PL_BUSY;
+	if (code == PL_BUSY) /* nor will it with nothing else */
+		code = pl_err_set(err, PL_LIMIT,
+		                  "a registry does not go into a transaction");
+	return code;
 }
 
 static void add_spaces(struct sched *sched, struct call *call)
@@ -345,7 +350,7 @@ static bool add_lost(struct sched *sched, struct call *call)
 
 	if (code == PL_OK && sched->groups.shape_lost) {
 		code = make(call, &(struct keys_id){.kind = KEYS_SHAPE},
-		            PL_SPAN_LIT("{\"v\":1}"));
+		            GROUPS_SHAPE_VALUE);
 		made += code == PL_OK;
 	}
 	PL_LIST_EACH (link, &sched->groups.lost) {

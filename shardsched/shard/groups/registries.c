@@ -268,6 +268,7 @@ bool groups_take_registry(struct sched *sched, struct group_space *space,
 	space->stale = space->full = false;
 	space->rev = gone ? 0 : revision;
 	space->heard = revision;
+	space->bytes = gone ? 0 : value.len;
 	/* It may stand for locks that were put (many.c). */
 	groups_wait_for(sched, revision);
 	return true;

@@ -196,6 +196,7 @@ static enum pl_code tell(struct sched *sched, struct call *call,
 	call_item_add(call, &(struct call_item){.pod = pod,
 	                                        .value = decided.state,
 	                                        .since_ms = pod->since_ms,
+	                                        .ask = pod->ask,
 	                                        .compared = true,
 	                                        .tells = true});
 	return PL_OK;

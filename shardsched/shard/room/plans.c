@@ -26,6 +26,22 @@ void plan_mark(struct sched *sched, struct sched_node *node,
 		listed_mark(sched, node, i);
 }
 
+void plan_spare(struct sched *sched, struct sched_node *node, struct sched_pod *victim)
+{
+	victim->spared = true;
+	plan_mark(sched, node, victim);
+}
+
+bool preempts_unspare(struct sched *sched, struct sched_pod *pod)
+{
+	if (!pod->spared)
+		return false;
+	pod->spared = false;
+	if (pod->node != NULL && pod->listed > 0)
+		plan_mark(sched, pod->node, pod);
+	return true;
+}
+
 static void plan_free(struct sched *sched, struct sched_plan *plan)
 {
 	shields_unplan(sched, plan);

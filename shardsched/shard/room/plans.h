@@ -21,6 +21,9 @@ static inline bool plan_is_sent(const struct sched_plan *plan)
 /* Whether the victim has to go from there has changed. */
 void plan_mark(struct sched *sched, struct sched_node *node,
                const struct sched_pod *victim);
+/* Others go instead of it, until something that failed is tried again or, where it was
+ * for a budget, that has changed. */
+void plan_spare(struct sched *sched, struct sched_node *node, struct sched_pod *victim);
 /* As far as it can be begun now; if not, the pod is tried again soon. */
 void plan_try(struct sched *sched, struct sched_pod *pod,
               const struct preempt_outcome *found);

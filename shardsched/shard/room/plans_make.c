@@ -144,6 +144,10 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 		preempts_cancel(sched, plan);
 		return false;
 	}
+	if (shields_spare(sched, plan)) { /* others go; or nobody, until they may */
+		preempts_cancel(sched, plan);
+		return false;
+	}
 	plan->fits = holds_fit(sched, plan);
 	node_ready(sched, node);
 	return true;

@@ -70,6 +70,8 @@ void preempts_settle(struct sched *sched, struct sched_pod *victim);
 void preempts_cancel(struct sched *sched, struct sched_plan *plan);
 /* Likewise, whether it was made for that pod or makes it go. */
 void preempts_cancel_of(struct sched *sched, const struct sched_pod *pod);
+/* It can be made to go again. False: it could all the time. */
+bool preempts_unspare(struct sched *sched, struct sched_pod *pod);
 
 /* -- preempts_commit.c ----------------------------------------------- */
 
@@ -85,8 +87,9 @@ PL_NODISCARD enum pl_code preempts_say(struct sched *sched, struct call *call,
 void preempts_check(struct sched *sched, struct sched_node *node);
 /* After holds_sent: what is left of the node's plan has a hold, or is none. */
 void preempts_keep(struct sched *sched, struct sched_node *node);
-/* It does not fit into a transaction with nothing else: less of it. */
-void preempts_shrink(struct sched *sched, struct sched_node *node);
+/* It does not fit into a transaction with nothing else: less of it, or of other pods. */
+void preempts_shrink(struct sched *sched, struct sched_node *node,
+                     const struct pl_err *err);
 /* In a call; not, after all; it stands. */
 void preempts_seal(struct sched_node *node);
 void preempts_undo(struct sched *sched, struct sched_node *node);

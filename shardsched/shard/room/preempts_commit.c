@@ -7,8 +7,9 @@
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/commit/commit.h"
 #include "shardsched/shard/ends/ends.h"
-#include "shardsched/shard/room/preempts.h"
+#include "shardsched/shard/room/plans.h"
 #include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/tell.h"
 
 enum { MESSAGE_SIZE = 160 };
 
@@ -151,14 +152,35 @@ enum pl_code preempts_say(struct sched *sched, struct call *call, struct sched_n
 	return put_pod(sched, call, plan, err);
 }
 
-void preempts_shrink(struct sched *sched, struct sched_node *node)
+/* Nobody can be told to go, or not for that pod: until the repair it is one of others who
+ * goes, or the pod is set aside. Else all would be found again, and fail again. */
+static void give_up(struct sched *sched, struct sched_plan *plan)
+{
+	struct sched_node *node = plan->node;
+	struct sched_pod *pod = plan->pod, *due = NULL;
+
+	for (uint32_t i = 0; i < plan->victims && due == NULL; i++)
+		due = is_due(node, plan->victim[i]) ? plan->victim[i] : NULL;
+	if (due != NULL)
+		plan_spare(sched, node, due);
+	preempts_cancel(sched, plan);
+	if (due != NULL || pod->place != POD_QUEUED)
+		return;
+	pod_withdraw(sched, pod);
+	pod->flags |= POD_REFUSED;
+}
+
+void preempts_shrink(struct sched *sched, struct sched_node *node,
+                     const struct pl_err *err)
 {
 	struct sched_plan *plan = node->plan;
 
-	if (plan->limit > 1)
+	if (plan->limit > 1) {
 		plan->limit /= 2;
-	else
-		preempts_cancel(sched, plan);
+		return;
+	}
+	tell_repair(sched, err);
+	give_up(sched, plan);
 }
 
 void preempts_seal(struct sched_node *node)

@@ -137,7 +137,8 @@ static uint32_t flags_of(const struct sched *sched, const struct sched_node *nod
 	bool doomed = pod_is_doomed_at(pod, node);
 
 	if (!listed->leaving && !doomed)
-		return (pod->flags & POD_MUTE) != 0 && !pod_is_at(pod, node)
+		return pod->spared || ((pod->flags & POD_MUTE) != 0 &&
+		                       !pod_is_at(pod, node))
 		               ? PLACED_STAYS
 		               : 0;
 	if (!listed->leaving)

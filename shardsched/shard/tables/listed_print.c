@@ -50,7 +50,9 @@ static enum pl_code scalars_add(const struct sched *sched,
 			return PL_LIMIT;
 		*count += i == *count;
 		scalar[i].name = name;
-		scalar[i].amount += requests->row[r].amount;
+		if (__builtin_add_overflow(scalar[i].amount, requests->row[r].amount,
+		                           &scalar[i].amount))
+			scalar[i].amount = INT64_MAX; /* as no node has it */
 	}
 	return PL_OK;
 }

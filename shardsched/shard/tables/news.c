@@ -239,8 +239,8 @@ static enum pl_code phase_is(struct sched *sched, struct sched_pod *pod,
 	pod->phase = (uint8_t)state->phase;
 	pod->since_ms = state->since_ms;
 	pod->attempts = state->attempts;
-	pod->ask = (uint8_t)state->ask;
-	pod->ended = (uint8_t)state->ended;
+	pod->ask = (unsigned)state->ask & 15U;
+	pod->ended = (unsigned)state->ended & 15U;
 	pod->next_pending = state->next_pending;
 	return PL_OK;
 }

@@ -100,9 +100,9 @@ struct sched_pod {
 	uint8_t phase;            /* enum state_phase, or PHASE_NONE */
 	uint8_t call;
 	uint8_t seen[2];
-	uint8_t conflicts;  /* in a row */
-	uint8_t beside;     /* which labels stand beside the class: identity.h */
-	uint8_t ask, ended; /* enum state_ask, enum state_ended */
+	uint8_t conflicts; /* in a row */
+	uint8_t beside;    /* which labels stand beside the class: identity.h */
+	unsigned char ask : 4, ended : 4; /* enum state_ask, enum state_ended */
 	bool next_pending : 1;
 	bool asks_state : 1; /* its state is to be read with its spec */
 	bool relisted : 1;   /* it may be another by now than what was read */
@@ -111,6 +111,7 @@ struct sched_pod {
 	bool tried : 1;      /* likewise: it waited when that was refused */
 	bool pinned : 1;     /* an alloc that lists it is being taken */
 	bool packed : 1;     /* its uid is */
+	bool spared : 1;     /* that it goes could not be written: plans.c */
 };
 
 /* NULL: it is in none. */

@@ -1,0 +1,175 @@
+/* Budgets that can note nobody more: whom they protect can not be told to go. */
+#include "shardsched/ledger/budget.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/sched_rig.h"
+
+static struct rig rig;
+
+static void pod(const char *name, const char *app, int priority)
+{
+	char key[128], json[512];
+
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\",\"labels\":{\"app\":\"%s\"}},\"spec\":{\"priority\":%d,"
+	               "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+	               "\"cpu\":\"1\"}}}]}}",
+	               name, name, app, priority);
+	rig_put(&rig, key, json);
+}
+
+/* Of the pods that have that label, with so many notes. */
+static void budget(const char *app, unsigned notes)
+{
+	struct pl_buf buf = {.max = 1 << 20};
+	char key[64];
+
+	T_EQ(pl_buf_printf(
+		     &buf,
+		     "{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+		     "\"web\"},\"spec\":{\"minAvailable\":1,\"selector\":{"
+		     "\"matchLabels\":{\"app\":\"%s\"}}}},\"status\":{\"expected\":3000,"
+		     "\"desired\":1,\"healthy\":900,\"allowed\":899},\"disrupted\":{",
+		     app, app),
+	     PL_OK);
+	for (unsigned i = 0; i < notes; i++)
+		T_EQ(pl_buf_printf(&buf, "%s\"a-%06u\":\"7\"", i == 0 ? "" : ",", i),
+		     PL_OK);
+	T_EQ(pl_buf_printf(&buf, "}}%c", 0), PL_OK);
+	(void)snprintf(key, sizeof key, "/budgets/web/%s", app);
+	rig_put_budget(&rig, key, (const char *)buf.at);
+	pl_buf_done(&buf);
+}
+
+static void up(unsigned notes)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "1");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	pod("a-x", "a", 1);
+	rig_settle(&rig);
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	budget("a", notes);
+	rig_settle(&rig);
+}
+
+/* All that happens at one time: it ends. */
+static void run_now(void)
+{
+	unsigned rounds = 0;
+	bool more = true;
+
+	for (; more && rounds < 300; rounds++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		more = rig_visit_all(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+			if (!rig.out[i].used)
+				continue;
+			(void)rig_answer(&rig, i);
+			more = true;
+		}
+		rig_deliver_all(&rig);
+		more = more || sched_deadline_ms(rig.sched) <= rig.now_ms;
+	}
+	T_TRUE(rounds < 300);
+}
+
+static void run_for(uint64_t ms)
+{
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
+		run_now();
+}
+
+static void down(void)
+{
+	T_EQ(rig.garbled, 0);
+	rig_close(&rig);
+}
+
+T_CASE(one_that_has_room_for_a_note_is_lowered)
+{
+	up(BUDGET_DISRUPTED_MAX - 1);
+	pod("high", "h", 10);
+	run_for(5000);
+	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
+	down();
+}
+
+T_CASE(whom_a_full_one_covers_stays_until_it_has_room)
+{
+	up(BUDGET_DISRUPTED_MAX);
+	pod("high", "h", 10);
+	run_for(60000);
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	T_STR(rig_where(&rig, 1, "high"), "Pending");
+	T_EQ(rig.troubles, 0);
+	budget("a", BUDGET_DISRUPTED_MAX - 1);
+	run_for(20000);
+	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
+	down();
+}
+
+T_CASE(or_until_it_is_gone)
+{
+	up(BUDGET_DISRUPTED_MAX);
+	pod("high", "h", 10);
+	run_for(5000);
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	rig_del_budget(&rig, "/budgets/web/a");
+	run_for(20000);
+	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
+	down();
+}
+
+/* It is more important, and of no budget. */
+T_CASE(somebody_elsewhere_goes_instead)
+{
+	up(BUDGET_DISRUPTED_MAX);
+	rig_node(&rig, 0, "n-2", "1");
+	pod("b-x", "b", 2);
+	rig_settle(&rig);
+	T_STR(rig_where(&rig, 1, "b-x"), "n-2");
+	pod("high", "h", 10);
+	run_for(20000);
+	T_STR(rig_where(&rig, 1, "b-x"), "Terminating");
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	down();
+}
+
+/* Two budgets cover it, and only one of them gets room. */
+T_CASE(one_of_two_that_has_room_does_not_help)
+{
+	up(BUDGET_DISRUPTED_MAX);
+	rig_put_budget(&rig, "/budgets/web/b",
+	               "{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"b\",\"namespace\":"
+	               "\"web\"},\"spec\":{\"minAvailable\":1,\"selector\":{"
+	               "\"matchLabels\":{\"app\":\"a\"}}}},\"status\":{\"expected\":3000,"
+	               "\"desired\":1,\"healthy\":900,\"allowed\":899}}");
+	pod("high", "h", 10);
+	run_for(20000);
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	budget("a", 1);
+	run_for(20000);
+	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
+	down();
+}
+
+/* A plan of which nothing at all can be written, be it one victim. */
+T_CASE(what_can_not_be_written_is_told_and_does_not_spin)
+{
+	up(100);
+	sched_set_limits(rig.sched, (struct kv_limits){.request_bytes = 2500});
+	pod("high", "h", 10);
+	run_for(30000);
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	T_TRUE(rig.troubles > 0 && rig.troubles < 10);
+	T_TRUE(strstr(rig.said, "east/n-1: making room does not go into a transaction") !=
+	       NULL);
+	sched_set_limits(rig.sched, (struct kv_limits){0});
+	run_for(20000);
+	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
+	down();
+}
