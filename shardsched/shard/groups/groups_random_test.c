@@ -6,9 +6,9 @@
 #include "shardsched/shard/groups/groups_random_judge.h"
 #include "shardsched/shard/groups/groups_random_shards.h"
 
-enum { BATCH = 5 };
+enum { BATCH = 5, BYTES = 8 << 10 };
 
-static unsigned refused_txns, unknowns, relabels, ends, moves, unlocks, coarse;
+static unsigned refused_txns, unknowns, relabels, ends, moves, unlocks, coarse, coarser;
 static uint64_t bundles, bundles_failed;
 static bool unlocking;
 
@@ -47,7 +47,8 @@ static void unlock_put(const struct kv_txn *txn)
 			unlock(txn->then[i].put.key);
 }
 
-/* A registry is put as it is, for all of its locks. */
+/* A registry is put as it is, for all of its locks; or what nodes there are, for those of
+ * a large one. */
 static void count_coarse(const struct kv_txn *txn)
 {
 	for (size_t i = 0; i < txn->then_count; i++) {
@@ -60,6 +61,7 @@ static void count_coarse(const struct kv_txn *txn)
 		was = rig_get(&store, txn->then[i].put.key);
 		coarse += (id.kind == KEYS_REGISTRY || id.kind == KEYS_REGISTRY_GLOBAL) &&
 		          was != NULL && pl_span_eq(was->value, txn->then[i].put.value);
+		coarser += id.kind == KEYS_SHAPE && was != NULL && txn->then_count > 1;
 	}
 }
 
@@ -345,7 +347,9 @@ static void begin(uint64_t seed)
 		T_OK(sched_new(&opts, &shards[i].sched, &err), &err);
 		if (seed / 2 % 2 == 0)
 			sched_set_limits(shards[i].sched,
-			                 (struct kv_limits){.txn_ops = 16});
+			                 (struct kv_limits){.txn_ops = 16,
+			                                    .request_bytes = seed / 4 %
+			                                                     2 * BYTES});
 	}
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		own(&shards[below(SHARDS)], p);
@@ -387,10 +391,10 @@ T_CASE_SECONDS(rules_hold_whoever_places, 120)
 	}
 	(void)printf(
 		"# judged %u, refused %u, unknown %u, relabelled %u, ended %u, moved %u, "
-		"unlocked %u, coarse %u, bundles %llu, failed %llu\n",
+		"unlocked %u, coarse %u and %u, bundles %llu, failed %llu\n",
 		judged, refused_txns, unknowns, relabels, ends, moves, unlocks, coarse,
-		(unsigned long long)bundles, (unsigned long long)bundles_failed);
+		coarser, (unsigned long long)bundles, (unsigned long long)bundles_failed);
 	T_REACHED(judged > 1000 && refused_txns > 200 && unknowns > 100 && relabels > 50);
-	T_REACHED(unlocks > 200 && coarse > 30);
+	T_REACHED(unlocks > 200 && coarse > 30 && coarser > 30);
 	T_REACHED(ends > 100 && moves > 50 && bundles > 500 && bundles_failed > 100);
 }
