@@ -152,11 +152,15 @@ static void take_fences(const struct draft *draft)
 static bool fits(const struct draft *draft)
 {
 	const struct book *book = draft->book;
-	uint32_t most = book->limits.txn_ops;
+	uint32_t most = book->limits.txn_ops, taken = fences_over(draft);
 
-	/* What is nested may have only so many as the list in which it is leaves. */
-	most -= book->nests || draft->nests ? NESTED_OPS : 0;
-	return book->compares + draft->compares + fences_over(draft) <= most &&
+	/* What is nested may have only so many, in each list, as what it is in leaves: so
+	 * does the guard, that compares fences, of all that is here. */
+	taken += book->nests || draft->nests ? NESTED_OPS : 0;
+	if (taken > most)
+		return false;
+	most -= taken;
+	return book->compares + draft->compares <= most &&
 	       book->thens + draft->thens <= most &&
 	       book->otherwises + draft->otherwises <= most &&
 	       book->bytes + draft->bytes <= book->limits.request_bytes;

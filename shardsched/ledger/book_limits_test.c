@@ -141,6 +141,51 @@ T_CASE(there_is_room_for_the_fences_of_all_partitions)
 	down();
 }
 
+/* Around it are the guard's compares of as many fences. */
+static uint64_t ops_fenced(uint32_t fences)
+{
+	static struct kv_compare compare[128];
+	struct kv_req inner, outer;
+
+	book_req(&book, &inner);
+	outer = (struct kv_req){.op = KV_TXN,
+	                        .txn = {.compares = compare,
+	                                .compare_count = (size_t)2 * fences,
+	                                .then = &inner,
+	                                .then_count = 1}};
+	return codec_txn_ops(&outer);
+}
+
+static bool pod_and_node(uint32_t i, uint32_t partition)
+{
+	struct book_decided pod = decided(7, 0, "{}");
+	struct book_node node = {.partition = partition, .cluster = L("east")};
+	char name[16];
+
+	(void)snprintf(name, sizeof name, "x-%u", i);
+	pod.pod.partition = partition;
+	pod.pod.name = node.name = pl_arena_dup(&arena, pl_span_str(name));
+	return book_put_state(&book, &pod) && book_put_alloc(&book, &node, 7, L("{}"));
+}
+
+/* What the store takes is taken from all three lists by what is around them. */
+T_CASE(what_is_fenced_goes_through_the_guard)
+{
+	const struct kv_limits limits = {.txn_ops = 96, .fences = 16}; /* of 128 */
+
+	for (uint32_t partitions = 1; partitions <= 64; partitions *= 2) {
+		uint32_t pods = 0;
+
+		up();
+		book_begin(&book, &arena, limits);
+		while (pod_and_node(pods, pods % partitions))
+			pods++;
+		T_TRUE(pods >= 20);
+		T_TRUE(ops_fenced(book.fences) <= 128);
+		down();
+	}
+}
+
 T_CASE(bytes_are_counted_from_above_and_not_by_far)
 {
 	static char text[5000];

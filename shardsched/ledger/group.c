@@ -342,6 +342,11 @@ enum pl_code group_terms_of(const struct model *model, const struct spec *spec,
 		add(&to, &terms, GROUP_SPREAD, false);
 	}
 	pl_buf_done(&buf);
+	if (to.code == PL_LIMIT)
+		return pl_err_set(
+			err, to.code,
+			"spec: a rule about other pods takes more than %d bytes",
+			GROUP_POD_MAX);
 	if (to.code != PL_OK)
 		return pl_err_set(err, to.code, "write down a rule of a pod");
 	*out = terms;

@@ -4,13 +4,17 @@
 
 #include "store/base/stamp.h"
 
-enum { DEPTH_MAX = 16, VALUES_MAX = 200000 };
+/* With what is between it and the next, a value takes two bytes at least: what may be
+ * written as far as bytes go can be read. */
+enum { DEPTH_MAX = 16, VALUE_BYTES = 2 };
 
 struct pl_json text_in_begin(struct text_in *in, struct pl_arena *arena,
                              struct pl_span text, size_t bytes_max, struct pl_err *err)
 {
-	struct pl_json_limits limits = {
-		.bytes = bytes_max, .depth = DEPTH_MAX, .values = VALUES_MAX};
+	struct pl_json_limits limits = {.bytes = bytes_max,
+	                                .depth = DEPTH_MAX,
+	                                .values =
+	                                        (uint32_t)(bytes_max / VALUE_BYTES) + 1};
 	struct pl_json root = {0}, none = {0};
 	int64_t version = 0;
 

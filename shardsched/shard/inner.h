@@ -33,6 +33,7 @@
 #include "shardsched/shard/classes.h"
 #include "shardsched/shard/commit/bundle.h"
 #include "shardsched/shard/commit/call.h"
+#include "shardsched/shard/commit/rests.h"
 #include "shardsched/shard/gangs/gangs.h"
 #include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/groups/groups.h"
@@ -116,6 +117,7 @@ struct sched {
 	uint64_t taints_ms;              /* when they are looked at again */
 	uint64_t ends_ms;                /* until then nobody ends */
 	uint64_t repair_ms;              /* 0: nothing failed */
+	struct rests rests;
 	uint32_t waiting;
 	uint32_t ending;  /* pods that are to end, and are in no call */
 	uint32_t smooth;  /* commits that stood, since the last that failed */

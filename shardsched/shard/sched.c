@@ -413,8 +413,12 @@ static void repair(struct sched *sched)
 	if (sched->records.missed)
 		tell_anew(sched, SCHED_GANGS);
 	whole_repair(sched);
-	PL_MAP_EACH (node, &sched->nodes)
-		node_settle(sched, PL_CONTAINER_OF(node, struct sched_node, by_name));
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		node->full = false;
+		node_settle(sched, node);
+	}
 	PODS_EACH(pod, sched)
 	{
 		pod->flags &= (uint16_t)~POD_REFUSED;
@@ -456,6 +460,7 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	sched->wall_ms = wall_ms;
 	groups_tidy(sched);
 	repair(sched);
+	rests_run(sched);
 	nodes_count_again(sched);
 	for (unsigned i = 0; i < SCHED_CALLS; i++)
 		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
@@ -507,6 +512,7 @@ uint64_t sched_deadline_ms(const struct sched *sched)
 	if (sched->uncounted_ms != 0)
 		at_ms = earlier(at_ms, sched->uncounted_ms);
 	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
+	at_ms = earlier(at_ms, rests_deadline_ms(sched));
 	at_ms = earlier(at_ms, register_deadline_ms(sched));
 	at_ms = earlier(at_ms, rivals_deadline_ms(sched));
 	for (unsigned i = 0; i < SCHED_CALLS; i++)

@@ -45,6 +45,11 @@ void tell_trouble(struct sched *sched, const struct pl_err *err)
 void tell_repair(struct sched *sched, const struct pl_err *err)
 {
 	tell_trouble(sched, err);
+	repair_later(sched);
+}
+
+void repair_later(struct sched *sched)
+{
 	if (sched->repair_ms == 0)
 		sched->repair_ms = sched->now_ms + SCHED_REPAIR_MS;
 }

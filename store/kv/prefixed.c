@@ -288,9 +288,18 @@ static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
 	                   revision, err);
 }
 
+/* The root is in each key that a transaction names: three lists of these, with two ends
+ * where they are ranges. 0 is "not known" and stays so. */
 static struct kv_limits prefixed_limits(struct kv *kv)
 {
-	return kv_limits(of(kv)->inner);
+	enum { KEYS = 6, PART = 4 };
+	struct kv_limits limits = kv_limits(of(kv)->inner);
+	size_t roots = KEYS * of(kv)->root_len * limits.txn_ops;
+
+	if (roots > limits.request_bytes / PART)
+		roots = limits.request_bytes / PART;
+	limits.request_bytes -= (uint32_t)roots;
+	return limits;
 }
 
 static size_t prefixed_room(struct kv *kv)

@@ -278,3 +278,17 @@ T_CASE(no_memory)
 	}
 	T_TRUE(unknown);
 }
+
+/* Whoever counts the bytes of a request knows nothing of the root. */
+T_CASE(the_root_takes_its_part_of_a_request)
+{
+	struct pair pair;
+	struct kv_limits plain, rooted;
+
+	pair_open(&pair, kit_key("0123456789/"));
+	plain = kv_limits(pair.plain.kv);
+	rooted = kv_limits(pair.rooted.kv);
+	T_EQ(rooted.txn_ops, plain.txn_ops);
+	T_EQ(plain.request_bytes - rooted.request_bytes, 6 * 11 * plain.txn_ops);
+	pair_close(&pair);
+}

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "coord/cli/input/kinds.h"
+#include "shardsched/ledger/group.h"
 #include "shardsched/model/object.h"
 #include "store/base/alloc.h"
 
-enum { ARENA_MAX = 1 << 30, KEY_SIZE = 512 };
+enum { ARENA_MAX = 1 << 30, RULES_CHUNK = 4 << 10, KEY_SIZE = 512 };
 
 enum pl_code intake_open(struct intake *intake, const struct intake_opts *opts,
                          struct pl_err *err)
@@ -136,13 +137,24 @@ static enum pl_code keep_budgets_name(struct intake *intake,
 	return twice_add(&intake->twice, &name, object, err);
 }
 
-/* Where the first of an object's pods stands tells whether any can. */
+/* Where the first of an object's pods stands tells whether any can, and its rules whether
+ * they can be registered. */
 static enum pl_code first_home(struct intake *intake, struct pl_err *err)
 {
+	struct group_terms terms;
+	struct pl_arena arena;
 	struct home home;
+	enum pl_code code = home_of(&intake->expand.model, &intake->expand.pod,
+	                            intake->opts.partitions, &home, err);
 
-	return home_of(&intake->expand.model, &intake->expand.pod,
-	               intake->opts.partitions, &home, err);
+	if (code != PL_OK ||
+	    !group_is_carrier(&intake->expand.model, intake->expand.pod.spec))
+		return code;
+	pl_arena_init(&arena, RULES_CHUNK, 0);
+	code = group_terms_of(&intake->expand.model, intake->expand.pod.spec, &arena,
+	                      &terms, err);
+	pl_arena_done(&arena);
+	return code;
 }
 
 static enum pl_code keep_budget(struct intake *intake,

@@ -170,6 +170,37 @@ T_CASE(what_is_refused_is_told_with_file_object_and_field)
 	down();
 }
 
+/* A pod that any API server takes; here its rules have to go into a registry. */
+T_CASE(a_rule_about_other_pods_that_is_too_large_is_refused)
+{
+	struct pl_buf buf = {.max = 1 << 20};
+	struct intake intake;
+
+	up();
+	T_EQ(pl_buf_printf(&buf,
+	                   "kind: Pod\nmetadata: {name: big, labels: {app: a}}\nspec:\n"
+	                   "  containers: [{name: c, image: i}]\n"
+	                   "  topologySpreadConstraints:\n"
+	                   "  - maxSkew: 1\n"
+	                   "    topologyKey: zone\n"
+	                   "    whenUnsatisfiable: DoNotSchedule\n"
+	                   "    labelSelector: {matchExpressions: [{key: app, "
+	                   "operator: In, values: [a"),
+	     PL_OK);
+	for (unsigned i = 0; i < 2000; i++)
+		T_EQ(pl_buf_printf(&buf, ", value-%u", i), PL_OK);
+	T_EQ(pl_buf_printf(&buf, "]}]}\n%c", 0), PL_OK);
+	put("a.yaml", (const char *)buf.at);
+	pl_buf_done(&buf);
+	T_OK(files_add(&files, dir, &err), &err);
+	begin(&intake);
+	T_STR(pods(&intake), "");
+	has(refusals, "a.yaml: object 1: Pod default/big: spec: a rule about other pods "
+	              "takes more than 16384 bytes");
+	intake_close(&intake);
+	down();
+}
+
 T_CASE(a_large_file_is_read_in_pieces_and_twice)
 {
 	struct intake intake;

@@ -10,6 +10,7 @@
  */
 #include "shardsched/shard/commit/bundle.h"
 #include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/commit/rests.h"
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/room/preempts.h"
@@ -408,6 +409,8 @@ static void again(struct sched *sched, struct call *call)
 /* Nothing will come of it, and nothing has. */
 static void give_up(struct sched *sched, struct call *call, bool after_backoff)
 {
+	if (after_backoff && rests_concern(call))
+		rests_failed(sched, call);
 	unsend(sched, call);
 	if (call->kind == CALL_REGISTER)
 		register_failed(sched);
@@ -436,6 +439,8 @@ static void succeeded(struct sched *sched, struct call *call, int64_t revision)
 		batch_grow(sched, call);
 	sched->smooth += call->kind == CALL_COMMIT && sched->smooth < UINT32_MAX;
 	call->stood = true;
+	if (rests_concern(call))
+		rests_stood(sched, call);
 	stands(sched, call, revision);
 	finish(sched, call);
 }
@@ -532,19 +537,6 @@ void call_drop_stale(struct sched *sched)
 	}
 }
 
-/* A hold that is given back, say: there is no pod that could wait instead of it, nor a
- * gang that is looked at again first. */
-static bool is_for_nobody(const struct call *call)
-{
-	if (!call_commits(call) || call->placements > 0)
-		return false;
-	for (uint32_t i = 0; i < call->items; i++)
-		if (call->item[i].id.kind == KEYS_GANG &&
-		    (call->item[i].deletes || call->item[i].value.len > 0))
-			return false;
-	return true;
-}
-
 static void erred(struct sched *sched, struct call *call, const struct pl_err *err)
 {
 	switch (err->code) {
@@ -555,8 +547,6 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 	case PL_FENCED:
 		sched->figures.txns_fenced++;
 		clash_call(sched, call, CONFLICT_FENCED);
-		if (!call->doubt && is_for_nobody(call) && !is_stale(sched, call))
-			break;
 		if (!call->doubt) {
 			give_up(sched, call, true);
 			return;
@@ -577,8 +567,6 @@ static void erred(struct sched *sched, struct call *call, const struct pl_err *e
 			return;
 		}
 		tell_trouble(sched, err);
-		if (!call->doubt && is_for_nobody(call) && !is_stale(sched, call))
-			break;
 		if (!call->doubt) {
 			give_up(sched, call, true);
 			return;

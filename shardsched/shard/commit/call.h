@@ -87,6 +87,7 @@ struct call {
 	struct kv_req req;
 	struct call_item *item;
 	uint32_t items, item_cap, placements;
+	uint32_t nodes;  /* whose allocs it puts */
 	uint32_t beside; /* bytes that the allocs have to have left; CALL_GANG */
 	uint32_t echoed; /* item after the last one that came back before the answer */
 	uint32_t extras, extras_room; /* of the items; there is always room for others */

@@ -60,7 +60,7 @@ struct call *call_begin(struct sched *sched, enum call_kind kind)
 	call->doubt = call->lean = call->reading = call->rewound = false;
 	call->bundle = call->stood = call->full = false;
 	call->attempts = 0;
-	call->items = call->placements = call->echoed = 0;
+	call->items = call->placements = call->nodes = call->echoed = 0;
 	call->extras = call->extras_room = call->item_cap = 0;
 	call->held = NULL;
 	call->held_end = &call->held;

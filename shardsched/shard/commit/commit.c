@@ -8,6 +8,7 @@
 #include "shardsched/shard/commit/commit.h"
 
 #include "shardsched/shard/commit/calls.h"
+#include "shardsched/shard/commit/rests.h"
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
@@ -239,6 +240,7 @@ void commit_seal(struct sched *sched, struct call *call, uint32_t from)
 			pod->flags &= (uint16_t)~POD_BUNDLED;
 			call->placements++;
 		} else if (node != NULL) {
+			call->nodes += call->item[i].id.kind == KEYS_ALLOC;
 			node->call = call_number(sched, call);
 			preempts_seal(node);
 			node_ready(sched, node);
@@ -375,6 +377,7 @@ static bool commit_one(struct sched *sched)
 		uint32_t room;
 
 		if (call->item == NULL || call->placements >= sched->batch ||
+		    rests_full(sched, call) ||
 		    call->items - call->extras + COMMIT_NODE_ITEMS > items)
 			break;
 		if (apart && call->items > 0)

@@ -348,7 +348,7 @@ void large_run(struct sched *sched)
 		else if (!work->putting && sched->now_ms >= work->retry_ms)
 			go_on(sched, work);
 	}
-	if (gangs->holds > 0)
+	if (gangs->holds > 0 && !rests_now(sched))
 		large_release(sched);
 	records_tidy(sched);
 	gangs->tick_ms = UINT64_MAX;

@@ -11,7 +11,7 @@
 enum {
 	NAMED_BYTES = 128, /* the partition and the namespace */
 	NAME_BYTES = 4,    /* besides the name */
-	PORT_BYTES = 64,
+	PORT_BYTES = 24,   /* besides the address */
 };
 
 enum pl_code large_plan_hold(struct sched *sched, const struct gang_work *work,
@@ -178,6 +178,16 @@ static void plan_again(struct sched *sched, struct gang_work *work,
 		work->failed = true;
 }
 
+static void add_ports(const struct sched *sched, const struct spec *spec,
+                      struct step_need *need)
+{
+	const struct spec_port *port = spec_ports(spec);
+
+	for (uint32_t i = 0; i < spec->form->ports.count; i++)
+		need->bytes += PORT_BYTES + (uint32_t)sched_text(sched, port[i].ip).len;
+	need->ports += spec->form->ports.count;
+}
+
 /* With its pods in place of its hold. */
 static struct step_need need_of(const struct sched *sched, const struct gang_work *work,
                                 const struct gang_plan_node *is)
@@ -186,11 +196,9 @@ static struct step_need need_of(const struct sched *sched, const struct gang_wor
 
 	for (uint32_t i = 0; i < is->pods; i++) {
 		const struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[i]);
-		uint32_t ports = pod->spec->form->ports.count;
 
-		need.bytes += NAME_BYTES + (uint32_t)sched_text(sched, pod->key[2]).len +
-		              PORT_BYTES * ports;
-		need.ports += ports;
+		need.bytes += NAME_BYTES + (uint32_t)sched_text(sched, pod->key[2]).len;
+		add_ports(sched, pod->spec, &need);
 	}
 	return need;
 }
@@ -202,6 +210,8 @@ bool large_reserve(struct sched *sched, struct gang_work *work)
 	struct asked all = {0};
 
 	work->standing = 0;
+	if (rests_now(sched))
+		return false;
 	for (uint32_t i = 0; i < work->plan.nodes && !work->failed; i++) {
 		const struct gang_plan_node *is = &work->plan.node[i];
 		struct sched_node *node = plan_node(sched, is);

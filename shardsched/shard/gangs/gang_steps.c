@@ -170,6 +170,16 @@ static uint32_t ports_on(const struct sched_node *node)
 	return count;
 }
 
+/* So that the gang goes elsewhere, if it can. But to all others the node is closed, too,
+ * and it comes back first: so every other time only. */
+static void close_for_a_while(struct sched *sched, struct sched_node *node)
+{
+	node->shunned = !node->shunned;
+	node->full = node->shunned;
+	if (node->full)
+		repair_later(sched);
+}
+
 enum step_result step_hold(struct sched *sched, struct gang_step *step,
                            struct sched_node *node, const struct step_need *need)
 {
@@ -178,6 +188,8 @@ enum step_result step_hold(struct sched *sched, struct gang_step *step,
 	if (!is_free(sched, node) || !ready(sched, step))
 		return STEP_LATER;
 	for (;;) {
+		if (rests_full(sched, step->call) && !another(sched, step))
+			return STEP_LATER;
 		hold_send_gang(sched, node, hold_of_gang(node, step->known->key));
 		/* All of them are to be pods in the end. */
 		step->call->beside = need->bytes;
@@ -189,7 +201,8 @@ enum step_result step_hold(struct sched *sched, struct gang_step *step,
 		if (code == PL_OK)
 			return STEP_DONE;
 		holds_unsend(sched, node);
-		node->full = code == PL_LIMIT; /* closed by the hold, until that ends */
+		if (code == PL_LIMIT)
+			close_for_a_while(sched, node);
 		if (code != PL_BUSY || is_alone(step))
 			return failed(sched, code);
 		if (!another(sched, step))
@@ -270,12 +283,14 @@ enum step_result step_bind(struct sched *sched, struct gang_step *step,
                            struct sched_node *node, struct sched_pod *const *pod,
                            uint32_t pods)
 {
-	uint32_t first = pods;
+	uint32_t first = pods < sched->batch ? pods : sched->batch;
 	enum pl_code code;
 
 	if (!is_free(sched, node) || !ready(sched, step))
 		return STEP_LATER;
 	for (;;) {
+		if (rests_full(sched, step->call) && !another(sched, step))
+			return STEP_LATER;
 		if (step->call->placements > 0 &&
 		    step->call->placements + first > sched->batch &&
 		    !another(sched, step))

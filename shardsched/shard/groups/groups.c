@@ -515,6 +515,7 @@ enum pl_code groups_init(struct sched *sched)
 	pl_list_init(&groups->gathered);
 	pl_list_init(&groups->lost);
 	pl_arena_init(&groups->arena, ARENA_CHUNK, READER_ARENA_MAX);
+	pl_arena_init(&groups->of_term, ARENA_CHUNK, READER_ARENA_MAX);
 	groups->global = groups_space(sched, 0);
 	return groups->global == NULL ? PL_NOMEM : PL_OK;
 }
@@ -538,4 +539,5 @@ void groups_done(struct sched *sched)
 	pl_map_done(&groups->groups);
 	pl_map_done(&groups->spaces);
 	pl_arena_done(&groups->arena);
+	pl_arena_done(&groups->of_term);
 }

@@ -133,6 +133,7 @@ struct groups {
 	uint32_t gathers;
 	bool gathers_shape;
 	struct pl_arena arena;
+	struct pl_arena of_term; /* of one that is read */
 };
 
 /* -- spaces.c ------------------------------------------------------------ */

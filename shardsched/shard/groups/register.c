@@ -16,6 +16,8 @@ enum {
 	TERMS_MAX = 64, /* new ones of a namespace in a call */
 	SPACES_MAX = 8,
 	RETRY_MS = 500,
+	HEAD_BYTES = 64, /* of a registry, besides its terms */
+	TERM_BYTES = 64, /* of a term, besides its id and its pod */
 };
 
 /* A registry as it is going to be. */
@@ -26,6 +28,8 @@ struct draft {
 	const struct group_space *space;
 	struct registry_term *term;
 	uint32_t terms, cap;
+	size_t bytes; /* about, and not less than it takes */
+	bool crowded; /* some have no place any more; smaller ones may */
 	struct keys_text fresh[TERMS_MAX]; /* locks */
 	uint32_t news, most;
 	enum pl_code code;
@@ -58,12 +62,18 @@ static struct registry_term *room(struct draft *to)
 	return &grown[to->terms++];
 }
 
+static size_t bytes_of(const struct group_term *term)
+{
+	return TERM_BYTES + strlen(term->id) + term->pod.len;
+}
+
 static void add(struct draft *to, const struct group_term *term)
 {
 	struct registry_term *at = room(to);
 
 	if (at == NULL)
 		return;
+	to->bytes += bytes_of(term);
 	*at = (struct registry_term){.id = pl_span_str(term->id), .kind = term->kind};
 	at->pod = term->pod;
 }
@@ -124,6 +134,10 @@ static void add_missing(struct draft *to, const struct spec *spec)
 			PL_UNREACHABLE("a term that no key can have");
 		if (is_known(to, &key, spec, term))
 			continue;
+		if (to->bytes + bytes_of(term) > REGISTRY_BYTES_MAX) {
+			to->crowded = true;
+			continue;
+		}
 		to->fresh[to->news++] = key;
 		add(to, term);
 	}
@@ -233,6 +247,8 @@ static enum pl_code draft(struct draft *to)
 	struct pl_span value;
 
 	to->terms = to->news = 0;
+	to->bytes = HEAD_BYTES;
+	to->crowded = false;
 	to->code = PL_OK;
 	add_known(to);
 	if (to->space != sched->groups.global)
@@ -241,6 +257,8 @@ static enum pl_code draft(struct draft *to)
 		PL_MAP_EACH (at, &sched->groups.spaces)
 			add_missing_of(to,
 			               PL_CONTAINER_OF(at, struct group_space, by_name));
+	if (to->code == PL_OK && to->news == 0 && to->crowded)
+		to->code = pl_err_set(&to->err, PL_LIMIT, "a registry is full");
 	if (to->code != PL_OK || to->news == 0)
 		return to->code;
 	value = print(to);

@@ -15,13 +15,15 @@ static enum pl_code read_term(struct sched *sched, const struct group_space *spa
                               const struct registry_term *term, struct pod *out,
                               struct pl_err *err)
 {
-	struct parse parse = {.model = &sched->model, .arena = &sched->groups.arena};
+	struct pl_arena *arena = &sched->groups.of_term;
+	struct parse parse = {.model = &sched->model, .arena = arena};
 	struct group_terms terms = {0};
-	enum pl_code code = pod_parse(&parse, term->pod, out, err);
+	enum pl_code code;
 
+	pl_arena_reset(arena);
+	code = pod_parse(&parse, term->pod, out, err);
 	if (code == PL_OK)
-		code = group_terms_of(&sched->model, out->spec, &sched->groups.arena,
-		                      &terms, err);
+		code = group_terms_of(&sched->model, out->spec, arena, &terms, err);
 	if (code != PL_OK)
 		return code;
 	if (terms.count != 1 || terms.term[0].kind != term->kind ||

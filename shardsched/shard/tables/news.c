@@ -3,6 +3,7 @@
  * where it comes, a list, a watch or an answer, or how often. What makes no sense is
  * told, and its node or pod is left out.
  */
+#include "shardsched/ledger/group.h"
 #include "shardsched/ledger/home.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/shard/commit/calls.h"
@@ -11,6 +12,7 @@
 #include "shardsched/shard/tables/tables.h"
 #include "shardsched/shard/tell.h"
 #include "shardsched/shard/unsched.h"
+#include "store/keys/partition.h"
 
 /* What could not be kept is listed again. */
 static bool kept(struct sched *sched, enum pl_code code, const struct pl_err *err)
@@ -141,6 +143,30 @@ static bool take_alloc(struct sched *sched, struct sched_node *node,
 
 /* -- pods -------------------------------------------------------------- */
 
+/* What is as short has no rule that is too large, whatever is escaped in it. */
+enum { SHORT_SPEC = (GROUP_POD_MAX >> 1) - 1024 };
+
+/* Its rules can be registered, its gang has a key. */
+static enum pl_code check_spec(struct sched *sched, struct pl_span value,
+                               const struct pod *pod, struct pl_err *err)
+{
+	const struct partition_group group = {
+		.namespace = sched_text(sched, pod->spec->namespace),
+		.gang = sched_text(sched, pod->spec->form->gang)};
+	struct group_terms terms;
+	uint32_t partition;
+	enum pl_code code = PL_OK;
+
+	if (pod->spec->form->gang != 0)
+		code = partition_of_group(&group, sched->opts.partitions, &partition,
+		                          err);
+	if (code == PL_OK && value.len > SHORT_SPEC &&
+	    group_is_carrier(&sched->model, pod->spec))
+		code = group_terms_of(&sched->model, pod->spec, &sched->arena, &terms,
+		                      err);
+	return code;
+}
+
 static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
                               struct pl_span value, struct pod *out, struct pl_err *err)
 {
@@ -151,6 +177,11 @@ static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
 		code = pod_parse(&parse, value, out, err);
 		if (code != PL_OK)
 			return code;
+		code = check_spec(sched, value, out, err);
+		if (code != PL_OK) {
+			pod_drop(&sched->model, out);
+			return code;
+		}
 		likeness_keep(&sched->likeness, &sched->model, value, out);
 	}
 	if (out->name == pod->key[2] && out->spec->namespace == pod->key[1])

@@ -62,6 +62,7 @@ struct sched_node {
 	bool told;       /* that it does not add up */
 	bool asked;      /* whether specs of others have changed since they were read */
 	bool full;       /* its alloc has no place for more */
+	bool shunned;    /* likewise, when a gang came last */
 	bool ready_home; /* it is, or was, in ready of own nodes */
 	int64_t rev[2];
 	uint64_t generation, left;

@@ -424,7 +424,8 @@ bool node_may_write(const struct sched *sched, const struct sched_node *node)
 void node_ready(struct sched *sched, struct sched_node *node)
 {
 	bool ends = !pl_list_empty(&node->ending) && turn_is_here(node);
-	bool alone = (ends || holds_go(sched, node) || preempts_go(sched, node)) &&
+	bool alone = (ends || (!rests_now(sched) &&
+	                       (holds_go(sched, node) || preempts_go(sched, node)))) &&
 	             node_may_write(sched, node);
 	bool goes = node->call == 0 && node->bundled == 0 &&
 	            (node->waiting_count > 0 || alone);

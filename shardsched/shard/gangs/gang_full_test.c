@@ -1,0 +1,70 @@
+/* A gang of which more is planned on a node than an alloc can list: it does not go there,
+ * and the node is not lost for others. */
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/sched_rig.h"
+#include "store/keys/partition.h"
+
+static struct rig rig;
+
+static uint32_t home(void)
+{
+	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
+	                                      .gang = PL_SPAN_LIT("a")};
+	uint32_t out = 0;
+
+	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
+	return out;
+}
+
+static void settle_for(uint64_t ms)
+{
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
+		rig_settle(&rig);
+}
+
+static void others_go(unsigned members)
+{
+	char key[512], json[1024], meta[160], name[256];
+
+	rig_open(&rig, NULL);
+	rig.store.revision++;
+	rig_set(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-0"),
+	        PL_SPAN_LIT(
+			"{\"metadata\":{\"name\":\"n-0\",\"labels\":{\"host\":\"n-0\"}},"
+			"\"status\":{\"allocatable\":{\"cpu\":\"64\",\"memory\":\"64Gi\","
+			"\"pods\":\"5000\"}}}"));
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-0"),
+	        PL_SPAN_LIT("{\"v\":1,\"generation\":1}"));
+	rig_set(&rig.store, PL_SPAN_LIT("/groups/nodes"), PL_SPAN_LIT("{\"v\":1}"));
+	for (unsigned i = 0; i < members; i++) {
+		(void)snprintf(name, sizeof name, "a-%u", i);
+		(void)snprintf(meta, sizeof meta, "%u", members);
+		(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", home(),
+		               name);
+		(void)snprintf(
+			json, sizeof json,
+			"{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\","
+			"\"uid\":\"u-%s\",\"annotations\":{\"placet.io/gang\":\"a\","
+			"\"placet.io/gang-min\":\"%s\"}},\"spec\":{\"containers\":[{"
+			"\"name\":\"c\"}]}}",
+			name, name, meta);
+		rig_put(&rig, key, json);
+	}
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	settle_for(60000);
+	rig_pod(&rig, 1, "b", "1", "");
+	settle_for(60000);
+	T_TRUE(rig_where(&rig, 1, "b")[0] == 'n');
+	rig_close(&rig);
+}
+
+T_CASE_SECONDS(a_gang_that_has_a_place_leaves_it_to_others, 200)
+{
+	others_go(300);
+}
+
+T_CASE_SECONDS(so_does_one_of_more_than_a_node_can_list, 200)
+{
+	others_go(4100);
+}

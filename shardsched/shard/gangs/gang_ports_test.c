@@ -1,0 +1,89 @@
+/* A gang's members with host ports at addresses with long names: what is held for them is
+ * enough for them. */
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/sched_rig.h"
+#include "store/keys/partition.h"
+
+enum { MEMBERS = 100, PORTS = 40 };
+
+static struct rig rig;
+
+static uint32_t home(void)
+{
+	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
+	                                      .gang = PL_SPAN_LIT("a")};
+	uint32_t out = 0;
+
+	T_OK(partition_of_group(&group, RIG_PARTITIONS, &out, &rig.err), &rig.err);
+	return out;
+}
+
+static void settle_for(uint64_t ms)
+{
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
+		rig_settle(&rig);
+}
+
+static void member(unsigned n, int address)
+{
+	static char json[1 << 16], ip[256];
+	char key[128];
+	size_t len;
+
+	memset(ip, 'x', sizeof ip);
+	ip[address] = 0;
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(), n);
+	len = (size_t)snprintf(
+		json, sizeof json,
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\",\"uid\":\"u-%u\","
+		"\"annotations\":{\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"%d\"}},"
+		"\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[",
+		n, n, MEMBERS);
+	for (unsigned i = 0; i < PORTS; i++)
+		len += (size_t)snprintf(json + len, sizeof json - len,
+		                        "%s{\"containerPort\":80,\"hostPort\":%u,"
+		                        "\"hostIP\":\"%s\"}",
+		                        i == 0 ? "" : ",", 10000 + n * PORTS + i, ip);
+	(void)snprintf(json + len, sizeof json - len, "]}]}}");
+	rig_put(&rig, key, json);
+}
+
+static void is_bound(int address)
+{
+	unsigned count = 0;
+
+	rig_open(&rig, NULL);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_node(&rig, i, i == 0 ? "n-0" : "n-1", "64");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	/* A gang shares a node if it can: the other one is closed to it. */
+	rig_put(&rig, "/nodes/0001/east/n-1",
+	        rig_node_json("n-1", "64", "\"unschedulable\":true"));
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0001/east/n-1"),
+	        PL_SPAN_LIT("{\"v\":1,\"generation\":2}"));
+	settle_for(1000);
+	for (unsigned i = 0; i < MEMBERS; i++)
+		member(i, address);
+	settle_for(120000);
+	for (unsigned i = 0; i < MEMBERS; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "a-%u", i);
+		count += rig_where(&rig, home(), name)[0] == 'n';
+	}
+	/* All of it, or it is not bound. */
+	T_TRUE(count == MEMBERS ||
+	       strstr(rig_value(&rig, "/gangs/web/a"), "\"bound\"") == NULL);
+	rig_close(&rig);
+}
+
+T_CASE_SECONDS(short_addresses_have_a_place, 100)
+{
+	is_bound(15);
+}
+
+T_CASE_SECONDS(long_addresses_have_a_place_or_are_not_bound, 100)
+{
+	is_bound(253);
+}
