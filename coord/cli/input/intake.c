@@ -6,6 +6,7 @@
 
 #include "coord/cli/input/kinds.h"
 #include "shardsched/ledger/group.h"
+#include "shardsched/model/model.h"
 #include "shardsched/model/object.h"
 #include "store/base/alloc.h"
 
@@ -137,24 +138,37 @@ static enum pl_code keep_budgets_name(struct intake *intake,
 	return twice_add(&intake->twice, &name, object, err);
 }
 
-/* Where the first of an object's pods stands tells whether any can, and its rules whether
- * they can be registered. */
+/* Where the first of an object's pods stands tells whether any can. */
 static enum pl_code first_home(struct intake *intake, struct pl_err *err)
 {
+	struct home home;
+
+	return home_of(&intake->expand.model, &intake->expand.pod,
+	               intake->opts.partitions, &home, err);
+}
+
+/* The rules of its pods can be registered. */
+static enum pl_code check_rules(struct intake *intake, struct pl_err *err)
+{
+	const struct spec *spec = intake->expand.pod.spec;
 	struct group_terms terms;
 	struct pl_arena arena;
-	struct home home;
-	enum pl_code code = home_of(&intake->expand.model, &intake->expand.pod,
-	                            intake->opts.partitions, &home, err);
+	enum pl_code code = PL_OK;
 
-	if (code != PL_OK ||
-	    !group_is_carrier(&intake->expand.model, intake->expand.pod.spec))
-		return code;
+	if ((intake->expand.same && intake->rules_fit) ||
+	    !group_is_carrier(&intake->expand.model, spec))
+		return PL_OK;
 	pl_arena_init(&arena, RULES_CHUNK, 0);
-	code = group_terms_of(&intake->expand.model, intake->expand.pod.spec, &arena,
-	                      &terms, err);
+	code = group_terms_of(&intake->expand.model, spec, &arena, &terms, err);
 	pl_arena_done(&arena);
-	return code;
+	intake->rules_fit = code == PL_OK;
+	return code != PL_LIMIT
+	               ? code
+	               : pl_err_wrap(err, "Pod " PL_SPAN_FMT "/" PL_SPAN_FMT,
+	                             PL_SPAN_ARG(model_text(&intake->expand.model,
+	                                                    spec->namespace)),
+	                             PL_SPAN_ARG(model_text(&intake->expand.model,
+	                                                    intake->expand.pod.name)));
 }
 
 static enum pl_code keep_budget(struct intake *intake,
@@ -285,6 +299,8 @@ static enum pl_code check_one(struct intake *intake, const struct manifest_objec
 		if (code == PL_OK)
 			code = first_home(intake, err);
 		if (code == PL_OK)
+			code = check_rules(intake, err);
+		if (code == PL_OK)
 			code = keep_names(intake, object, err);
 		if (code == PL_OK)
 			intake->pods += expand_count(&intake->expand);
@@ -379,6 +395,8 @@ static enum pl_code next_object(struct intake *intake, struct pl_err *err)
 			    kinds_check(object.json, source, &why) != PL_OK)
 				continue;
 			code = begin_one(intake, &object, source, false, &why);
+			if (code == PL_OK)
+				code = check_rules(intake, &why);
 			if (code == PL_OK && intake->repeats)
 				code = go_through_names(intake, NULL, &why);
 		}

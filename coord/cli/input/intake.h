@@ -65,6 +65,7 @@ struct intake {
 	uint64_t unknown_more;
 	const struct manifest_object *object; /* that is looked at */
 	bool all_known; /* the last pods that were had nothing else */
+	bool rules_fit; /* of the pod before */
 	struct twice twice;
 	bool repeats;          /* something was refused for its name */
 	struct pl_arena arena; /* of the budgets */
