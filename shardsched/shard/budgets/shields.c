@@ -159,16 +159,17 @@ static void tell_bad(struct sched *sched, struct shield *shield, const struct pl
 		tell_garbled(sched, &id, err);
 }
 
-/* It can note nobody more. */
-static bool is_full(const struct shield *shield)
+/* It can not note so many more. */
+static bool is_full(const struct shield *shield, uint32_t more)
 {
-	return shield->good && shield->object.disrupted_count >= BUDGET_DISRUPTED_MAX;
+	return shield->good &&
+	       shield->object.disrupted_count + more > BUDGET_DISRUPTED_MAX;
 }
 
 /* Some may be protected by another that is full still: that is found out again. */
 static void unspare(struct sched *sched, struct shield *shield)
 {
-	if (!shield->spares || is_full(shield))
+	if (!shield->spares || is_full(shield, 1))
 		return;
 	shield->spares = false;
 	PODS_EACH(pod, sched)
@@ -471,7 +472,7 @@ bool shields_spare(struct sched *sched, const struct sched_plan *plan)
 	for (uint32_t i = 0; i < plan->shields.count; i++) {
 		struct shield *shield = plan->shields.at[i].shield;
 
-		if (!is_full(shield))
+		if (!is_full(shield, plan->shields.at[i].left))
 			continue;
 		spares = shield->spares = true;
 		spare_all(sched, shield);

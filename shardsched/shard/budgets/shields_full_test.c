@@ -5,7 +5,7 @@
 
 static struct rig rig;
 
-static void pod(const char *name, const char *app, int priority)
+static void pod_of(const char *name, const char *app, int priority, const char *cpu)
 {
 	char key[128], json[512];
 
@@ -14,9 +14,14 @@ static void pod(const char *name, const char *app, int priority)
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
 	               "\"u-%s\",\"labels\":{\"app\":\"%s\"}},\"spec\":{\"priority\":%d,"
 	               "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-	               "\"cpu\":\"1\"}}}]}}",
-	               name, name, app, priority);
+	               "\"cpu\":\"%s\"}}}]}}",
+	               name, name, app, priority, cpu);
 	rig_put(&rig, key, json);
+}
+
+static void pod(const char *name, const char *app, int priority)
+{
+	pod_of(name, app, priority, "1");
 }
 
 /* Of the pods that have that label, with so many notes. */
@@ -42,10 +47,10 @@ static void budget(const char *app, unsigned notes)
 	pl_buf_done(&buf);
 }
 
-static void up(unsigned notes)
+static void up_with(unsigned notes, const char *cpu)
 {
 	rig_open(&rig, NULL);
-	rig_node(&rig, 0, "n-1", "1");
+	rig_node(&rig, 0, "n-1", cpu);
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	pod("a-x", "a", 1);
@@ -53,6 +58,11 @@ static void up(unsigned notes)
 	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
 	budget("a", notes);
 	rig_settle(&rig);
+}
+
+static void up(unsigned notes)
+{
+	up_with(notes, "1");
 }
 
 /* All that happens at one time: it ends. */
@@ -155,6 +165,33 @@ T_CASE(one_of_two_that_has_room_does_not_help)
 	run_for(20000);
 	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
 	down();
+}
+
+/* Both have to go, or none does. */
+static void two_of(unsigned notes, unsigned gone)
+{
+	struct alloc alloc;
+	unsigned leaving = 0;
+
+	up_with(notes, "2");
+	pod("a-y", "a", 1);
+	rig_settle(&rig);
+	T_STR(rig_where(&rig, 1, "a-y"), "n-1");
+	pod_of("high", "h", 10, "2");
+	run_for(5000);
+	alloc = rig_alloc(&rig, 0, "n-1");
+	for (uint32_t i = 0; i < alloc.pods; i++)
+		leaving += alloc.pod[i].leaving;
+	T_EQ(leaving, gone);
+	T_EQ(alloc.holds, gone > 0);
+	T_EQ(rig.troubles, 0);
+	down();
+}
+
+T_CASE(nobody_goes_where_there_is_room_for_one_of_two)
+{
+	two_of(BUDGET_DISRUPTED_MAX - 2, 2);
+	two_of(BUDGET_DISRUPTED_MAX - 1, 0);
 }
 
 /* A plan of which nothing at all can be written, be it one victim. */
