@@ -21,8 +21,8 @@ static bool is_in(const struct model *model, const struct fit_names *names,
 	return false;
 }
 
-/* Of a scalar: or the configuration leaves it to somebody else. */
-static bool counts(const struct model *model, const void *args_, uint32_t scalar)
+/* Or the configuration leaves it to somebody else. */
+bool fit_counts(const struct model *model, const void *args_, uint32_t scalar)
 {
 	const struct fit_args *args = args_;
 	struct pl_span text = model_text(model, scalar);
@@ -90,7 +90,7 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 		int64_t lacks = lack(need->row[i].amount,
 		                     scalar_free(call->snapshot, name, slot));
 
-		if (lacks > 0 && counts(call->snapshot->model, call->args, name))
+		if (lacks > 0 && fit_counts(call->snapshot->model, call->args, name))
 			tell(say, REASON_FIT_SCALAR, name, lacks);
 	}
 }
@@ -200,7 +200,7 @@ static void filter(const struct plugin_call *call, struct node_span span)
 	room(call, span);
 	for (uint64_t i = 0; i < need->count; i++) {
 		if (need->row[i].amount > 0 &&
-		    counts(call->snapshot->model, call->args, need->row[i].name))
+		    fit_counts(call->snapshot->model, call->args, need->row[i].name))
 			filter_scalar(call, &need->row[i], span);
 	}
 }
@@ -226,7 +226,7 @@ static bool has_all(const struct plugin_call *call, uint32_t slot)
 			at == SNAPSHOT_NONE ? 0 : call->snapshot->scalar[at].alloc[slot];
 
 		if (lack(need->row[i].amount, most) > 0 &&
-		    counts(call->snapshot->model, call->args, need->row[i].name))
+		    fit_counts(call->snapshot->model, call->args, need->row[i].name))
 			return false;
 	}
 	return alloc->pods > 0 && lack(need->cpu_milli, alloc->cpu_milli) == 0 &&
@@ -264,6 +264,6 @@ const struct plugin plugin_fit = {
 	.pre_filter = pre_filter,
 	.filter = filter,
 	.why = why,
-	.counts = counts,
+	.counts = fit_counts,
 	.score = fit_score,
 };

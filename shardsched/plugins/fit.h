@@ -25,6 +25,8 @@ enum pl_code fit_args_parse(struct model *model, struct pl_json json, void *args
                             struct pl_err *err);
 void fit_args_drop(struct model *model, void *args);
 
+/* A resource that is no other than by its name: is it looked at? */
+bool fit_counts(const struct model *model, const void *args, uint32_t scalar);
 bool fit_score(const struct plugin_call *call, struct node_span span, int64_t *score);
 
 #endif

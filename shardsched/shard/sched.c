@@ -257,6 +257,11 @@ void sched_free(struct sched *sched)
 
 void sched_set_limits(struct sched *sched, struct kv_limits limits)
 {
+	const struct kv_limits *was = &sched->limits;
+
+	if (was->txn_ops == limits.txn_ops && was->fences == limits.fences &&
+	    was->request_bytes == limits.request_bytes)
+		return;
 	sched->limits = limits;
 	many_again(sched);
 }
@@ -404,8 +409,6 @@ uint32_t sched_load(const struct sched *sched, uint32_t partition)
 /* What failed for want of memory or room is tried again. */
 static void repair(struct sched *sched)
 {
-	bool unspared = false;
-
 	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
 		return;
 	sched->repair_ms = 0;
@@ -422,11 +425,9 @@ static void repair(struct sched *sched)
 	PODS_EACH(pod, sched)
 	{
 		pod->flags &= (uint16_t)~POD_REFUSED;
-		unspared = preempts_unspare(sched, pod) || unspared;
 		pod_settle(sched, pod);
 	}
-	if (unspared)
-		tell_event(sched, QUEUE_EV_ANY, 0);
+	preempts_unspare(sched);
 }
 
 /* Pods to nodes, and nodes into calls. */

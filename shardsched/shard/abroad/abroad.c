@@ -179,8 +179,16 @@ static bool visit_some(struct sched *sched, struct sched_pod *pod, uint64_t draw
 	return found > 0;
 }
 
+static bool reads_specs(const struct sched *sched)
+{
+	for (unsigned i = 0; i < SCHED_CALLS; i++)
+		if (sched->call[i].kind == CALL_READ && sched->call[i].state != CALL_FREE)
+			return true;
+	return !pl_list_empty(&sched->wanted);
+}
+
 /* Nodes that were seen and may do, but for pods there whose specs are still being read.
- * more: there are too many to look at them all. */
+ * more: there may be, and are too many to look at them all. */
 static bool specs_are_due(const struct sched *sched, const struct spec *spec, bool *more)
 {
 	unsigned looked = 0;
@@ -191,7 +199,7 @@ static bool specs_are_due(const struct sched *sched, const struct spec *spec, bo
 			PL_LIST_ITEM(link, struct sched_node, lacking);
 
 		if (++looked > LACKING_MAX) {
-			*more = true;
+			*more = reads_specs(sched);
 			return false;
 		}
 		if (node->slot != SNAPSHOT_NONE && !node_is_home(sched, node) &&
@@ -308,14 +316,6 @@ bool abroad_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	}
 	wait_in(sched, pod, &sched->abroad.visitors);
 	return true;
-}
-
-static bool reads_specs(const struct sched *sched)
-{
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		if (sched->call[i].kind == CALL_READ && sched->call[i].state != CALL_FREE)
-			return true;
-	return !pl_list_empty(&sched->wanted);
 }
 
 bool abroad_sees_all(const struct sched *sched)

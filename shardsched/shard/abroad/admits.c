@@ -1,8 +1,38 @@
 /*
  * May a pod find a node in a partition of somebody else, as far as its digest tells? It
- * says no only when none can be there: what it can not tell counts as yes.
+ * says no only when none can be there: what it can not tell counts as yes, and so does
+ * what the pod's profile does not ask.
  */
+#include "shardsched/plugins/fit.h"
+#include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/inner.h"
+
+/* Who asks, and which filters are asked for him. */
+struct asker {
+	const struct sched *sched;
+	const struct spec *spec;
+	const struct profile *profile; /* NULL: nobody schedules it; then none is */
+	uint64_t filters;
+};
+
+static struct asker asker_of(const struct sched *sched, const struct spec *spec)
+{
+	struct asker asker = {.sched = sched, .spec = spec};
+	const struct profile_point *filters;
+
+	asker.profile = profiles_find(sched->pool->opts.profiles, spec->form->scheduler);
+	if (asker.profile == NULL)
+		return asker;
+	filters = &asker.profile->at[POINT_FILTER];
+	for (unsigned i = 0; i < filters->count; i++)
+		asker.filters |= UINT64_C(1) << filters->plugin[i];
+	return asker;
+}
+
+static bool is_asked(const struct asker *asker, enum plugins_index plugin)
+{
+	return (asker->filters >> plugin & 1) != 0;
+}
 
 static const struct digest_label *label_of(const struct digest_class *class,
                                            struct pl_span key)
@@ -117,44 +147,53 @@ static int64_t scalar_in(const struct digest_room *room, struct pl_span name)
 	return 0;
 }
 
-static bool room_admits(const struct sched *sched, const struct digest_room *most,
-                        const struct resources *asks)
+static bool room_admits(const struct asker *asker, const struct digest_room *most)
 {
+	const struct sched *sched = asker->sched;
+	const struct resources *asks = asker->spec->requests;
+
+	if (!is_asked(asker, index_of_plugin_fit))
+		return true;
 	if (asks->cpu_milli > most->cpu_milli || asks->memory > most->memory ||
 	    asks->storage > most->storage || most->pods < 1)
 		return false;
 	for (uint64_t i = 0; i < asks->count; i++)
 		if (asks->row[i].amount >
-		    scalar_in(most, sched_text(sched, asks->row[i].name)))
+		            scalar_in(most, sched_text(sched, asks->row[i].name)) &&
+		    fit_counts(&sched->model, asker->profile->args[index_of_plugin_fit],
+		               asks->row[i].name))
+			return false;
+	return true;
+}
+
+/* Nodes that are cordoned say so as if by a taint. */
+static bool taints_admit(const struct asker *asker, const struct digest_class *class)
+{
+	if (class->other || !is_asked(asker, index_of_plugin_taint_toleration) ||
+	    !is_asked(asker, index_of_plugin_node_unschedulable))
+		return true;
+	for (uint32_t i = 0; i < class->taints; i++)
+		if (!is_tolerated(asker->sched, class->taint[i], asker->spec))
 			return false;
 	return true;
 }
 
 /* If only there were room. */
-static bool kind_admits(const struct sched *sched, const struct digest_class *class,
-                        const struct spec *spec)
+static bool kind_admits(const struct asker *asker, const struct digest_class *class)
 {
-	if (class->nodes == 0)
-		return false;
-	for (uint32_t i = 0; !class->other && i < class->taints; i++)
-		if (!is_tolerated(sched, class->taint[i], spec))
-			return false;
-	return labels_admit(sched, class, spec);
-}
-
-static bool class_admits(const struct sched *sched, const struct digest_class *class,
-                         const struct spec *spec)
-{
-	return room_admits(sched, &class->most, spec->requests) &&
-	       kind_admits(sched, class, spec);
+	return class->nodes > 0 && taints_admit(asker, class) &&
+	       (!is_asked(asker, index_of_plugin_node_affinity) ||
+	        labels_admit(asker->sched, class, asker->spec));
 }
 
 bool offer_admits(const struct sched *sched, uint32_t partition, const struct spec *spec)
 {
 	const struct digest_part *part = sched->partition[partition].offer.is;
+	const struct asker asker = asker_of(sched, spec);
 
 	for (uint32_t i = 0; part != NULL && i < part->classes; i++)
-		if (class_admits(sched, &part->class[i], spec))
+		if (room_admits(&asker, &part->class[i].most) &&
+		    kind_admits(&asker, &part->class[i]))
 			return true;
 	return false;
 }
@@ -163,12 +202,13 @@ int32_t offer_least(const struct sched *sched, uint32_t partition,
                     const struct spec *spec)
 {
 	const struct digest_part *part = sched->partition[partition].offer.is;
+	const struct asker asker = asker_of(sched, spec);
 	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; part != NULL && i < part->classes; i++)
 		if (part->class[i].least < least &&
 		    part->class[i].least < spec->priority &&
-		    kind_admits(sched, &part->class[i], spec))
+		    kind_admits(&asker, &part->class[i]))
 			least = part->class[i].least;
 	return least;
 }

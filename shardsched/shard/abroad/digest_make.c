@@ -7,6 +7,9 @@
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
+/* Who tolerates that may be placed on a node that is cordoned. */
+#define CORDONED "node.kubernetes.io/unschedulable=:NoSchedule"
+
 /* A class while it is made. */
 struct draft_label {
 	uint32_t key;
@@ -17,6 +20,7 @@ struct draft_label {
 
 struct draft {
 	const struct taints *taints; /* NULL: none that keep pods away */
+	bool cordoned;
 	bool other, more;
 	uint32_t nodes;
 	struct digest_room free, most;
@@ -40,10 +44,12 @@ static struct draft *draft_for(struct drafts *drafts, const struct node *node)
 	struct draft *last = &drafts->at[DIGEST_CLASSES_MAX - 1];
 
 	for (uint32_t i = 0; i < drafts->count; i++)
-		if (drafts->at[i].taints == taints && !drafts->at[i].other)
+		if (drafts->at[i].taints == taints &&
+		    drafts->at[i].cordoned == node->unschedulable && !drafts->at[i].other)
 			return &drafts->at[i];
 	if (drafts->count < DIGEST_CLASSES_MAX) {
 		drafts->at[drafts->count].taints = taints;
+		drafts->at[drafts->count].cordoned = node->unschedulable;
 		drafts->at[drafts->count].least = DIGEST_NO_PODS;
 		return &drafts->at[drafts->count++];
 	}
@@ -204,6 +210,10 @@ static bool keep_taints(struct sched *sched, struct pl_arena *arena,
 			return false;
 		text[out->taints++] = pl_arena_dup(arena, pl_buf_span(&sched->buf));
 	}
+	if (text != NULL && draft->cordoned && out->taints == DIGEST_TAINTS_MAX)
+		out->other = true;
+	else if (text != NULL && draft->cordoned)
+		text[out->taints++] = PL_SPAN_LIT(CORDONED);
 	out->taint = text;
 	return text != NULL;
 }
@@ -264,7 +274,7 @@ static void summarize(const struct digest_part *part, struct digest_gist *out)
 	out->hash = digest_part_hash(part);
 }
 
-/* Nodes that can be chosen: at home, not aside, not cordoned. */
+/* Nodes that can be chosen: at home, not aside. */
 uint32_t digest_make(struct sched *sched, uint32_t partition)
 {
 	struct sched_partition *part = &sched->partition[partition];
@@ -278,8 +288,7 @@ uint32_t digest_make(struct sched *sched, uint32_t partition)
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, of_partition);
 
-		if (node->slot != SNAPSHOT_NONE && node->scope == NODE_HOME &&
-		    !node->node.unschedulable)
+		if (node->slot != SNAPSHOT_NONE && node->scope == NODE_HOME)
 			add_node(sched, drafts, node);
 		nodes++;
 	}

@@ -113,14 +113,14 @@ T_CASE(partitions_come_and_go_while_it_is_held)
 	rig_close(&rig);
 }
 
-/* To be handed over: not at home any more, but it counts. */
-T_CASE(a_quiet_partition_is_abroad)
+/* To be handed over: nothing is put there any more, but it counts. */
+T_CASE(a_quiet_partition_is_aside)
 {
 	begin();
 	view_want(rig.sched);
 	rig_settle(&rig);
 	sched_quiesce(rig.sched, 0);
-	T_EQ(scope_of("mine"), NODE_ABROAD);
+	T_EQ(scope_of("mine"), NODE_ASIDE);
 	rig_settle(&rig);
 	T_TRUE(sched_is_quiet(rig.sched, 0));
 	rig_close(&rig);

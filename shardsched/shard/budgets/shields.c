@@ -172,12 +172,7 @@ static void unspare(struct sched *sched, struct shield *shield)
 	if (!shield->spares || is_full(shield, 1))
 		return;
 	shield->spares = false;
-	PODS_EACH(pod, sched)
-	{
-		if (pod->key[1] == shield->key[0])
-			(void)preempts_unspare(sched, pod);
-	}
-	tell_event(sched, QUEUE_EV_ANY, 0); /* whoever found nobody may now */
+	sched->shields.unspare = sched->shields.review = true;
 }
 
 static void set(struct sched *sched, struct shield *shield, struct shield_value *value)
@@ -453,26 +448,26 @@ bool shields_plan(struct sched *sched, struct sched_plan *plan)
 	return whole;
 }
 
-static void spare_all(struct sched *sched, const struct shield *shield)
+static void spare_all(const struct sched *sched, const struct shield *shield)
 {
 	PODS_EACH(pod, sched)
 	{
 		if (pod->key[1] == shield->key[0] && pod->spec != NULL &&
-		    pod->node != NULL && pod->listed > 0 &&
 		    budget_covers(&sched->model.strings, &shield->object,
 		                  pod->spec->labels))
-			plan_spare(sched, pod->node, pod);
+			pod->spared = true;
 	}
 }
 
-bool shields_spare(struct sched *sched, const struct sched_plan *plan)
+bool shields_spare(const struct sched *sched, const struct sched_plan *plan)
 {
 	bool spares = false;
 
 	for (uint32_t i = 0; i < plan->shields.count; i++) {
 		struct shield *shield = plan->shields.at[i].shield;
 
-		if (!is_full(shield, plan->shields.at[i].left))
+		if (!is_full(shield, plan->shields.at[i].left) ||
+		    plan->shields.at[i].left > BUDGET_DISRUPTED_MAX)
 			continue;
 		spares = shield->spares = true;
 		spare_all(sched, shield);
@@ -524,6 +519,10 @@ void shields_run(struct sched *sched)
 	if (!sched->shields.review)
 		return;
 	sched->shields.review = false;
+	if (sched->shields.unspare) {
+		sched->shields.unspare = false;
+		preempts_unspare(sched);
+	}
 	/* The youngest first: the others may be kept then. */
 	for (struct pl_list *link = plans->prev, *prev = link->prev; link != plans;
 	     link = prev, prev = link->prev) {

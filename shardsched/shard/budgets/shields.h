@@ -60,8 +60,9 @@ struct shields {
 	uint64_t made;        /* how many have come into being */
 	uint32_t late_others; /* of these it is not known yet whom they cover */
 	uint16_t seen;
-	bool review; /* plans are to be looked at */
-	bool missed; /* something was not kept since the list began */
+	bool review;  /* plans are to be looked at */
+	bool unspare; /* some may go again who were spared */
+	bool missed;  /* something was not kept since the list began */
 };
 
 /* What a plan takes of a budget. */
@@ -103,9 +104,9 @@ void shields_run(struct sched *sched);
 
 /* The plan has all of its victims. False: no memory. */
 PL_NODISCARD bool shields_plan(struct sched *sched, struct sched_plan *plan);
-/* A budget of it has no room to note who goes: whom such a one covers is spared until it
- * has. */
-bool shields_spare(struct sched *sched, const struct sched_plan *plan);
+/* A budget of it has no room to note who goes: whom such a one covers is to be spared
+ * until it has, once they are marked (plans_mark_all). */
+bool shields_spare(const struct sched *sched, const struct sched_plan *plan);
 /* It is no more; what is left of it is not taken. */
 void shields_unplan(struct sched *sched, struct sched_plan *plan);
 void shields_check(const struct sched *sched);

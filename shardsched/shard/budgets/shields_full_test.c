@@ -210,3 +210,39 @@ T_CASE(what_can_not_be_written_is_told_and_does_not_spin)
 	T_STR(rig_where(&rig, 1, "a-x"), "Terminating");
 	down();
 }
+
+/* Of two that a full budget covers one is to go, and both are spared: memory may fail
+ * while the node is marked, which so is lost, with the plan. */
+static bool spare_failing(uint64_t nth)
+{
+	bool fired;
+
+	rig_open(&rig, &(struct sched_opts){.ready_classes = 1});
+	rig_node(&rig, 0, "n-1", "2");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	pod("a-x", "a", 1);
+	pod("a-y", "a", 2); /* of another class */
+	rig_settle(&rig);
+	budget("a", BUDGET_DISRUPTED_MAX);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	fired = rig_run_failing(&rig, nth);
+	run_for(30000);
+	T_STR(rig_where(&rig, 1, "a-x"), "n-1");
+	T_STR(rig_where(&rig, 1, "a-y"), "n-1");
+	budget("a", 1);
+	run_for(30000);
+	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
+	rig_close(&rig);
+	return fired;
+}
+
+T_CASE_SECONDS(any_allocation_may_fail_while_pods_are_spared, 120)
+{
+	bool fired = true;
+
+	for (uint64_t nth = 1; fired; nth++)
+		fired = spare_failing(nth);
+}

@@ -613,7 +613,7 @@ void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *re
 	PL_ASSERT(call < SCHED_CALLS && it->state == CALL_OUT);
 	PL_ASSERT((result == NULL) != (err == NULL));
 	if (it->kind == CALL_READ) {
-		specs_answer(sched, it, result);
+		specs_answer(sched, it, result, err);
 		return;
 	}
 	if (it->kind == CALL_DIGEST) {

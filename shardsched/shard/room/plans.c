@@ -26,20 +26,30 @@ void plan_mark(struct sched *sched, struct sched_node *node,
 		listed_mark(sched, node, i);
 }
 
-void plan_spare(struct sched *sched, struct sched_node *node, struct sched_pod *victim)
+/* A node whose pods can not be shown as they are is lost, with what is planned there. */
+void plans_mark_all(struct sched *sched)
 {
-	victim->spared = true;
-	plan_mark(sched, node, victim);
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+
+		for (uint32_t i = 0; i < node->count; i++)
+			listed_mark(sched, node, i);
+	}
 }
 
-bool preempts_unspare(struct sched *sched, struct sched_pod *pod)
+void preempts_unspare(struct sched *sched)
 {
-	if (!pod->spared)
-		return false;
-	pod->spared = false;
-	if (pod->node != NULL && pod->listed > 0)
-		plan_mark(sched, pod->node, pod);
-	return true;
+	bool any = false;
+
+	PODS_EACH(pod, sched)
+	{
+		any = any || pod->spared;
+		pod->spared = false;
+	}
+	if (!any)
+		return;
+	plans_mark_all(sched);
+	tell_event(sched, QUEUE_EV_ANY, 0); /* whoever found nobody may now */
 }
 
 static void plan_free(struct sched *sched, struct sched_plan *plan)

@@ -21,9 +21,8 @@ static inline bool plan_is_sent(const struct sched_plan *plan)
 /* Whether the victim has to go from there has changed. */
 void plan_mark(struct sched *sched, struct sched_node *node,
                const struct sched_pod *victim);
-/* Others go instead of it, until something that failed is tried again or, where it was
- * for a budget, that has changed. */
-void plan_spare(struct sched *sched, struct sched_node *node, struct sched_pod *victim);
+/* Likewise of all: some are spared now, or not any more. Plans may come to nothing. */
+void plans_mark_all(struct sched *sched);
 /* As far as it can be begun now; if not, the pod is tried again soon. */
 void plan_try(struct sched *sched, struct sched_pod *pod,
               const struct preempt_outcome *found);

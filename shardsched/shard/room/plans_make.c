@@ -146,6 +146,7 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	}
 	if (shields_spare(sched, plan)) { /* others go; or nobody, until they may */
 		preempts_cancel(sched, plan);
+		plans_mark_all(sched);
 		return false;
 	}
 	plan->fits = holds_fit(sched, plan);

@@ -70,8 +70,8 @@ void preempts_settle(struct sched *sched, struct sched_pod *victim);
 void preempts_cancel(struct sched *sched, struct sched_plan *plan);
 /* Likewise, whether it was made for that pod or makes it go. */
 void preempts_cancel_of(struct sched *sched, const struct sched_pod *pod);
-/* It can be made to go again. False: it could all the time. */
-bool preempts_unspare(struct sched *sched, struct sched_pod *pod);
+/* Whoever was spared can be made to go again. */
+void preempts_unspare(struct sched *sched);
 
 /* -- preempts_commit.c ----------------------------------------------- */
 

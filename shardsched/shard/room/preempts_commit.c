@@ -161,8 +161,8 @@ static void give_up(struct sched *sched, struct sched_plan *plan)
 
 	for (uint32_t i = 0; i < plan->victims && due == NULL; i++)
 		due = is_due(node, plan->victim[i]) ? plan->victim[i] : NULL;
-	if (due != NULL)
-		plan_spare(sched, node, due);
+	if (due != NULL) /* as it is marked when the plan ends */
+		due->spared = true;
 	preempts_cancel(sched, plan);
 	if (due != NULL || pod->place != POD_QUEUED)
 		return;

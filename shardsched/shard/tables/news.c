@@ -9,6 +9,7 @@
 #include "shardsched/shard/commit/calls.h"
 #include "shardsched/shard/ends/ends.h"
 #include "shardsched/shard/room/holds.h"
+#include "shardsched/shard/room/preempts.h"
 #include "shardsched/shard/tables/tables.h"
 #include "shardsched/shard/tell.h"
 #include "shardsched/shard/unsched.h"
@@ -191,6 +192,15 @@ static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
 	                  "metadata: name and namespace are not what the key says");
 }
 
+static void call_off(struct sched *sched, struct sched_pod *victim)
+{
+	bool pinned = victim->pinned;
+
+	victim->pinned = true; /* whoever has news of it is not through yet */
+	preempts_cancel(sched, victim->doomed_by);
+	victim->pinned = pinned;
+}
+
 static bool take_spec(struct sched *sched, struct sched_pod *pod,
                       const struct keys_id *id, const struct kv_record *record, bool gone)
 {
@@ -203,6 +213,8 @@ static bool take_spec(struct sched *sched, struct sched_pod *pod,
 		return kept(sched, code, &err);
 	if (pod->place == POD_WAITS) /* what was decided was for the old one */
 		pod_again(sched, pod);
+	if (pod_is_doomed(pod)) /* likewise; other budgets may protect it now */
+		call_off(sched, pod);
 	pod->rev[FACT_SPEC] = gone ? 0 : record->mod_revision;
 	pod->edited = !gone && record->create_revision != record->mod_revision;
 	if (code != PL_OK) {

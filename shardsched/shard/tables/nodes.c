@@ -298,6 +298,9 @@ static enum node_scope scope_of(const struct sched *sched, const struct sched_no
 		return NODE_ASIDE;
 	if (node_is_home(sched, node))
 		return NODE_HOME;
+	if (sched->partition[node->partition]
+	            .owned) /* it is handed over, or listed yet */
+		return NODE_ASIDE;
 	return node->aside_ms > sched->now_ms ? NODE_ASIDE : NODE_ABROAD;
 }
 

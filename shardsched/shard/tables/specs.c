@@ -10,6 +10,8 @@
 
 enum {
 	READ_MOST = 256,
+	READ_HALVES = 6, /* of these, at most: more than one pod's keys are left */
+	READ_TELLS = 8,  /* one in so many failures is told */
 	OPS_OF_POD = 3,
 	READ_AGAIN_MS = 500,
 	ANEW_MS = 5000,
@@ -184,9 +186,10 @@ static void ask_alloc(struct sched *sched, struct call *call, struct sched_pod *
 
 static uint32_t read_most(const struct sched *sched)
 {
-	uint32_t ops = sched->limits.txn_ops;
+	uint32_t ops = sched->limits.txn_ops,
+		 most = (uint32_t)READ_MOST >> sched->reads_less;
 
-	return ops != 0 && ops < READ_MOST ? ops : READ_MOST;
+	return ops != 0 && ops < most ? ops : most;
 }
 
 static void ask_some(struct sched *sched, struct call *call, struct kv_req *op)
@@ -359,17 +362,70 @@ static void take(struct sched *sched, const struct call *call,
 	sched->seen.node = NULL;
 }
 
-void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result)
+/* It is asked for in another call. */
+static void give_back(struct sched *sched, struct call *call, uint32_t i)
+{
+	struct sched_pod *pod = call->item[i].pod;
+	struct keys_id id;
+
+	if (keys_parse(call->req.txn.then[i].get.keys.from, &id, NULL) == PL_OK &&
+	    id.kind == KEYS_STATE)
+		pod->asks_state = true;
+	if (pod->call == 0)
+		return;
+	pod->call = 0;
+	if (pod->linked != LINKED_NOT) { /* it waits: that it may be another is known */
+		pod->relisted = true;
+		if (pod->place == POD_WAITS)
+			node_ready(sched, pod->node);
+		return;
+	}
+	pl_list_add_tail(&sched->wanted, &pod->link);
+	pod->linked = LINKED_WANTED;
+}
+
+/* The store does not give so much at once. False: it is about one pod already. */
+static bool ask_less(struct sched *sched, struct call *call)
+{
+	uint32_t half = call->items / 2;
+
+	while (half > 0 && call->item[half - 1].pod == call->item[half].pod)
+		half--;
+	if (half == 0)
+		return false;
+	for (uint32_t i = half; i < call->items; i++)
+		give_back(sched, call, i);
+	call->items = half;
+	call->req.txn.then_count = half;
+	while ((uint32_t)READ_MOST >> sched->reads_less > half &&
+	       sched->reads_less < READ_HALVES)
+		sched->reads_less++;
+	return true;
+}
+
+static void read_failed(struct sched *sched, struct call *call, const struct pl_err *err)
+{
+	call->at_ms = sched->now_ms + READ_AGAIN_MS;
+	call->state = CALL_AGAIN;
+	for (uint32_t i = 0; i < call->items; i++)
+		call->item[i].pod->flags &= (uint16_t)~POD_RESET;
+	if (err->code == PL_BUSY || ask_less(sched, call))
+		return;
+	if (call->attempts % READ_TELLS == 0)
+		tell_trouble(sched, err);
+}
+
+void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result,
+                  const struct pl_err *err)
 {
 	const struct kv_result nothing = {.op = KV_TXN}; /* of a store that is no more */
 
 	if (result == NULL) {
-		call->at_ms = sched->now_ms + READ_AGAIN_MS;
-		call->state = CALL_AGAIN;
-		for (uint32_t i = 0; i < call->items; i++)
-			call->item[i].pod->flags &= (uint16_t)~POD_RESET;
+		read_failed(sched, call, err);
 		return;
 	}
+	if (sched->reads_less > 0)
+		sched->reads_less--;
 	take(sched, call, call->rewound ? &nothing : result);
 	for (const struct held *held = call->held; held != NULL; held = held->next) {
 		struct keys_id id;

@@ -247,6 +247,7 @@ bool specs_are_coming(const struct sched_node *node);
 void specs_doubt(struct sched *sched, struct sched_pod *pod, int64_t since);
 void specs_run(struct sched *sched);
 uint64_t specs_deadline_ms(const struct sched *sched);
-void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result);
+void specs_answer(struct sched *sched, struct call *call, const struct kv_result *result,
+                  const struct pl_err *err);
 
 #endif
