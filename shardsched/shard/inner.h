@@ -107,8 +107,8 @@ struct sched {
 	uint64_t holds_ms;               /* when their deadlines are looked at */
 	struct pl_list turns;            /* nodes that pods are to leave in turn */
 	uint64_t turns_ms;               /* when the first of these is over */
-	uint8_t reads_less; /* how often what is read at once was halved */
-	uint64_t specs_ms;  /* when what they lack is looked for again; 0: nothing does */
+	uint8_t reads_less;              /* how often what is read at once was halved */
+	uint64_t specs_ms; /* when what they lack is looked for again; 0: nothing does */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];
 	uint64_t doubts_ms;              /* when the first become the second */
