@@ -3,8 +3,13 @@
 #include "store/base/clock.h"
 
 static void on_uv_timer(uv_timer_t *uv);
+static void on_at_once(uv_idle_t *idle);
 
-/* libuv counts from its cached time, which lags behind: bring it up to date. */
+/*
+ * libuv counts from its cached time, which lags behind: bring it up to date. What is due
+ * at once goes when the loop has looked at its descriptors: a timer of no time, begun in
+ * a timer's callback, would be run in the same pass again and again, and nothing else.
+ */
 static void arm(struct loop_timers *lt)
 {
 	uint64_t next = pl_timers_next_ms(&lt->timers), now;
@@ -12,13 +17,17 @@ static void arm(struct loop_timers *lt)
 
 	if (uv_is_closing((uv_handle_t *)&lt->uv))
 		return;
-	if (next == UINT64_MAX) {
-		(void)uv_timer_stop(&lt->uv);
+	(void)uv_timer_stop(&lt->uv);
+	(void)uv_idle_stop(&lt->at_once);
+	if (next == UINT64_MAX)
 		return;
-	}
 	now = pl_clock_ms();
-	uv_update_time(lt->uv.loop);
-	rc = uv_timer_start(&lt->uv, on_uv_timer, next > now ? next - now : 0, 0);
+	if (next <= now) {
+		rc = uv_idle_start(&lt->at_once, on_at_once);
+	} else {
+		uv_update_time(lt->uv.loop);
+		rc = uv_timer_start(&lt->uv, on_uv_timer, next - now, 0);
+	}
 	PL_ASSERT(rc == 0);
 }
 
@@ -27,12 +36,21 @@ static void on_change(void *ctx)
 	arm(ctx);
 }
 
+/* lt outlives this: closing it ends in on_closed, later. */
+static void run(struct loop_timers *lt)
+{
+	pl_timers_run(&lt->timers, pl_clock_ms());
+	arm(lt);
+}
+
 static void on_uv_timer(uv_timer_t *uv)
 {
-	struct loop_timers *lt = PL_CONTAINER_OF(uv, struct loop_timers, uv);
+	run(PL_CONTAINER_OF(uv, struct loop_timers, uv));
+}
 
-	pl_timers_run(&lt->timers, pl_clock_ms());
-	arm(lt); /* lt outlives this: closing it ends in on_closed, later */
+static void on_at_once(uv_idle_t *idle)
+{
+	run(PL_CONTAINER_OF(idle, struct loop_timers, at_once));
 }
 
 void loop_timers_open(struct loop_timers *lt, uv_loop_t *loop)
@@ -40,21 +58,32 @@ void loop_timers_open(struct loop_timers *lt, uv_loop_t *loop)
 	int rc = uv_timer_init(loop, &lt->uv);
 
 	PL_ASSERT(rc == 0);
+	rc = uv_idle_init(loop, &lt->at_once);
+	PL_ASSERT(rc == 0);
 	pl_timers_init(&lt->timers, on_change, lt);
 }
 
+/* Handles are closed in the order in which that was asked for, or the other way round:
+ * the last counts. */
 static void on_closed(uv_handle_t *handle)
 {
-	struct loop_timers *lt =
-		PL_CONTAINER_OF((uv_timer_t *)handle, struct loop_timers, uv);
+	struct loop_timers *lt = handle->data;
 
+	if (--lt->open > 0)
+		return;
 	pl_timers_done(&lt->timers);
 	lt->closed(lt->ctx);
 }
 
 void loop_timers_close(struct loop_timers *lt, void (*closed)(void *ctx), void *ctx)
 {
+	uv_handle_t *handles[] = {(uv_handle_t *)&lt->uv, (uv_handle_t *)&lt->at_once};
+
 	lt->closed = closed;
 	lt->ctx = ctx;
-	uv_close((uv_handle_t *)&lt->uv, on_closed);
+	lt->open = 2;
+	for (unsigned i = 0; i < 2; i++) {
+		handles[i]->data = lt;
+		uv_close(handles[i], on_closed);
+	}
 }

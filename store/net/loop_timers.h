@@ -1,4 +1,4 @@
-/* Any number of timers on one libuv timer, in pl_clock_ms() time. */
+/* Any number of timers on two libuv handles, in pl_clock_ms() time. */
 #ifndef STORE_NET_LOOP_TIMERS_H
 #define STORE_NET_LOOP_TIMERS_H
 
@@ -10,6 +10,8 @@
 struct loop_timers {
 	struct pl_timers timers;
 	uv_timer_t uv;
+	uv_idle_t at_once; /* one is due now */
+	unsigned open;     /* handles that are still to be closed */
 	void (*closed)(void *ctx);
 	void *ctx;
 };
