@@ -20,7 +20,7 @@ static uint32_t home(void)
 
 static void settle_for(uint64_t ms)
 {
-	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 1000)
 		rig_settle(&rig);
 }
 
@@ -65,7 +65,7 @@ static void is_bound(int address)
 	settle_for(1000);
 	for (unsigned i = 0; i < MEMBERS; i++)
 		member(i, address);
-	settle_for(120000);
+	settle_for(20000);
 	for (unsigned i = 0; i < MEMBERS; i++) {
 		char name[16];
 

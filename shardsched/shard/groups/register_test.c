@@ -31,7 +31,7 @@ static void put_pod(const char *space, const char *name, unsigned values, bool g
 
 static void settle_for(uint64_t ms)
 {
-	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 200)
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
 		rig_settle(&rig);
 }
 
@@ -69,7 +69,7 @@ static void small_goes(bool global, bool with_huge)
 	if (with_huge)
 		put_pod("web", "huge", 285, global);
 	put_pod(of, "small", 1, global);
-	settle_for(120000);
+	settle_for(20000);
 	T_TRUE(strstr(state_of(of, "small"), "\"Bound\"") != NULL);
 	rig_close(&rig);
 }
@@ -94,7 +94,7 @@ T_CASE_SECONDS(a_rule_that_is_too_large_is_garbled, 120)
 {
 	up();
 	put_pod("web", "large", 400, false);
-	settle_for(60000);
+	settle_for(20000);
 	T_EQ(rig.garbled, 1);
 	T_EQ(rig.troubles, 0);
 	T_STR(rig.said, "/schedules/0001/web/large/spec: spec: a rule about other pods "
@@ -116,7 +116,7 @@ static void gang_named(const char *gang, bool garbled)
 		"\"containers\":[{\"name\":\"c\"}]}}",
 		gang);
 	rig_put(&rig, "/schedules/0001/web/m/spec", json);
-	settle_for(60000);
+	settle_for(20000);
 	T_EQ(rig.troubles, 0);
 	T_EQ(rig.garbled, garbled);
 	T_EQ(state_of("web", "m")[0] != 0, !garbled);
