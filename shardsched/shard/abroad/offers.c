@@ -78,17 +78,32 @@ static const struct digest_part *part_of(const struct digest_of *of, uint32_t pa
 	return NULL;
 }
 
+/* Who else tells of it, last. */
+static void offer_of_others(struct sched *sched, uint32_t partition)
+{
+	const struct digest_of *last = NULL;
+
+	PL_LIST_EACH (link, &sched->digests.of) {
+		const struct digest_of *of = PL_LIST_ITEM(link, struct digest_of, link);
+
+		if (part_of(of, partition) != NULL &&
+		    (last == NULL || of->revision > last->revision))
+			last = of;
+	}
+	offer_set(sched, partition, last, part_of(last, partition));
+}
+
 static void drop(struct sched *sched, struct digest_of *of, const struct digest_of *next)
 {
 	if (of == NULL)
 		return;
+	pl_list_del(&of->link);
 	for (uint32_t i = 0; i < of->digest.parts; i++) {
 		uint32_t p = of->digest.part[i].partition;
 
 		if (sched->partition[p].offer.from == of && part_of(next, p) == NULL)
-			offer_set(sched, p, NULL, NULL);
+			offer_of_others(sched, p);
 	}
-	pl_list_del(&of->link);
 	sched->digests.told--;
 	pl_arena_done(&of->arena);
 	free(of);

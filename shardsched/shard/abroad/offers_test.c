@@ -71,6 +71,30 @@ T_CASE(a_node_that_was_set_aside_and_forgotten_is_looked_at_again)
 	rig_close(&rig);
 }
 
+/* It was handed over, and who had it told of it once more after the other did. */
+T_CASE(who_has_it_is_heard_when_the_other_tells_no_more)
+{
+	char told[512];
+
+	begin();
+	rig_pod(&rig, 0, "p", "1", "");
+	rig_settle(&rig);
+	tell_of(1, "4000m");
+	rig_settle(&rig);
+	(void)snprintf(told, sizeof told, "%s", rig_value(&rig, "/digests/other-1"));
+	rig_put(&rig, "/digests/who-had-it", told);
+	rig_settle(&rig);
+	rig_put(&rig, "/digests/who-had-it", "{\"v\":1,\"partitions\":{}}");
+	rig_settle(&rig);
+	rig_pod(&rig, 0, "large", "3500m", "");
+	for (unsigned i = 0; i < 20; i++) {
+		rig_settle(&rig);
+		rig.now_ms += 500;
+	}
+	T_TRUE(is_on("large", "other"));
+	rig_close(&rig);
+}
+
 /* -- by whom they are written ---------------------------------------------------------
  */
 
