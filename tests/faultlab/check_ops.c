@@ -103,10 +103,21 @@ static void judge_done(struct truth *truth, const struct hist_op *op,
 			->ms = op->end_ms;
 }
 
+static bool has_put(const struct hist_op *op)
+{
+	for (unsigned i = 0; i < op->part_count; i++)
+		if (op->part[i].act == HIST_PUT)
+			return true;
+	return false;
+}
+
 /* When the unknown operation only deletes, the deletion that fits and that nobody
- * else answers for is its own; compares make it the only one. */
+ * else answers for is its own; compares make it the only one. One that puts as well, and
+ * whose puts are nowhere, was not applied: a deletion that it left behind is nobody's. */
 static int64_t find_deletion(const struct truth *truth, const struct hist_op *op)
 {
+	if (has_put(op))
+		return 0;
 	for (unsigned i = 0; i < op->part_count; i++) {
 		if (op->part[i].act != HIST_DROP)
 			continue;

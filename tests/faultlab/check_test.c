@@ -87,6 +87,35 @@ T_CASE(unknown_deletion_is_found)
 	T_EQ(report.unknown_applied, 2);
 }
 
+/* Of two that would have deleted the same, the one whose put is nowhere did not. */
+T_CASE(unknown_deletion_is_not_taken_for_another)
+{
+	struct hist_op *lost;
+
+	good();
+	hist_op(&hist, OP_DROP)->outcome = HIST_UNKNOWN;
+	lost = hist_op(&hist, OP_UNKNOWN_LOST);
+	lost->part[0].key = reg(1);
+	lost->part[lost->part_count++] = hist_op(&hist, OP_DROP)->part[0];
+	judge();
+	T_EQ(report.count, 0);
+	T_EQ(report.unknown_applied, 2);
+	T_EQ(report.unknown_not, 1);
+}
+
+/* A deletion without the puts that belong to it is nobody's. */
+T_CASE(deletion_is_left_behind)
+{
+	struct hist_op *lost;
+
+	good();
+	hist_op(&hist, OP_DROP)->outcome = HIST_FAILED;
+	lost = hist_op(&hist, OP_UNKNOWN_LOST);
+	lost->part[0].key = reg(1);
+	lost->part[lost->part_count++] = hist_op(&hist, OP_DROP)->part[0];
+	want(CHECK_STRANGER);
+}
+
 T_CASE(acknowledged_write_is_lost)
 {
 	good();
