@@ -107,7 +107,6 @@ struct sched {
 	uint64_t holds_ms;               /* when their deadlines are looked at */
 	struct pl_list turns;            /* nodes that pods are to leave in turn */
 	uint64_t turns_ms;               /* when the first of these is over */
-	uint8_t reads_less;              /* how often what is read at once was halved */
 	uint64_t specs_ms; /* when what they lack is looked for again; 0: nothing does */
 	/* What does not agree, pods and nodes: what came up lately, what did before. */
 	struct pl_list doubts[2], odd[2];
@@ -152,6 +151,7 @@ struct sched {
 	const struct call *answered; /* that is being taken; NULL: none */
 	uint64_t named;              /* up to where labels beside classes were seen to */
 	uint32_t beside;             /* pods with such */
+	uint8_t reads_less;          /* how often what is read at once was halved */
 	bool unjoined;    /* that failed: nothing is decided until the repair */
 	bool shrunk;      /* likewise a node in the snapshot: nothing under rules */
 	bool viewing;     /* what is taken comes from the whole view */
