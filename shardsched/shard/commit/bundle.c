@@ -202,7 +202,7 @@ static void end(struct sched *sched, bool stood)
 
 	PL_ASSERT(pl_list_empty(&bundle->nodes) && bundle->node_count == 0);
 	bundle->state = BUNDLE_NONE;
-	bundle->broken = bundle->shaped = false;
+	bundle->broken = false;
 	bundle->pods = bundle->extras = bundle->shape = 0;
 	bundle->number++;
 	pl_arena_reset(&bundle->arena);
@@ -478,7 +478,8 @@ void bundle_settled(struct sched *sched, const struct call *call)
 		if (call->item[i].bundled)
 			redo(sched, &call->item[i]);
 	sched->figures.bundles_failed += !call->stood;
-	rivals_settled(sched, call->stood && bundle->shaped, bundle->began_ms);
+	rivals_settled(sched, call->stood && groups_bundle_is_shaped(sched),
+	               bundle->began_ms);
 	if (!call->stood) {
 		bundle->most = bundle->pods > 1 ? bundle->pods / 2 : 1;
 	} else if (bundle->pods >= bundle->most) {

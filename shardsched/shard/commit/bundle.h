@@ -24,7 +24,6 @@ struct bundle_extra {
 struct bundle {
 	enum bundle_state state;
 	bool broken;    /* what was decided may not stand: all of it again */
-	bool shaped;    /* what nodes there are is compared */
 	uint32_t shape; /* the extra that is about it, its number and one; 0: none */
 	struct pl_list nodes; /* until it is sent */
 	uint32_t node_count, pods;

@@ -242,6 +242,7 @@ void groups_bundle(struct sched *sched, struct pool_class *open);
 /* What nodes there are, into the bundle: compared, or put in place of many locks. */
 void groups_bundle_shape(struct sched *sched, bool compares, bool puts);
 bool groups_bundle_puts_shape(const struct sched *sched);
+bool groups_bundle_is_shaped(const struct sched *sched);
 struct pl_span groups_shape_key(struct keys_text *text);
 #define GROUPS_SHAPE_VALUE PL_SPAN_LIT("{\"v\":1}")
 

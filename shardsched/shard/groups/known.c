@@ -80,7 +80,7 @@ bool groups_take(struct sched *sched, const struct keys_id *id,
 		groups->shape = record->mod_revision;
 		groups->shape_gone = gone;
 		groups->shape_lost = groups->shape_lost && gone;
-		if (sched->bundle.shaped)
+		if (groups_bundle_is_shaped(sched))
 			bundle_break(sched);
 	}
 	return true;
@@ -289,7 +289,7 @@ void groups_stand(struct sched *sched, const struct call *call,
 	if (item->id.kind == KEYS_SHAPE) {
 		sched->groups.shape_lost = false;
 		groups_wait_for(sched, revision);
-		if (sched->bundle.shaped)
+		if (groups_bundle_is_shaped(sched))
 			bundle_break(sched);
 	}
 	group = item->id.kind == KEYS_GROUP ? groups_of_lock(sched, &item->id) : NULL;

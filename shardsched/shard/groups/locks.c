@@ -86,6 +86,13 @@ bool groups_bundle_puts_shape(const struct sched *sched)
 	       bundle->extra[bundle->shape - 1].how != BUNDLE_EXPECT;
 }
 
+bool groups_bundle_is_shaped(const struct sched *sched)
+{
+	const struct bundle *bundle = &sched->bundle;
+
+	return bundle->shape != 0 && bundle->extra[bundle->shape - 1].how != BUNDLE_BUMP;
+}
+
 static void shape_again(struct sched *sched, bool compares, bool puts)
 {
 	struct bundle_extra *at = &sched->bundle.extra[sched->bundle.shape - 1];
@@ -104,7 +111,6 @@ void groups_bundle_shape(struct sched *sched, bool compares, bool puts)
 	struct bundle_extra extra;
 	uint32_t at;
 
-	bundle->shaped = bundle->shaped || compares;
 	if (bundle->shape != 0) {
 		shape_again(sched, compares, puts);
 		return;

@@ -293,13 +293,14 @@ static bool adds_up(const struct sched_node *node)
 
 static enum node_scope scope_of(const struct sched *sched, const struct sched_node *node)
 {
+	const struct sched_partition *part = &sched->partition[node->partition];
+
 	if (node->unknown > 0 || node->doubted > 0 || !adds_up(node) ||
 	    holds_close(node) || node->full || !node_is_counted(node))
 		return NODE_ASIDE;
 	if (node_is_home(sched, node))
 		return NODE_HOME;
-	if (sched->partition[node->partition]
-	            .owned) /* it is handed over, or listed yet */
+	if (part->owned) /* it is handed over, or still being listed */
 		return NODE_ASIDE;
 	return node->aside_ms > sched->now_ms ? NODE_ASIDE : NODE_ABROAD;
 }
