@@ -500,12 +500,15 @@ static inline void rig_round(struct rig *rig, void (*answer)(unsigned out))
 	rig_deliver_all(rig);
 }
 
-/* Until nothing more happens at this time. */
+/* Until nothing more happens at this time; and there is an end of that. */
 static inline void rig_settle(struct rig *rig)
 {
+	enum { ROUNDS = 1 << 16 };
+	unsigned rounds = 0;
 	bool more = true;
 
 	while (more) {
+		T_TRUE(rounds++ < ROUNDS);
 		rig_views(rig);
 		rig_run(rig);
 		more = rig_visit_all(rig);

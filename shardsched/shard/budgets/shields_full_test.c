@@ -65,32 +65,10 @@ static void up(unsigned notes)
 	up_with(notes, "1");
 }
 
-/* All that happens at one time: it ends. */
-static void run_now(void)
-{
-	unsigned rounds = 0;
-	bool more = true;
-
-	for (; more && rounds < 300; rounds++) {
-		rig_views(&rig);
-		rig_run(&rig);
-		more = rig_visit_all(&rig);
-		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
-			if (!rig.out[i].used)
-				continue;
-			(void)rig_answer(&rig, i);
-			more = true;
-		}
-		rig_deliver_all(&rig);
-		more = more || sched_deadline_ms(rig.sched) <= rig.now_ms;
-	}
-	T_TRUE(rounds < 300);
-}
-
 static void run_for(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
-		run_now();
+		rig_settle(&rig);
 }
 
 static void down(void)

@@ -7,11 +7,11 @@
 static struct rig rig;
 static struct pl_arena arena;
 
-static void pod(const char *name, const char *app, int priority)
+static void pod_in(uint32_t partition, const char *name, const char *app, int priority)
 {
 	char key[128], json[512];
 
-	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", partition, name);
 	(void)snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
 	               "\"u-%s\",\"labels\":{\"app\":\"%s\"}},\"spec\":{\"priority\":%d,"
@@ -19,6 +19,11 @@ static void pod(const char *name, const char *app, int priority)
 	               "\"cpu\":\"1\"}}}]}}",
 	               name, name, app, priority);
 	rig_put(&rig, key, json);
+}
+
+static void pod(const char *name, const char *app, int priority)
+{
+	pod_in(1, name, app, priority);
 }
 
 static void budget(const char *name, const char *app, unsigned healthy, unsigned allowed)
@@ -420,4 +425,83 @@ T_CASE(one_that_is_not_kept_is_not_missed)
 		down();
 	}
 	T_TRUE(nth > 2);
+}
+
+/* Its labels are edited while the plan waits for its turn; heard of. */
+T_CASE(who_is_covered_since_the_plan_was_made_lowers_his_budget)
+{
+	up();
+	budget("z", "z", 5, 0);
+	rig_settle(&rig);
+	rig.sched->commits += SCHED_INFLIGHT_MAX; /* there is no call for it */
+	pod("high", "h", 10);
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	T_TRUE(!pl_list_empty(&rig.sched->shields.plans));
+	pod("a-0", "z", 1);
+	pod("a-1", "z", 1);
+	rig_deliver_all(&rig);
+	rig.sched->commits -= SCHED_INFLIGHT_MAX;
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	if (terminating("a") == 1)
+		says("z", 4, 0, 1);
+	else
+		T_EQ(terminating("b"), 1);
+	down();
+}
+
+T_CASE(who_is_covered_before_is_spared)
+{
+	up();
+	budget("z", "z", 5, 0);
+	pod("a-0", "z", 1);
+	pod("a-1", "z", 1);
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_settle(&rig);
+	T_EQ(terminating("a"), 0);
+	T_EQ(terminating("b"), 1);
+	down();
+}
+
+/* On a node of ours; its labels were edited some time ago, and a budget covers it. */
+static void others_relabelled(bool before)
+{
+	int phase;
+
+	rig_open(&rig, NULL);
+	pl_arena_init(&arena, 0, 0);
+	rig_node(&rig, 0, "n-1", "1");
+	for (uint32_t p = 0; p < 3; p++)
+		rig_own(&rig, p);
+	pod_in(2, "a-0", before ? "z" : "a", 1);
+	rig_settle(&rig);
+	budget("z", "z", 5, 2);
+	rig_settle(&rig);
+	rig_lost(&rig, 2);
+	rig_settle(&rig);
+	if (!before)
+		pod_in(2, "a-0", "z", 1);
+	rig.now_ms += 60000;
+	rig_settle(&rig);
+	pod("high", "h", 10);
+	rig_settle(&rig);
+	rig.now_ms += 2000;
+	rig_settle(&rig);
+	(void)rig_state(&rig, 2, "a-0", &phase);
+	T_EQ(phase, STATE_TERMINATING);
+	says("z", 4, 1, 1);
+	down();
+}
+
+T_CASE(one_of_others_that_is_covered_is_noted)
+{
+	others_relabelled(true);
+}
+
+T_CASE(so_is_one_that_is_covered_since_an_edit)
+{
+	others_relabelled(false);
 }

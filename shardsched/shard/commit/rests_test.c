@@ -114,11 +114,9 @@ static uint32_t holds(void)
 	return count;
 }
 
-/* A mass of nominations that end at once: the same with commits. */
-static void releases(uint64_t takes)
+/* On each node, and long over. */
+static void nominate(void)
 {
-	most = takes;
-	begin_unowned();
 	for (uint32_t i = 0; i < NODES; i++) {
 		char key[64], alloc[512];
 
@@ -134,6 +132,14 @@ static void releases(uint64_t takes)
 			i);
 		rig_put(&rig, key, alloc);
 	}
+}
+
+/* A mass of nominations that end at once: the same with commits. */
+static void releases(uint64_t takes)
+{
+	most = takes;
+	begin_unowned();
+	nominate();
 	own_all();
 	run_for(200000);
 	T_EQ(holds(), 0); /* no pod's placement takes one along */
@@ -161,24 +167,9 @@ T_CASE_SECONDS(nominations_end_a_few_at_a_time, 100)
 /* Nodes that have nothing to do with it, and pods under rules. */
 static void rules_go_on(uint64_t takes)
 {
-
 	most = takes;
 	begin_unowned();
-	for (uint32_t i = 0; i < NODES; i++) {
-		char key[64], alloc[512];
-
-		(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-%u",
-		               i % RIG_PARTITIONS, i);
-		(void)snprintf(
-			alloc, sizeof alloc,
-			"{\"v\":1,\"generation\":7,\"used\":{\"cpu\":\"1000m\","
-			"\"pods\":\"1\"},\"holds\":[{\"kind\":\"nominated\","
-			"\"namespace\":\"web\",\"name\":\"v-%u\",\"at\":1,\"used\":{"
-			"\"cpu\":\"1000m\",\"pods\":\"1\"},\"until\":"
-			"\"2020-01-01T00:00:00.000Z\"}]}",
-			i);
-		rig_put(&rig, key, alloc);
-	}
+	nominate();
 	rig_node(&rig, 1, "free", "8");
 	own_all();
 	run_for(100000);

@@ -1,8 +1,10 @@
-/* A gang of which more is planned on a node than an alloc can list: it does not go there,
- * and the node is not lost for others. */
+/* Gangs for which an alloc has no place: of more members, or of more text in their ports,
+ * than one can list. They do not go there, and the node is not lost for others. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+
+enum { MEMBERS = 100, PORTS = 40 };
 
 static struct rig rig;
 
@@ -67,4 +69,70 @@ T_CASE_SECONDS(a_gang_that_has_a_place_leaves_it_to_others, 200)
 T_CASE_SECONDS(so_does_one_of_more_than_a_node_can_list, 200)
 {
 	others_go(4100);
+}
+
+/* -- host ports at addresses with long names ------------------------------------- */
+
+static void member(unsigned n, int address)
+{
+	static char json[1 << 16], ip[256];
+	char key[128];
+	size_t len;
+
+	memset(ip, 'x', sizeof ip);
+	ip[address] = 0;
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(), n);
+	len = (size_t)snprintf(
+		json, sizeof json,
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\",\"uid\":\"u-%u\","
+		"\"annotations\":{\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"%d\"}},"
+		"\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[",
+		n, n, MEMBERS);
+	for (unsigned i = 0; i < PORTS; i++)
+		len += (size_t)snprintf(json + len, sizeof json - len,
+		                        "%s{\"containerPort\":80,\"hostPort\":%u,"
+		                        "\"hostIP\":\"%s\"}",
+		                        i == 0 ? "" : ",", 10000 + n * PORTS + i, ip);
+	(void)snprintf(json + len, sizeof json - len, "]}]}}");
+	rig_put(&rig, key, json);
+}
+
+static void is_bound(int address)
+{
+	unsigned count = 0;
+
+	rig_open(&rig, NULL);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_node(&rig, i, i == 0 ? "n-0" : "n-1", "64");
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+	/* A gang shares a node if it can: the other one is closed to it. */
+	rig_put(&rig, "/nodes/0001/east/n-1",
+	        rig_node_json("n-1", "64", "\"unschedulable\":true"));
+	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0001/east/n-1"),
+	        PL_SPAN_LIT("{\"v\":1,\"generation\":2}"));
+	settle_for(1000);
+	for (unsigned i = 0; i < MEMBERS; i++)
+		member(i, address);
+	settle_for(20000);
+	for (unsigned i = 0; i < MEMBERS; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "a-%u", i);
+		count += rig_where(&rig, home(), name)[0] == 'n';
+	}
+	/* All of it, or it is not bound. */
+	T_TRUE(count == MEMBERS ||
+	       strstr(rig_value(&rig, "/gangs/web/a"), "\"bound\"") == NULL);
+	rig_close(&rig);
+}
+
+T_CASE_SECONDS(short_addresses_have_a_place, 100)
+{
+	is_bound(15);
+}
+
+T_CASE_SECONDS(long_addresses_have_a_place_or_are_not_bound, 100)
+{
+	is_bound(253);
 }

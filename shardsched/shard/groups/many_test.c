@@ -13,7 +13,7 @@ static struct rig rig;
 static void put_pod(const char *name, const char *labels, const char *cpu,
                     const char *rules)
 {
-	static char json[1 << 18];
+	static char json[1 << 19];
 	char key[64];
 
 	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
@@ -278,6 +278,89 @@ T_CASE(who_is_decided_under_too_many_is_told)
 	settle_for(400000);
 	T_TRUE(where("c")[0] == 'n');
 	down();
+}
+
+/* As the driver does: the limits are told each turn, the same each time. How many turns.
+ */
+static unsigned turns_for(uint64_t ms, bool each)
+{
+	unsigned turns = 0;
+
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 10) {
+		bool more = true;
+
+		for (unsigned i = 0; more && i < 50; i++) {
+			if (each)
+				sched_set_limits(rig.sched,
+				                 (struct kv_limits){.txn_ops = OPS});
+			rig_views(&rig);
+			rig_run(&rig);
+			turns++;
+			more = rig_visit_all(&rig);
+			for (unsigned n = 0; n < RIG_OUT_MAX; n++)
+				if (rig.out[n].used) {
+					(void)rig_answer(&rig, n);
+					more = true;
+				}
+			rig_deliver_all(&rig);
+			more = more || sched_deadline_ms(rig.sched) <= rig.now_ms;
+		}
+	}
+	return turns;
+}
+
+static void too_many(bool each)
+{
+	struct pod_state state;
+	int phase;
+	unsigned turns;
+
+	up();
+	put_ruled("c", CARRIERS);
+	turns = turns_for(60000, each);
+	state = rig_state(&rig, 1, "c", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_SPAN(state.reason, PL_SPAN_LIT("rules.many"));
+	put_pod("d", "\"app\":\"d\"", "60", "");
+	(void)turns_for(5000, each);
+	T_STR(where("d"), "n-0");
+	T_TRUE(turns < 7000);
+	down();
+}
+
+T_CASE(who_has_too_many_is_told_once)
+{
+	too_many(false);
+}
+
+T_CASE(so_it_is_where_limits_are_told_each_turn)
+{
+	too_many(true);
+}
+
+/* Others under rules, meanwhile. */
+static void others(bool each)
+{
+	up();
+	put_ruled("c", CARRIERS);
+	(void)turns_for(3000, each);
+	put_pod("e", "\"app\":\"e\"", "1m",
+	        "\"topologySpreadConstraints\":[{\"maxSkew\":9,\"topologyKey\":\"host\","
+	        "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":"
+	        "{\"app\":\"e\"}}}],");
+	(void)turns_for(20000, each);
+	T_TRUE(where("e")[0] == 'n');
+	down();
+}
+
+T_CASE(others_go_on)
+{
+	others(false);
+}
+
+T_CASE(others_go_on_where_limits_are_told_each_turn)
+{
+	others(true);
 }
 
 static bool puts_state(unsigned out, const char *name)
