@@ -83,6 +83,8 @@ struct watches {
 	unsigned bad; /* streams in a row that brought nonsense */
 	uint64_t opened_ms;
 	uint64_t token_generation;
+	bool replace; /* the stream was dropped for its old token: the next opens at once
+	               */
 	bool version_asked;  /* of the stream's member; the answer is to come, or came */
 	bool progress_sound; /* the server's answers to progress requests can be relied on
 	                      */

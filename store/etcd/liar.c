@@ -8,7 +8,7 @@
 #include "store/etcd/wire.h"
 #include "store/net/unconst.h"
 
-enum { PREFIX = 5, MESSAGE_MAX = 64 << 10, PATH_SIZE = 64 };
+enum { PREFIX = 5, MESSAGE_MAX = 64 << 10, PATH_SIZE = 64, TOKEN_SIZE = 32 };
 
 struct bytes {
 	uint8_t *at;
@@ -29,6 +29,7 @@ struct liar_call {
 	struct conn *conn;
 	int32_t id;
 	char path[PATH_SIZE];
+	char token[TOKEN_SIZE]; /* that came with it; "": none */
 	struct bytes in, out;
 	bool headed, ended;
 	unsigned status; /* grpc-status, once ended */
@@ -186,6 +187,11 @@ bool liar_is(const struct liar_call *call, const char *method)
 	return slash != NULL && strcmp(slash + 1, method) == 0;
 }
 
+const char *liar_token(const struct liar_call *call)
+{
+	return call->token;
+}
+
 int32_t liar_stream(const struct liar_call *call)
 {
 	return call->id;
@@ -225,6 +231,17 @@ struct pl_span liar_created(int64_t revision, int64_t watch_id)
 	return answer_span(wire_int(end, WIRE_TAG(3, WIRE_VARINT), 1));
 }
 
+struct pl_span liar_refused(int64_t revision, const char *reason)
+{
+	uint8_t *end = header_put(answer, revision);
+
+	end = wire_varint(wire_varint(end, WIRE_TAG(2, WIRE_VARINT)),
+	                  UINT64_MAX); /* -1 */
+	end = wire_int(end, WIRE_TAG(3, WIRE_VARINT), 1);
+	end = wire_int(end, WIRE_TAG(4, WIRE_VARINT), 1);
+	return answer_span(wire_bytes(end, WIRE_TAG(6, WIRE_BYTES), pl_span_str(reason)));
+}
+
 struct pl_span liar_event(int64_t revision, int64_t watch_id, const char *key)
 {
 	uint8_t record[200], event[250], *end = record;
@@ -261,6 +278,15 @@ static struct pl_span progress_answer(int64_t revision)
 
 	end = wire_varint(end, WIRE_TAG(2, WIRE_VARINT));
 	return answer_span(wire_varint(end, UINT64_MAX)); /* -1: of all watches */
+}
+
+/* Each token is a new one. */
+static struct pl_span token_answer(struct liar *liar)
+{
+	char token[TOKEN_SIZE];
+
+	(void)snprintf(token, sizeof token, "token.%u", ++liar->tokens);
+	return text_answer(liar->revision, token);
 }
 
 static int64_t lease_of(struct pl_span message)
@@ -318,7 +344,7 @@ void liar_honest(struct liar_call *call, struct pl_span message)
 	if (liar_is(call, "Status"))
 		liar_say(call, text_answer(liar->revision, "3.5.9"));
 	else if (liar_is(call, "Authenticate"))
-		liar_say(call, text_answer(liar->revision, "token.1"));
+		liar_say(call, token_answer(liar));
 	else
 		liar_say(call, liar_header(liar->revision));
 	liar_end(call, 0, "");
@@ -354,6 +380,10 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 	(void)ctx;
 	if (call != NULL && pl_span_eq(pl_span(name, name_len), PL_SPAN_LIT(":path")))
 		(void)snprintf(call->path, sizeof call->path, "%.*s", (int)value_len,
+		               (const char *)value);
+	if (call != NULL &&
+	    pl_span_eq(pl_span(name, name_len), PL_SPAN_LIT("authorization")))
+		(void)snprintf(call->token, sizeof call->token, "%.*s", (int)value_len,
 		               (const char *)value);
 	return 0;
 }

@@ -31,6 +31,7 @@ struct liar {
 	void *ctx;
 	/* What it has seen. */
 	unsigned connections, messages, streams;
+	unsigned tokens; /* given out: "token.1", "token.2", ... */
 	/* What it answers with. */
 	int64_t revision;
 	int64_t watch_id;
@@ -48,6 +49,8 @@ void liar_goaway(struct liar *liar, int32_t last);
 /* "/etcdserverpb.KV/Put" */
 bool liar_is(const struct liar_call *call, const char *method);
 int32_t liar_stream(const struct liar_call *call);
+/* The token that the call was opened with; "": none. */
+const char *liar_token(const struct liar_call *call);
 
 /* How a call is answered. What is said outside of fn leaves with liar_flush(). */
 void liar_flush(struct liar *liar);
@@ -63,6 +66,8 @@ void liar_honest(struct liar_call *call, struct pl_span message);
 /* Messages: "header", and what follows it. Returned in a static buffer. */
 struct pl_span liar_header(int64_t revision);
 struct pl_span liar_created(int64_t revision, int64_t watch_id);
+/* A creation that is refused: the watch gets no id, and the stream stays open. */
+struct pl_span liar_refused(int64_t revision, const char *reason);
 struct pl_span liar_event(int64_t revision, int64_t watch_id, const char *key);
 struct pl_span liar_kept(int64_t revision, int64_t lease, int64_t ttl_s);
 

@@ -290,3 +290,137 @@ T_CASE(many_who_want_to_know_ask_once)
 		rig_unwatch(&rig, &watch[i]);
 	down();
 }
+
+/*
+ * A server that was restarted and has forgotten the first token: what was opened with it
+ * is refused, and the stream of the watches stays open, as etcd leaves it.
+ */
+static bool knows_token(const struct liar_call *call)
+{
+	return strcmp(liar_token(call), "token.1") != 0;
+}
+
+static unsigned refused_creations;
+
+static bool forgot_first_token(struct liar *it, struct liar_call *call,
+                               struct pl_span message)
+{
+	if (liar_is(call, "Authenticate") || liar_is(call, "Status") || knows_token(call))
+		return false;
+	if (liar_is(call, "Txn"))
+		return false; /* etcd counts the operations first */
+	if (liar_is(call, "Watch")) {
+		if (message.len != 0 && message.at[0] == 0x0a) { /* a creation */
+			refused_creations++;
+			liar_say(call, liar_refused(it->revision,
+			                            "rpc error: code = Unauthenticated "
+			                            "desc = etcdserver: invalid auth "
+			                            "token"));
+		}
+		return true;
+	}
+	liar_end(call, 16, "etcdserver: invalid auth token");
+	return true;
+}
+
+static const struct etcd_opts as_ann = {.user = "ann", .password = "pass"};
+
+/* The stream reconnects with the old token before a call learns that it is stale: the
+ * call's renewal must reach the stream at once. */
+T_CASE(a_watch_stream_with_an_older_token_than_there_is_is_replaced_at_once)
+{
+	static struct rig_watch watch[3];
+	struct kv_watch_req late = {.keys = kv_prefix(PL_SPAN_LIT("v/"))};
+
+	memset(watch, 0, sizeof watch);
+	refused_creations = 0;
+	up_with(NULL, &as_ann);
+	for (unsigned i = 0; i < 2; i++)
+		rig_watch(&rig, &watch[i], "w/", 0);
+	T_EQ(liar.tokens, 1);
+	/* A call renews the token; the stream stands, opened under the first one. */
+	liar.fn = forgot_first_token;
+	T_OK(get(RIG_TIMEOUT_MS), &rig.err);
+	T_EQ(liar.tokens, 2);
+	T_OK(kv_watch(rig.kv, &late, rig_on_note, &watch[2], &watch[2].watch, &rig.err),
+	     &rig.err);
+	rig_until(&rig, &watch[2].is_ready);
+	T_EQ(refused_creations, 1);
+	T_EQ(liar.tokens, 2);
+	/* Those that stood on the old stream stand on the new one. */
+	T_EQ(etcd_stats(rig.kv).watch_resumes, 2);
+	for (unsigned i = 0; i < 3; i++)
+		rig_unwatch(&rig, &watch[i]);
+	recovers();
+	down();
+}
+
+/* Nobody else has learnt of it: the refused creation asks for the new token itself. */
+T_CASE(a_watch_stream_whose_own_token_is_refused_goes_on_with_another)
+{
+	struct rig_watch watch = {0};
+	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
+
+	refused_creations = 0;
+	up_with(NULL, &as_ann);
+	T_OK(get(RIG_TIMEOUT_MS), &rig.err);
+	T_EQ(liar.tokens, 1);
+	liar.fn = forgot_first_token;
+	T_OK(kv_watch(rig.kv, &req, rig_on_note, &watch, &watch.watch, &rig.err),
+	     &rig.err);
+	rig_until(&rig, &watch.is_ready);
+	T_EQ(refused_creations, 1);
+	T_EQ(liar.tokens, 2);
+	rig_unwatch(&rig, &watch);
+	recovers();
+	down();
+}
+
+/* Every token is refused, new ones too: the client asks on, but not in a hurry. */
+static bool refuses_all_tokens(struct liar *it, struct liar_call *call,
+                               struct pl_span message)
+{
+	if (!liar_is(call, "Watch"))
+		return false;
+	if (message.len != 0 && message.at[0] == 0x0a) {
+		refused_creations++;
+		liar_say(call,
+		         liar_refused(it->revision, "etcdserver: invalid auth token"));
+	}
+	return true;
+}
+
+T_CASE(tokens_that_are_all_refused_are_asked_for_with_pauses)
+{
+	struct rig_watch watch = {0};
+	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
+
+	refused_creations = 0;
+	up_with(refuses_all_tokens, &as_ann);
+	T_OK(kv_watch(rig.kv, &req, rig_on_note, &watch, &watch.watch, &rig.err),
+	     &rig.err);
+	rig_run_ms(&rig, 1000);
+	T_TRUE(refused_creations > 2 && refused_creations < 40);
+	T_TRUE(liar.tokens < 40);
+	T_TRUE(!watch.ended && !watch.is_ready);
+	liar.fn = NULL;
+	rig_until(&rig, &watch.is_ready);
+	rig_unwatch(&rig, &watch);
+	recovers();
+	down();
+}
+
+/* A keep-alive stream is refused by its end, so the next one has the token that there is
+ * then. */
+T_CASE(keepalives_go_on_under_the_newer_token)
+{
+	up_with(NULL, &as_ann);
+	T_OK(keep(RIG_TIMEOUT_MS), &rig.err);
+	liar.fn = forgot_first_token;
+	T_OK(get(RIG_TIMEOUT_MS), &rig.err);
+	T_EQ(liar.tokens, 2);
+	T_OK(keep(RIG_TIMEOUT_MS), &rig.err);
+	T_EQ(liar.tokens, 2);
+	recovers();
+	down();
+}

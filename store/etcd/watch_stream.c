@@ -74,6 +74,26 @@ static void pump_later(struct client *client)
 		                     client_backoff_ms(client, watches->failures++));
 }
 
+/*
+ * The server does not take the token that the stream was opened with, and leaves the
+ * stream open: every creation on it would be refused. A stream whose token is older than
+ * the one there is gets replaced at once; otherwise a new token is asked for, and the
+ * next stream waits for it, longer after each refusal.
+ */
+static void stream_refused_token(struct client *client)
+{
+	struct watches *watches = &client->watches;
+
+	watches_drop_stream(watches);
+	if (watches->token_generation != client->auth.generation) {
+		pl_timer_stop(&watches->timer);
+		watches->replace = true;
+		return;
+	}
+	auth_stale(client, watches->token_generation);
+	pump_later(client);
+}
+
 /* The server ended a watch, or refused to create it. */
 static void on_refused(struct kv_watch *watch, const struct codec_watch *msg)
 {
@@ -94,11 +114,14 @@ static void on_refused(struct kv_watch *watch, const struct codec_watch *msg)
 	}
 	if (msg->cancel_reason.len != 0 && status.code != PL_OK) {
 		status_err(&status, false, msg->cancel_reason, &err);
-		if (status.next == STATUS_TOKEN)
-			auth_stale(client, client->watches.token_generation);
 		if (status.next == STATUS_GIVE_UP ||
 		    (status.next == STATUS_TOKEN && client->auth.user == NULL)) {
 			watch_end_soon(watch, &err);
+			return;
+		}
+		if (status.next == STATUS_TOKEN) {
+			watch_requeue(watch);
+			stream_refused_token(client);
 			return;
 		}
 	}
@@ -268,7 +291,9 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	struct client *client = ctx;
 	struct watches *watches = &client->watches;
 	struct link_conn *conn = watches->conn;
+	bool replace = watches->replace;
 
+	watches->replace = false;
 	stream_lost(client);
 	if (pl_clock_ms() - watches->opened_ms >= STEADY_MS)
 		watches->failures = 0;
@@ -279,7 +304,10 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	else if (end->code == PL_OK && end->status != GRPC_OK)
 		on_stream_refused(client, conn, end);
 	link_release(conn);
-	pump_later(client);
+	if (replace)
+		watches_pump(client);
+	else
+		pump_later(client);
 }
 
 static enum pl_code open_stream(struct client *client, struct link_conn *conn)

@@ -204,3 +204,77 @@ T_CASE_SECONDS(the_scheduler_is_configured_while_it_runs, 120)
 	CREW_UNTIL(all_say("\"placed_per_s\""));
 	crew_down();
 }
+
+/* -- a store with users ----------------------------------------------------------- */
+
+enum { RESTARTS = 3, BURST = 40, BOUND_MS = 3000 };
+
+static void etcdctl(const char *what)
+{
+	char line[512];
+	const char *argv[] = {"sh", "-ec", line, NULL};
+
+	(void)snprintf(
+		line, sizeof line,
+		"export ETCDCTL_API=3 ETCDCTL_ENDPOINTS=%s; etcdctl %s 2>/dev/null",
+		etcd_launch_endpoint(crew.rig.launch, 0), what);
+	rig_spawn(argv);
+}
+
+/* A crew whose store lets nobody in without a user, and one process with eight shards. */
+static void crew_up_with_users(void)
+{
+	const struct etcd_launch_opts launch = {.members = 1, .no_fsync = true};
+	const struct etcd_opts as_root = {.user = "root", .password = "secret"};
+	char file[CREW_PATH_SIZE], log[CREW_PATH_SIZE];
+	FILE *out;
+
+	rig_launch(&crew.rig, &launch);
+	etcdctl("user add root:secret");
+	etcdctl("user grant-role root root");
+	etcdctl("auth enable");
+	crew.rig.kv = rig_open(&crew.rig, &as_root);
+	crew.partitions = PARTITIONS;
+	T_OK(crew_view_open(&crew.view, crew.rig.kv, PARTITIONS, &crew.rig.err),
+	     &crew.rig.err);
+	(void)snprintf(file, sizeof file, "%s/password",
+	               etcd_launch_dir(crew.rig.launch));
+	(void)snprintf(log, sizeof log, "%s/placetd.log",
+	               etcd_launch_dir(crew.rig.launch));
+	out = fopen(file, "w");
+	T_TRUE(out != NULL && fputs("secret\n", out) >= 0 && fclose(out) == 0);
+	T_OK(crew_start(&crew.process[0], log,
+	                (const char *const[]){"--etcd",
+	                                      etcd_launch_endpoints(crew.rig.launch),
+	                                      "--user", "root", "--password-file", file,
+	                                      "--name", "a", "--shards", "8", "--ttl",
+	                                      "10s", "--partitions", "32", NULL},
+	                &crew.rig.err),
+	     &crew.rig.err);
+}
+
+/* A restarted etcd has forgotten tokens: each shard's watches go on under a new one, so
+ * pods that come then are bound as soon as ever. */
+T_CASE_SECONDS(pods_are_bound_soon_after_a_store_with_users_restarts, 120)
+{
+	const char *slow = getenv("T_SLOW");
+	uint64_t within_ms = BOUND_MS * (slow == NULL ? 1 : strtoull(slow, NULL, 10));
+
+	crew_up_with_users();
+	put(CROWD_PART_NODES, 0, NODES);
+	put(CROWD_PART_PODS, 0, BURST);
+	until_bound(BURST);
+	for (uint32_t i = 1; i <= RESTARTS; i++) {
+		uint64_t from_ms;
+
+		T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGKILL, &crew.rig.err),
+		     &crew.rig.err);
+		T_OK(etcd_launch_revive(crew.rig.launch, 0, &crew.rig.err),
+		     &crew.rig.err);
+		put(CROWD_PART_PODS, i * BURST, BURST);
+		from_ms = pl_clock_ms();
+		until_bound((i + 1) * BURST);
+		T_TRUE(pl_clock_ms() - from_ms < within_ms);
+	}
+	crew_down();
+}
