@@ -97,13 +97,22 @@ static void leave_child(void)
 {
 	const char *path = getenv("SAMPLE_PID_FILE");
 	FILE *file;
-	pid_t pid = fork();
+	int ready[2];
+	char byte;
+	pid_t pid;
 
+	T_EQ(pipe(ready), 0);
+	pid = fork();
 	if (pid == 0) {
 		(void)setsid();
+		(void)close(ready[0]);
+		(void)close(ready[1]);
 		for (;;)
 			(void)pause();
 	}
+	/* Before its session is its own, the child is killed with the case's group. */
+	(void)close(ready[1]);
+	T_EQ(read(ready[0], &byte, 1), 0);
 	T_TRUE(path != NULL);
 	file = fopen(path, "w");
 	T_TRUE(file != NULL);
